@@ -304,8 +304,8 @@ enum status bench_sparling_forward(const struct bench_options *options, const st
 static const int thread_counts[] = {1, 2, 4, 8, 16, 32, 64};
 enum { COUNTS = sizeof thread_counts / sizeof *thread_counts, MOST_THREADS = 64 };
 
-/* Predicts how long a step takes on `threads` threads, from the times of its chunks on one thread: each chunk of a task
- * goes to the thread that is free first, and everything outside of tasks takes as long as on one thread. */
+/* Predicts how long a step takes on `threads` threads from the times that its chunks take on one thread. It assigns
+ * each chunk of a task to the thread that becomes free first. Work outside of tasks takes as long as on one thread. */
 struct shares {
     int threads, left; /* left: chunks of the task that have not run */
     double last, busy[MOST_THREADS];

@@ -30,8 +30,8 @@
 #define END_MS 800      /* milliseconds that the end of the process may take after the --drain-ms milliseconds */
 #define THREADS_MAX 256 /* maximum number of threads of one job; also the limit of thread_pool_create() */
 #define HEAPS 4
-#define TRIM_SECONDS 10   /* seconds between two returns of the heaps' free pages to the system */
-#define SWEEP_SECONDS 600 /* seconds between two searches for old parts of uploads */
+#define TRIM_SECONDS 10   /* the daemon returns free pages of its heaps to the operating system every 10 seconds */
+#define SWEEP_SECONDS 600 /* the daemon deletes old parts of uploads every 600 seconds */
 
 static void log_lower_rooms(void *context, enum log_level level, const char *text)
 {

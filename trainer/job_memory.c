@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-#define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap keeps */
+#define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap does not return */
 
 static _Thread_local struct job_memory *own;
 

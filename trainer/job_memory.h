@@ -29,15 +29,16 @@ void job_memory_begin(struct job_memory *account, int64_t limit);
 /* Stops counting; `account` keeps its values. Without job_memory_begin() nothing happens. */
 void job_memory_end(void);
 
-/* Makes the C library return freed memory to the system, in all threads. Otherwise it raises the size from which an
- * array gets pages of its own to 32 MiB when the first large array is freed. The parts of an evaluation, which allocate
- * blocks of different sizes one after another, then leave holes in the heap: a run needed up to twice its estimate. A
- * process calls this once, before it starts threads. */
+/* Makes the C library return freed memory to the operating system, in all threads. A process calls this once, before
+ * it starts threads. Reason: by default, the C library serves large arrays by mmap(), but when the first large array
+ * is freed, it raises the size above which it does so, up to 32 MiB. The parts of an evaluation allocate blocks of
+ * different sizes one after another. On the heap these blocks leave holes, and a run needed up to twice its
+ * estimate. */
 void job_memory_return_freed(void);
 
-/* job_memory_calls.c calls these around each allocation. job_memory_ask() returns whether the calling thread may
- * allocate `bytes` more. job_memory_change() reports that it has allocated `bytes`, or freed them if the number is
- * negative. */
+/* job_memory_calls.c calls these functions around each allocation. job_memory_ask() returns whether the calling
+ * thread may allocate `bytes` more. After the allocation, job_memory_change() adds `bytes` to the thread's total; a
+ * negative number subtracts freed bytes. */
 bool job_memory_ask(size_t bytes);
 void job_memory_change(int64_t bytes);
 

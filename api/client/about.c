@@ -15,7 +15,7 @@ static const struct option_spec kinds_options[] = {
 
 struct view {
     bool markdown, colour, all;
-    int columns; /* of the terminal, at which meanings break; 0: never */
+    int columns; /* width of the terminal, to which meanings are wrapped; 0: no wrapping */
 };
 
 static void put_table(struct table *table, const struct view *view, struct buf *out)

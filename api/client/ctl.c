@@ -91,10 +91,11 @@ static void complain(struct ctl *ctl, const char *text)
 
 int ctl_fault(struct ctl *ctl, int code, const struct error *err)
 {
-    /* words in the messages of libcurl, and what the user can do */
+    /* a part of a message of libcurl, and what the user can do about it */
     static const char *const hints[][2] = {
         {"connect", "is the daemon running? `motifd serve` starts one; --server or MOTIFD_SERVER selects another"},
-        {"certificate", "for an authority of your own, name its PEM file with --cacert or MOTIFD_CACERT"},
+        {"certificate",
+         "if your own authority has signed the certificate, give its PEM file with --cacert or MOTIFD_CACERT"},
         {"Empty reply", "the server may expect https:// instead of http://"},
         {"wrong version number", "the server may expect http:// instead of https://"},
     };

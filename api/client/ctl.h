@@ -82,8 +82,8 @@ int ctl_usage(struct ctl *ctl, const char *format, ...) __attribute__((format(pr
  * training, one's own first; with `model`, the newest one that has a checkpoint. */
 int ctl_job_id(struct ctl *ctl, const char *wanted, bool model, char *id);
 
-/* Appends the options in `names` (ends with NULL) that the command line contains to a path, as parameters of its
- * query string: "?name=value&name=value", or with '&' at the start if the path has parameters already. */
+/* Appends to a path, as its query string, those options of `names` (a list that ends with NULL) that the command
+ * line contains: "?name=value&name=value". If the path already has a query string, the text begins with '&'. */
 void ctl_add_query(struct buf *path, const struct options *args, const char *const *names);
 /* Reads a whole file of at most `most` bytes into `out`, which the caller closes with buf_close(). Prints the error and
  * returns an exit code on failure. */

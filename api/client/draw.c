@@ -64,7 +64,7 @@ static void cell_colour(struct buf *out, const struct draw_motif *motif, double 
     }
 }
 
-/* light: the picture has a light ground, which is left blank. */
+/* Draws a pixel without colours. light: the picture is dark on a light background, so light pixels become blanks. */
 static void cell_plain(struct buf *out, const struct draw_motif *motif, double upper, double lower, bool light)
 {
     static const char ramp[] = " .:-=+*#%@";

@@ -34,7 +34,7 @@ void event_stream_end(struct event_stream *stream)
 static bool dispatch(struct event_stream *stream)
 {
     bool go_on = true;
-    if (stream->data.failed) /* without memory for it, the event must not count as received */
+    if (stream->data.failed) /* the event does not fit into memory, so it must not count as received */
         return false;
     if (stream->id[0])
         memcpy(stream->last, stream->id, sizeof(stream->last));

@@ -297,7 +297,8 @@ static void draw_marks(const int *line, int count, bool colour, struct buf *out)
     buf_text(out, "\n");
 }
 
-/* Prints the sequence in lines of a multiple of ten letters, each with the position of its first letter. */
+/* Prints the sequence in lines. A line has a multiple of ten letters, and begins with the position of its first
+ * letter. */
 static void draw_letters(const struct motif_answer *answer, int columns, bool colour, struct buf *out)
 {
     static int line[MARK_LINES][SIDE_MAX];

@@ -23,7 +23,7 @@ struct motif_answer {
         double row0, row1, column0, column1; /* rows [row0, row1) and columns [column0, column1) */
     } * extents;                             /* [motif_count] the part of the input that each motif covers */
     char *strands;                           /* [motif_count] '+' or '-'; ' ': unknown */
-    char *letters;                           /* the input as a sequence of letters; NULL: it is none */
+    char *letters;                           /* the input, if it is a sequence of letters, else NULL */
     size_t motif_count;
     struct motif_box *boxes; /* true boxes of the symbols; NULL if they are not known */
     size_t box_count;
@@ -39,8 +39,9 @@ struct motif_answer {
 enum status motif_answer_read(const cJSON *document, struct motif_answer *answer, struct error *err);
 void motif_answer_close(struct motif_answer *answer);
 
-/* Appends the picture, or for a sequence of letters the letters with marks below the motifs, one line for each active
- * channel with the extents of its motifs, the label that the model predicts, and the true one. */
+/* Appends a drawing of the input, one line for each active channel with the extents of its motifs, the label that
+ * the model predicts, and the true one. If the input is a sequence of letters, the drawing is its text with marks
+ * below the motifs. */
 void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out);
 
 #endif

@@ -37,7 +37,7 @@ void query_formats_close(struct query_formats *formats)
     *formats = (struct query_formats){.kind = NULL};
 }
 
-/* Whether the name of a file ends with a dot and the ending. length: of the name, without .gz. */
+/* Returns whether the first `length` bytes of a file's name end with a dot and the ending. */
 static bool ends_with(const char *file, size_t length, const char *ending)
 {
     size_t size = strlen(ending);

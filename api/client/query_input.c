@@ -19,7 +19,7 @@ int query_input_read(struct ctl *ctl, const struct options *args, const char *id
         return code;
     input->type = query_format_of_file(input->formats.files, file);
     input->pieces = query_format_pieces(input->formats.files, input->type);
-    snprintf(fault, sizeof fault, "the ending of %.200s names no kind of input", file);
+    snprintf(fault, sizeof fault, "the ending of %.200s is not that of an input format", file);
     if (!input->type)
         return query_formats_usage(ctl, input->formats.files, true, fault);
     buf_format(&input->path, "/v1/jobs/%s/%s?%s", id, query, options_has(args, "batch") ? "batch=1&" : "");

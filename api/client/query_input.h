@@ -16,7 +16,7 @@
 
 struct query_input {
     struct buf body, path;
-    struct query_formats formats; /* owner of `type` */
+    struct query_formats formats; /* these lists own `type` */
     const char *type;             /* media type */
     const char *pieces;           /* how the file can be cut: "records", "rows", or NULL */
 };

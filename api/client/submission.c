@@ -48,9 +48,9 @@ enum status submission_file(cJSON *body, const char *text, struct error *err)
     return STATUS_OK;
 }
 
-/* The JSON text of a number without a digit before its point: "0.93" of ".93", "-0.5" of "-.5". JSON requires that
- * digit, but people leave it out. NULL if `text` has another form or there is no memory; the caller frees the result.
- */
+/* Makes valid JSON of a number that has no digit before its decimal point: "0.93" of ".93", "-0.5" of "-.5". JSON
+ * requires this digit, but people often leave it out. Returns NULL if `text` has another form or there is no memory.
+ * The caller frees the result. */
 static char *with_leading_zero(const char *text)
 {
     const char *point = text + (*text == '-');

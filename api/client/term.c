@@ -233,8 +233,9 @@ static void pad(struct buf *out, int count)
         buf_append(out, " ", 1);
 }
 
-/* Appends a text that begins at column `indent`, and breaks it between words before column `columns`. The further lines
- * begin at the same column; if this leaves less than half of the terminal, all lines are below, behind four spaces. */
+/* Appends a text from column `indent` on, and wraps it at column `columns`. Further lines begin at column `indent`
+ * too. If that leaves less than half of the terminal's width, the text begins on a new line instead, and each line
+ * is indented by four spaces. */
 static void write_wrapped(struct buf *out, const char *text, int indent, int columns)
 {
     bool below = indent > columns / 2 && indent + term_width(text) > columns;

@@ -63,7 +63,7 @@ struct table {
     enum term_style *styles;
     size_t count, capacity;
     bool failed; /* memory was short, so the table cannot be written */
-    int wrap;    /* columns of the terminal, at which the text of the last column breaks between words; 0: never */
+    int wrap;    /* width of the terminal, to which the text of the last column is wrapped; 0: no wrapping */
 };
 /* `head`: column names separated by '|'; a name that starts with '>' is right-aligned. */
 void table_init(struct table *table, const char *head);

@@ -1,9 +1,9 @@
 /* Lists and shows uploaded data sets.
  *
- * The document about a data set was written when the data set was stored. The document about a single data set also
- * names the kinds of jobs that accept it. The daemon determines this for each request, because it depends on the
- * methods of this build: a kind accepts a data set if it accepts a job with its preset for own data and the name of the
- * data set. */
+ * The daemon stores a document with each data set. To this, the answer about a single data set adds the kinds of
+ * jobs that accept the data set. A kind accepts it if a job with the kind's preset "dataset" and the name of the
+ * data set is valid. The daemon validates such a job for each request, because the result depends on the methods of
+ * this build. */
 #include "api/datasets/dataset_show.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ static enum status write_kinds(const struct exchange *x, const char *name, const
     return status;
 }
 
-/* Appends the stored document, an object, with the further member "kinds". */
+/* Appends the stored document and adds the member "kinds" to it. */
 static enum status append_document(struct exchange *x, const char *name, const char *text, struct error *err)
 {
     struct json_sink json;

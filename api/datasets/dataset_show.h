@@ -4,7 +4,7 @@
 
 #include "api/http/exchange.h"
 
-/* Sends the document about a data set with this HTTP status, or an error. */
+/* Responds with the document about a data set and this HTTP status, or with an error. */
 void dataset_respond(struct exchange *x, int status, const char *name);
 
 #endif

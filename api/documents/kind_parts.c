@@ -25,7 +25,7 @@ static enum status write_parameters(const struct sink *out, const struct config_
     return STATUS_OK;
 }
 
-/* Writes a format that a query reads or writes. meaning: of this query's answer in the format; NULL: none. */
+/* Writes a format that a query reads or writes. meaning: what a file in this format contains; NULL: no text. */
 static void write_format(const struct sink *out, const char *media_type, const char *meaning)
 {
     const struct file_type *type = file_type_of(media_type);
@@ -43,7 +43,7 @@ static void write_format(const struct sink *out, const char *media_type, const c
     sink_end_object(out);
 }
 
-/* Writes the formats of the answer besides JSON, and those of files as the request's body. */
+/* Writes the formats that the answer can have besides JSON, and the formats of files that can be the request's body. */
 static void write_formats(const struct sink *out, const struct method_query *query)
 {
     bool inputs = query->takes == METHOD_TAKES_INPUTS || query->takes == METHOD_TAKES_EDITS;

@@ -20,7 +20,7 @@ enum parameter_type {
     PARAMETER_INTEGER,
     PARAMETER_FLAG,
     PARAMETER_CHOICE,
-    PARAMETER_FORMAT, /* a CHOICE that states the format of the body; the Content-Type then has no effect */
+    PARAMETER_FORMAT, /* a CHOICE of the body's format; a request with this parameter needs no Content-Type */
     PARAMETER_RESULT, /* every name that begins with "result.": a bound on a member of the result (query_check.h) */
     PARAMETER_TEXT
 };

@@ -45,7 +45,8 @@ bool traceparent_valid(const char *text);
 /* True if the media type of a Content-Type ("application/json; charset=utf-8") is `type`. False for a charset other
  * than UTF-8; other parameters are ignored. */
 bool media_is(const char *content_type, const char *type);
-/* The short name of a media type: what follows the '/' and "x-", such as "npy" for application/x-npy. */
+/* Returns the short name of a media type: the part after the '/' and after an "x-", such as "npy" for
+ * application/x-npy. */
 const char *media_short(const char *type);
 /* Returns the index of the offer that an Accept header prefers, and of equal offers the earlier one; -1 if it accepts
  * none. A header that is NULL accepts everything. */

@@ -33,7 +33,7 @@ struct query_request {
 bool query_request_read(struct exchange *x, struct query_request *a);
 void query_request_close(struct query_request *a);
 
-/* Media type of the body, which ?format= or the Content-Type states; NULL: neither. */
+/* Returns the media type of the body, from ?format= or else from the Content-Type; NULL: the request has neither. */
 const char *query_request_type(const struct exchange *x);
 /* True if the body is JSON; otherwise it is a file. */
 bool query_request_is_json(const struct exchange *x);

@@ -181,7 +181,7 @@ static const char *const *media_types_of(struct query_routes *r, const struct me
     return list;
 }
 
-/* Makes the list of short names of the media types of a body, the values of ?format=. */
+/* Makes the list of the values that ?format= can have: the short names of the media types that the body can have. */
 static const char *const *formats_of(struct query_routes *r, const char *const *media_types)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
-/* Imports a model that another program wrote, as a tar of its files: the first method that reads the archive makes the
- * configuration and the checkpoint of the new job (`adopt` of struct method). */
+/* Imports a model that another program wrote, from a tar of its files. A method that can import such a model has a
+ * function `adopt` (struct method), which makes the configuration and the checkpoint of the new job. */
 #include <string.h>
 
 #include "api/http/exchange.h"
@@ -14,7 +14,7 @@ bool import_is_tar(const struct exchange *x)
     return x->request->body_bytes >= TAR_BLOCK && memcmp(body + TAR_MAGIC, "ustar", 5) == 0;
 }
 
-/* Returns the first method that can import the archive of another program; NULL: there is none. */
+/* Returns the first method that can import models of another program; NULL: there is none. */
 static const struct method *adopter(void)
 {
     size_t count;

@@ -27,13 +27,14 @@ void import_model_close(struct import_model *model);
 const char *import_preset(const struct method *method, const char *preset);
 /* Imports the request's body as a bundle, and responds. */
 void import_bundle(struct exchange *x);
-/* Whether the body is a tar; imports it as a model of another program, and responds. */
+/* import_is_tar() returns whether the body is a tar. import_foreign() imports the tar as a model of another program,
+ * and responds. */
 bool import_is_tar(const struct exchange *x);
 void import_foreign(struct exchange *x);
 
 struct safetensors_content;
-/* Stores a job of one checkpoint whose result says what was imported: `format`, the SHA-256 of the body and, if
- * `content` is not NULL, the job that it was exported from. Responds 201, or 503 without memory. */
+/* Stores a job with one checkpoint. The job's result says what was imported: `format`, the SHA-256 of the body and,
+ * if `content` is not NULL, the job from which it was exported. Responds 201, or 503 if there is not enough memory. */
 void import_checkpoint(struct exchange *x, const struct import_model *model, const char *format, const char *preset,
                        const struct safetensors_content *content, const struct storage_import_checkpoint *checkpoint);
 /* Writes the progress of a finished job; `last` is its last checkpoint. */

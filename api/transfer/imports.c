@@ -1,6 +1,6 @@
-/* POST /v1/imports: stores a model from a file (weights, a bundle, or another program's) as a job that has succeeded.
- * Its checkpoint can be queried, evaluated, exported and used as the start of a training. A file is accepted only if
- * the method can open its model with its configuration. */
+/* POST /v1/imports: stores the model in a file as a job that has succeeded. The file contains weights, a bundle, or
+ * another program's model. Clients can query, evaluate and export the job's checkpoint, and start a training from
+ * it. The daemon accepts a file only if the method can open its model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

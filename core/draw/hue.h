@@ -1,5 +1,5 @@
-/* Named colours that a table of data can state. A picture uses the tones of hue_rgb; the page has its own tones for
- * each name and theme. */
+/* Named colours. A constant table, such as an alphabet, names its colours; pictures draw them in the tones of
+ * hue_rgb, and the page draws them in its own tones, which depend on its theme. */
 #ifndef MOTIF_CORE_DRAW_HUE_H
 #define MOTIF_CORE_DRAW_HUE_H
 

@@ -1,5 +1,5 @@
-/* Draws sequence logos with cairo. A letter is the outline of its glyph, scaled so that it fills its box exactly:
- * glyphs have different widths and heights, and boxes must be comparable. */
+/* Draws sequence logos with cairo. Each letter is the outline of its glyph, scaled to fill its box exactly. Glyphs
+ * differ in width and height, but readers compare the heights of letters. */
 #include "core/draw/logo.h"
 
 #include <cairo-svg.h>

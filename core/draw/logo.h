@@ -8,7 +8,8 @@
 
 enum { LOGO_LETTERS = 32, LOGO_WIDTH = 400, LOGO_SHEET = 256, LOGO_BYTES = 16 << 20 };
 
-/* The letters of all logos of a sheet. A position at which all sites have the same letter has log2(count) bits. */
+/* The letters that the logos of a sheet can contain. A position at which all sites have the same letter has
+ * log2(count) bits. */
 struct logo_letters {
     const char *letter;  /* [count] */
     const enum hue *hue; /* [count] */
@@ -18,11 +19,11 @@ struct logo_letters {
 struct logo {
     const char *title;    /* UTF-8 text; NULL: none */
     int width;            /* positions, in [0, LOGO_WIDTH] */
-    const double *height; /* [width][letters] bits of each letter, at least 0; the sum of a position is at most
-                           * log2(letters) */
+    const double *height; /* [width][letters] height of each letter in bits, at least 0; the sum at a position is at
+                             most log2(letters) */
 };
 
-/* Append a sheet of `count` logos below each other, in [1, LOGO_SHEET], all with the same scale.
+/* Append a sheet of `count` logos, one below the other, all with the same scale. count: in [1, LOGO_SHEET].
  * STATUS_INVALID, STATUS_LIMIT, STATUS_NO_MEMORY. Any thread. */
 enum status logo_png(const struct logo *logos, int count, const struct logo_letters *letters, struct buf *out,
                      struct error *err);

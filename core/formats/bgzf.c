@@ -1,5 +1,5 @@
-/* Finds the block of a position in the index and decompresses it. The last block stays in memory, because readers go
- * forward. */
+/* Reads bytes at any offset of a decompressed file: finds the block with the first byte in the index, and
+ * decompresses it. The last block stays in memory, because most readers read forward. */
 #include "core/formats/bgzf.h"
 
 #include <errno.h>
@@ -25,14 +25,17 @@ struct bgzf {
     const char *shown;
     struct place *place; /* [count] in ascending order */
     int64_t count;
-    int64_t begin, next; /* the decompressed block is [begin, begin + size); next: compressed offset behind it */
+    int64_t begin, next; /* the block in memory has the decompressed bytes [begin, begin + size); next: compressed
+                            offset of the following block */
     size_t size;
     unsigned char packed[BLOCK], block[BLOCK];
 };
 
 static enum status damaged(const struct bgzf *b, struct error *err)
 {
-    return error_set(err, STATUS_CORRUPT, NULL, "%s: a block is damaged or does not fit its index; make both again",
+    return error_set(err, STATUS_CORRUPT, NULL,
+                     "%s: a block is damaged, or the file and its index do not belong together; compress the file "
+                     "again with bgzip --index",
                      b->shown);
 }
 
@@ -44,7 +47,7 @@ static uint64_t number(const unsigned char *bytes, int count)
     return value;
 }
 
-/* Reads `count` bytes at an offset, or fewer at the end of the file; below 0: a fault. */
+/* Reads `count` bytes at an offset, or fewer at the end of the file. Returns their number, or -1 after a fault. */
 static ssize_t read_at(int file, void *to, size_t count, int64_t at)
 {
     size_t done = 0;
@@ -63,12 +66,14 @@ static ssize_t read_at(int file, void *to, size_t count, int64_t at)
 
 /* ---- index ------------------------------------------------------------------------------------------------------- */
 
-/* The index is the number of places and the places, 64-bit little-endian. It leaves out the first block. */
+/* Parses an index: the number of blocks, then for each block its offsets in both files, all as 64-bit little-endian
+ * numbers. The index does not contain the first block. */
 static enum status parse_index(struct bgzf *b, const unsigned char *text, int64_t size, struct error *err)
 {
     int64_t count = (size - 8) / PLACE;
     if (size < 8 || (size - 8) % PLACE != 0 || number(text, 8) != (uint64_t)count)
-        return error_set(err, STATUS_CORRUPT, NULL, "%s: its .gzi is no index of bgzip, or it is cut off", b->shown);
+        return error_set(err, STATUS_CORRUPT, NULL, "%s: its .gzi is not an index of bgzip, or its end is missing",
+                         b->shown);
     b->place = calloc((size_t)count + 1, sizeof *b->place);
     if (!b->place)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the index of a compressed file");
@@ -78,7 +83,8 @@ static enum status parse_index(struct bgzf *b, const unsigned char *text, int64_
         const struct place *last = &b->place[b->count - 1];
         if (packed > (uint64_t)FILE_MOST || at > (uint64_t)FILE_MOST || (int64_t)packed <= last->packed ||
             (int64_t)at < last->at)
-            return error_set(err, STATUS_CORRUPT, NULL, "%s: the places in its .gzi do not rise", b->shown);
+            return error_set(err, STATUS_CORRUPT, NULL, "%s: the offsets in its .gzi are not in ascending order",
+                             b->shown);
         b->place[b->count++] = (struct place){(int64_t)packed, (int64_t)at};
     }
     return STATUS_OK;
@@ -106,8 +112,10 @@ enum status bgzf_open(int file, const char *path, const char *shown, struct bgzf
     *bgzf = NULL;
     int index = open(path, O_RDONLY | O_CLOEXEC);
     if (index < 0)
-        return error_set(err, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, NULL,
-                         "%s is compressed and has no .gzi that can be read; make it with bgzip --reindex", shown);
+        return error_set(
+            err, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, NULL,
+            "%s is compressed, but its index .gzi is missing or cannot be read; make the index with bgzip --reindex",
+            shown);
     struct bgzf *b = calloc(1, sizeof *b);
     enum status status = b ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read a compressed file");
     if (!status) {
@@ -132,7 +140,8 @@ void bgzf_close(struct bgzf *bgzf)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* The bytes of a block by the field "BC" of its header, and in *data where its data begins; 0: no block of bgzip. */
+/* Returns the length of a block, which the field "BC" of its header contains, and writes the offset of its data to
+ * *data. Returns 0 if the bytes are not a block of bgzip. */
 static size_t block_bytes(const unsigned char *block, size_t got, size_t *data)
 {
     if (got < HEADER || block[0] != 0x1F || block[1] != 0x8B || block[2] != 8 || block[3] != 4)
@@ -185,7 +194,7 @@ static enum status load(struct bgzf *b, struct place place, struct error *err)
     return STATUS_OK;
 }
 
-/* The place of the block that contains a byte, by the index. */
+/* Returns the place of the block that contains the byte at `at`. */
 static struct place find(const struct bgzf *b, int64_t at)
 {
     int64_t low = 0, high = b->count - 1;

@@ -1,6 +1,6 @@
-/* Random access to a file that `bgzip` compressed: blocks of at most 64 KiB, each of them a gzip member whose header
- * says how long it is, and an index (FILE.gzi, as `bgzip --reindex` and `samtools faidx` write it) with the place of
- * each block. One thread at a time. */
+/* Random access to a file that `bgzip` compressed: the file consists of blocks of at most 64 KiB. Each block is a
+ * gzip member whose header contains its length. The index FILE.gzi, which `bgzip --reindex` and `samtools faidx`
+ * write, contains the place of each block. One thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_BGZF_H
 #define MOTIF_CORE_FORMATS_BGZF_H
 
@@ -11,9 +11,9 @@
 
 struct bgzf;
 
-/* Reads the index `path`. file: the compressed file, borrowed. Messages call it `shown`. STATUS_NOT_FOUND: no index.
- * STATUS_CORRUPT: its offsets do not rise, or it is cut off. STATUS_LIMIT: more than 64 MiB. STATUS_IO,
- * STATUS_NO_MEMORY. */
+/* Reads the index `path`. file: the compressed file, borrowed. Messages call it `shown`. STATUS_NOT_FOUND: there is
+ * no index. STATUS_CORRUPT: the index is incomplete, or its offsets are not in ascending order. STATUS_LIMIT: the
+ * index has more than 64 MiB. STATUS_IO, STATUS_NO_MEMORY. */
 enum status bgzf_open(int file, const char *path, const char *shown, struct bgzf **bgzf, struct error *err);
 void bgzf_close(struct bgzf *bgzf); /* NULL is allowed */
 

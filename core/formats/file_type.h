@@ -1,7 +1,7 @@
 /* The file formats that queries read and write: the name, the media type and the file endings of each.
  *
- * The api shows these rows with the queries that use them, so clients and the page know formats only as data. A new
- * format is one more row in file_type.c. */
+ * The api sends these rows to clients, together with the queries that use them, so no client needs a table of
+ * formats of its own. To add a format, add a row in file_type.c. */
 #ifndef MOTIF_CORE_FORMATS_FILE_TYPE_H
 #define MOTIF_CORE_FORMATS_FILE_TYPE_H
 
@@ -10,7 +10,7 @@
 enum { FILE_TYPE_ENDINGS = 3 };
 
 struct file_type {
-    const char *name;       /* "bed", the value of an option --format */
+    const char *name;       /* such as "bed"; the value of motifctl's option --format */
     const char *media_type; /* "text/x-bed" */
     /* Endings of file names without the dot; new files have the first one. Unused ones are NULL. */
     const char *endings[FILE_TYPE_ENDINGS];

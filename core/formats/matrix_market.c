@@ -67,11 +67,11 @@ static enum status read_sizes(struct reader *r, struct matrix_market *m, struct 
 {
     struct plain_line line, word;
     if (!next_line(r, &line))
-        return fault(r, "the file ends before the line with its sizes", err);
+        return fault(r, "the file ends before the line with the numbers of rows, columns and entries", err);
     int64_t rows = next_integer(&line, MATRIX_MARKET_SIDE), cols = next_integer(&line, MATRIX_MARKET_SIDE);
     m->count = next_integer(&line, INT64_MAX / 64);
     if (rows < 1 || cols < 1 || m->count < 0 || plain_word(&line, &word))
-        return fault(r, "must be the numbers of rows, columns and entries; a side has 1 to 4194304", err);
+        return fault(r, "must be the numbers of rows, columns and entries, with 1 to 4194304 rows and columns", err);
     if (m->count > rows * cols || (uint64_t)m->count > r->size / 4) /* an entry has at least four bytes */
         return fault(r, "has more entries than the matrix or the file can have", err);
     m->rows = (int32_t)rows;
@@ -89,7 +89,7 @@ static enum status read_entry(struct reader *r, const struct matrix_market *m, s
     int64_t row = next_integer(&line, m->rows), col = next_integer(&line, m->cols);
     double value = r->pattern ? 1 : plain_word(&line, &word) ? plain_number(word) : NAN;
     if (row < 1 || col < 1)
-        return fault(r, "row and column must be in the matrix; they count from 1", err);
+        return fault(r, "the row or the column is outside of the matrix; both are counted from 1", err);
     if (!(fabs(value) <= 3e38) || plain_word(&line, &word))
         return fault(r, r->pattern ? "must have a row and a column" : "must have a row, a column and a finite number",
                      err);
@@ -108,7 +108,8 @@ enum status matrix_market_parse(const char *text, size_t size, struct matrix_mar
     status = read_sizes(&r, out, err);
     for (int64_t i = 0; !status && i < out->count; i++)
         status = read_entry(&r, out, &out->entry[i], err);
-    return !status && next_line(&r, &line) ? fault(&r, "there are more entries than the sizes say", err) : status;
+    return !status && next_line(&r, &line) ? fault(&r, "there are more entries than the line of sizes states", err)
+                                           : status;
 }
 
 void matrix_market_close(struct matrix_market *matrix)

@@ -20,7 +20,7 @@
 #define NPY_RANK 4
 #define NPY_TEXT 256 /* bytes of a text element with its NUL */
 
-/* BFLOAT: bfloat16, which occurs in safetensors files only (tensors.h). Classes from BYTES on are text. */
+/* BFLOAT: bfloat16, which only safetensors files contain (tensors.h). BYTES and the classes after it are text. */
 enum npy_class { NPY_BOOL, NPY_UNSIGNED, NPY_SIGNED, NPY_FLOAT, NPY_BFLOAT, NPY_BYTES, NPY_UNICODE };
 
 struct npy_header {
@@ -56,11 +56,11 @@ enum status npy_read_from(const struct byte_source *from, size_t max_count, stru
 enum status npy_body_read(const struct byte_source *from, const struct npy_header *header, size_t max_count,
                           struct npy *out, struct error *err);
 /* Reads the next `count` numbers that follow a header, in the order of the file, for arrays that are read in pieces.
- * `first` is the index of the first of them, for messages. */
+ * first: index of the first of these numbers, for messages. */
 enum status npy_values_read(const struct byte_source *from, const struct npy_header *header, size_t first, size_t count,
                             float *values, struct error *err);
-/* Reads the next `count` elements, of which `first` is the index of the first: text as it is, integers in decimal, of
- * any size. STATUS_INVALID: elements of another type, or text that is not valid. */
+/* Reads the next `count` elements as text. Integers of any size become decimal numbers. first: index of the first of
+ * these elements, for messages. STATUS_INVALID: the elements have another type, or are not valid text. */
 enum status npy_names_read(const struct byte_source *from, const struct npy_header *header, size_t first, size_t count,
                            char (*names)[NPY_TEXT], struct error *err);
 /* Like npy_read_from(), but reads bytes in memory and refuses text. */

@@ -44,7 +44,8 @@ struct method_preset {
     const struct config_setting *settings; /* overrides of the defaults; ends with field NULL */
 };
 
-/* A kind that trains on the user's own data has this preset, whose configuration has this field for the data set. */
+/* Every kind that trains on the user's own data has a preset of this name. Its configuration has a field of this
+ * name for the data set. */
 #define METHOD_DATASET_PRESET "dataset"
 #define METHOD_DATASET_FIELD "dataset_name"
 
@@ -431,10 +432,11 @@ struct method {
     enum status (*open)(const void *config, const struct kernels *kernels, const char *data,
                         const struct snapshot_reader *from, struct method_model **model, struct error *err);
     void (*close)(struct method_model *model);
-    /* Reads a model that another program wrote, from a tar of its files. Writes the configuration of a job, a JSON
-     * object without the fields that have their defaults, to `config`, and a checkpoint that open() reads to
-     * `checkpoint`. adopts: name of the format. STATUS_INVALID: the archive contains no such model, or one that this
-     * method cannot represent; the message says why. NULL: there is no such format. */
+    /* adopt() reads a model that another program wrote, from a tar of its files. It writes the configuration of a
+     * job to `config`, a JSON object with the fields that differ from their defaults, and a checkpoint for open() to
+     * `checkpoint`. adopts: name of the format. Both members are NULL if the method imports no models of other
+     * programs. STATUS_INVALID: the archive contains no such model, or the method cannot represent the model; the
+     * message says why. */
     const char *adopts;
     enum status (*adopt)(const struct byte_source *from, struct buf *config, struct buf *checkpoint, struct error *err);
     /* Adds to a list that the caller has opened an object {code, text} for everything that is unusual about an input,

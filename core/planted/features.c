@@ -9,8 +9,8 @@
 
 static const double BIAS_NORM = 0.5;
 static const double MEAN_FIRST = 5, MEAN_LAST = 4, DEVIATION = 0.5;
-static const double LOADING_DEVIATION = 0.1,
-                    LEAST_OWN_VARIANCE = 0.01; /* deviation of A; smallest variance D of a feature's own part */
+static const double LOADING_DEVIATION = 0.1;   /* standard deviation of the entries of A */
+static const double LEAST_OWN_VARIANCE = 0.01; /* smallest variance D of a feature's own part */
 static const double RATE_OF_ADAM = 3e-4;
 
 int planted_tree_features(const struct planted_shape *shape)

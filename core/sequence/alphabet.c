@@ -1,5 +1,5 @@
-/* The alphabets of nucleic acids, and how clients receive an alphabet and the letters of a sequence (alphabet.h). The
- * colours of the bases are those of most programs. */
+/* Defines the alphabets of nucleic acids, and writes an alphabet and the letters of a sequence for clients
+ * (alphabet.h). The bases have the colours that most programs use. */
 #include "core/sequence/alphabet.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ void alphabet_write(const struct alphabet *alphabet, const char *key, const stru
     sink_end_object(out);
 }
 
-/* The letter of a position. */
+/* Returns the letter of a position. */
 static char letter_at(const struct alphabet *alphabet, const float *planes, size_t length, size_t position)
 {
     char letter = alphabet->unknown;

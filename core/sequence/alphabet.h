@@ -1,7 +1,7 @@
-/* Alphabets: the symbols of sequences whose positions are one-hot vectors, with what a client needs to show them.
+/* Alphabets: the symbols of sequences whose positions are one-hot vectors, with their letters, colours and unit.
  *
- * Clients and the page receive an alphabet as data (alphabet_write), so they show sequences of any alphabet alike. A
- * new alphabet is one more constant. */
+ * The server sends an alphabet to clients as data (alphabet_write), so a client can show sequences of any alphabet.
+ * To add an alphabet, add a constant. */
 #ifndef MOTIF_CORE_SEQUENCE_ALPHABET_H
 #define MOTIF_CORE_SEQUENCE_ALPHABET_H
 
@@ -14,14 +14,15 @@ struct alphabet {
     const char *name;     /* "DNA" */
     const char *symbols;  /* one letter for each channel, in the order of the channels */
     const enum hue *hues; /* [symbols] the colour of each letter */
-    char unknown;         /* letter of a position that has none of the symbols */
+    char unknown;         /* letter for a position without a known symbol */
     const char *unit;     /* unit of positions: "nt" */
     int strands;          /* number of strands on which a motif can be: 1 or 2 */
 };
 
 extern const struct alphabet alphabet_dna, alphabet_rna;
 
-/* Writes the member `key`: name, symbols and colours as lists, unknown, unit. alphabet NULL: null. */
+/* Writes the alphabet as the member `key` of an open object: name, symbols and colours as lists, unknown, unit. If
+ * `alphabet` is NULL, the member is null. */
 void alphabet_write(const struct alphabet *alphabet, const char *key, const struct sink *out);
 
 /* Writes the letters of a sequence, up to the last known one, and a NUL. planes: [symbols][length]; a position is known

@@ -34,7 +34,7 @@ static const char script[] = "#!/bin/sh\nexec \"$@\"\n";
 
 enum slurm_state { SLURM_UNKNOWN, SLURM_GONE, SLURM_WAITS, SLURM_RUNS };
 
-struct slurm_run { /* one job of the daemon, while a worker handles it */
+struct slurm_run { /* a job that a worker of the daemon runs by Slurm */
     struct executor *executor;
     const struct storage_job *job;
     char name[NAME];          /* name of the job in Slurm */
@@ -185,7 +185,7 @@ static bool begin(struct slurm_run *run, int *tries, struct error *err)
     uint8_t hash[STORAGE_LEASE_HASH];
     struct buf output;
     lease_token_make(token, hash);
-    take_down(run); /* an earlier daemon may have ended between submitting its job and storing the lease */
+    take_down(run); /* a daemon that ended between submitting the Slurm job and storing the lease leaves a job behind */
     (void)storage_lease_close(storage, run->job->id, NULL);
     enum status status = submit(run, token, err);
     sodium_memzero(token, sizeof token);

@@ -424,7 +424,7 @@ static enum status move(const char *root, const char *from, const char *to, stru
         return status;
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0)
         return errno == EEXIST   ? error_set(err, STATUS_CONFLICT, NULL, "the name is in use")
-               : errno == ENOENT ? error_set(err, STATUS_NOT_FOUND, NULL, "another request has removed the data set")
+               : errno == ENOENT ? error_set(err, STATUS_NOT_FOUND, NULL, "another request has deleted the data set")
                                  : error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
     if (sync_path(root) && sync_path(uploads))
         return STATUS_OK;

@@ -49,8 +49,8 @@ static void check_route(const char *text)
                    match.status == 414);
         FUZZ_CHECK((match.status == 405) == (match.allow[0] != '\0') || match.status == 200);
         for (size_t i = 0; match.route != NULL && i < match.count; i++) {
-            /* The decoded path must not contain ".." segments. An id may also be the name of a job, which is any text.
-             */
+            /* The decoded path must not contain ".." segments. An id may be the name of a job, and such a name may
+             * be any text. */
             const char *value = match.values[i];
             FUZZ_CHECK(value[0] != '\0' && value[0] != '.' && utf8_printable(value, strlen(value)));
             FUZZ_CHECK(strcmp(match.names[i], "id") == 0 || strpbrk(value, "/\\%'\" ") == NULL);

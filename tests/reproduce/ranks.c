@@ -74,7 +74,7 @@ static struct moment arrive(struct timed *t)
     const double prompt = 10e-6;
     double began = clock_of(CLOCK_MONOTONIC), last = began, took = 1;
     for (int i = 0; i < 20; i++) {
-        comm_max(t->inner, &took, 1, NULL); /* the maximum over the ranks, so all ranks take the same decision */
+        comm_max(t->inner, &took, 1, NULL); /* all ranks take the maximum, so that they decide alike */
         double now = clock_of(CLOCK_MONOTONIC), most = took;
         took = now - last;
         last = now;

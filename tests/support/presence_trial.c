@@ -83,7 +83,7 @@ struct method_run *trial_start(const struct trial *t)
 {
     struct method_run *run = NULL;
     assert_ok(method->create(&t->config, &t->environment.env, &run, err));
-    run->step_seconds = 0; /* each step then makes one update, or one piece of a validation */
+    run->step_seconds = 0; /* so that a step makes only one update, or reads one batch of a validation */
     return run;
 }
 
@@ -148,8 +148,9 @@ void trial_train(const struct config_setting *more, int threads, int every, char
         assert_true(i < 20000);
         if (every > 0 && i % every == every - 1 && t.run->phase != PHASE_CALIBRATE)
             trial_reload(&t);
+        /* Seldom, because a reload resets the scores of the calibration. */
         if (t.run->phase == PHASE_CALIBRATE && every > 0 && i % (every + 97) == 0 && again++ < 3)
-            trial_reload(&t); /* the thresholds begin again, so this must not happen too often */
+            trial_reload(&t);
     }
     assert_ok(run_env_save(method, t.run, &bytes, err));
     assert_ok(run_env_weights_hash(&bytes, weights, err));

@@ -1,4 +1,4 @@
-/* One run of SPARLING with the presence objective, which tests drive step by step. */
+/* A small run of SPARLING with the presence objective. Tests drive it step by step. */
 #ifndef MOTIF_TESTS_SUPPORT_PRESENCE_TRIAL_H
 #define MOTIF_TESTS_SUPPORT_PRESENCE_TRIAL_H
 
@@ -8,7 +8,7 @@
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
 
-/* What the metrics of a run say. */
+/* The metrics that a run has published. */
 struct series {
     struct hash all; /* hash of all metrics except the speed */
     double presence[64], densities[64];
@@ -27,10 +27,10 @@ struct trial {
 /* Sets the configuration of a small run: a first phase of at most 12 updates of four samples, and a validation after
  * every fourth update. `more` (NULL: none) overrides it. */
 void trial_configure(struct sparling_config *config, const struct config_setting *more);
-/* Creates a run of t->config, which the caller destroys. */
+/* Creates a run with t->config. The caller destroys it. */
 struct method_run *trial_start(const struct trial *t);
-/* Opens the environment and creates a run. Each step then makes one update, or one piece of a validation. trial_end()
- * frees it. */
+/* Opens the environment and creates a run. Each step makes one update, or reads one batch of a validation. The
+ * caller calls trial_end(). */
 void trial_begin(struct trial *t, const struct config_setting *more, int threads);
 enum method_request trial_step(struct trial *t);
 void trial_end(struct trial *t);
@@ -38,8 +38,8 @@ void trial_end(struct trial *t);
 void trial_reload(struct trial *t);
 /* Computes one hash over all arrays whose names begin with `prefix`. */
 void trial_hash(struct trial *t, const char *prefix, char out[HASH_TEXT]);
-/* Trains to the end, with a reload after every `every` steps (0: never). Writes the hash of the weights, and the digest
- * of all metrics. */
+/* Trains to the end. Calls trial_reload() after every `every` steps (0: never). Writes the hash of the weights and
+ * the hash of all metrics. */
 void trial_train(const struct config_setting *more, int threads, int every, char weights[65],
                  unsigned char digest[HASH_BYTES]);
 

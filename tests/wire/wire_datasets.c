@@ -137,7 +137,7 @@ static void warnings_and_the_stated_target_are_in_the_document(void **state)
     reply_close(&reply);
 }
 
-/* A browser sends no Content-Type for a file whose ending it does not know, and other clients send a wrong one. */
+/* A browser sends no Content-Type for a file with an unknown ending, and other clients may send a wrong one. */
 static void a_stated_format_needs_no_right_content_type(void **state)
 {
     static const struct {

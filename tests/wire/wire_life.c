@@ -224,7 +224,7 @@ static void a_second_daemon_on_the_database_is_refused(void **state)
     char *errors = NULL;
     const char *const args[] = {"serve", "--listen", "127.0.0.1:0", "--db", served.db, NULL};
     assert_int_equal(motifd_run(args, NULL, &errors), 1);
-    assert_non_null(strstr(errors, served.db)); /* the operator reads which file is in use */
+    assert_non_null(strstr(errors, served.db)); /* the message tells the operator which file is in use */
     free(errors);
     struct reply reply;
     get(served.url, "/readyz", &reply);

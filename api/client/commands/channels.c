@@ -19,7 +19,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* Options that are parameters of the query. */
+/* Options that motifctl passes on as parameters of the query. */
 static const char *const parameters[] = {"set", "samples", "first", "top", "checkpoint", "against", NULL};
 
 static void add_scalar(struct table *table, const cJSON *object, const char *name)
@@ -41,7 +41,7 @@ static void add_share(struct table *table, const cJSON *use)
     table_add(table, most > 0 ? text : NULL);
 }
 
-/* Whether a channel has a position matrix, as those of models of sequences of letters have. */
+/* Returns whether any channel has a position matrix. Only models of sequences of letters have them. */
 static bool has_matrices(const cJSON *document)
 {
     const cJSON *use = NULL;
@@ -196,14 +196,14 @@ static void view_one(struct ctl *ctl, const cJSON *document)
     view_alternatives(ctl, document);
 }
 
-/* Saves the answer in the format that the ending of the file's name names. */
+/* Saves the answer in a file. The ending of the file's name determines the format. */
 static int save(struct ctl *ctl, const char *id, const char *path, const char *file)
 {
     struct query_formats formats;
     char fault[300];
     int code = query_formats_read(ctl, id, "channels", "GET", &formats);
     const char *type = code == CTL_SUCCESS ? query_format_of_file(formats.formats, file) : NULL;
-    snprintf(fault, sizeof fault, "the ending of %.200s names no format of channels", file);
+    snprintf(fault, sizeof fault, "the ending of %.200s is not that of a format of channels", file);
     if (code == CTL_SUCCESS)
         code = type ? ctl_save(ctl, &(struct http_request){.method = "GET", .path = path, .accept = type}, file)
                     : query_formats_usage(ctl, formats.formats, true, fault);
@@ -241,13 +241,12 @@ const struct command command_channels = {
     .name = "channels",
     .arguments = "JOB [CHANNEL]",
     .summary = "show what the channels of a model stand for",
-    .text = "Use it after a training to name the motifs. It searches inputs of the job's own domain. Without CHANNEL "
-            "it prints how often each\nchannel is active, and on which true symbol, where symbols are known. With "
-            "CHANNEL it prints the histogram of the channel's\nactivations and the inputs that excite it most; --png "
-            "draws these inputs, cut to what the motif sees. In sequences of "
-            "letters it aligns the letters around\nthe motifs of each channel and prints what they have in common; "
-            "--output "
-            "writes these matrices for other programs, and\n`motifctl logos` draws them.",
+    .text = "Use it after a training to name the motifs. It runs the model on inputs of the job's own domain. Without "
+            "CHANNEL it prints how often each\nchannel is active, and on which true symbol, where symbols are known. "
+            "With CHANNEL it prints the histogram of the channel's\nactivations and the inputs on which it is most "
+            "active; --png draws these inputs, cut to the motif's footprint. In sequences of letters it aligns the "
+            "letters around\nthe motifs of each channel and prints what they have in common; --output writes these "
+            "matrices for other programs, and\n`motifctl logos` draws them.",
     .example = "  motifctl channels latest --png channels.png\n"
                "  motifctl channels latest 3 --png three.png           what is motif 3?\n"
                "  motifctl channels 01JD8 3 --set test --samples 500\n"

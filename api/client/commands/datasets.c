@@ -16,9 +16,10 @@ static const struct option_spec options[] = {
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
     {"channels-last", NULL, "put, npz and npy: [n][rows][cols][channels]"},
     {"negatives", "KIND",
-     "put: adds samples without a label: shuffle shuffles sequences, gc takes similar regions of the genome (none)"},
-    {"genome", "NAME", "put, for regions: the operator's folder with the genome"},
-    {"window", "N", "put, for regions: positions around each summit or middle; 0: the region itself (200)"},
+     "put: adds samples without a label. shuffle: shuffled sequences; gc: regions of the genome with equal GC content "
+     "(none)"},
+    {"genome", "NAME", "put, for regions: name of the genome, a folder that the operator has set up"},
+    {"window", "N", "put, for regions: length of the window around each summit or middle; 0: the whole region (200)"},
     {"target", "KIND", "put: what the labels are: labels, sequence, class or count"},
     {"output", "FILE", "preview: file for the picture (NAME.png)"},
     {NULL, NULL, NULL},
@@ -142,7 +143,8 @@ static void write_names(struct buf *out, const char *title, const cJSON *names, 
     buf_format(out, count > SHOWN ? ",\n  and %d more; --json lists them\n" : "\n", cJSON_GetArraySize(names) - SHOWN);
 }
 
-/* Appends a command for each kind of jobs that accepts the data set, and the reasons of the others. */
+/* Appends a command for each kind of jobs that accepts the data set. For each other kind, appends the reason why
+ * not. */
 static void write_kinds(struct buf *out, const char *dataset, const cJSON *kinds)
 {
     const cJSON *row = NULL;
@@ -163,7 +165,7 @@ static void write_kinds(struct buf *out, const char *dataset, const cJSON *kinds
     }
 }
 
-/* Appends the first samples: letters as they are, values as a table. Returns false if the server sent none. */
+/* Appends the first samples: sequences as text, rows of a table as a table. Returns false if the server sent none. */
 static bool write_first(struct buf *out, const cJSON *set, const struct term *term)
 {
     enum { SHOWN = 6 }; /* columns of values */
@@ -256,7 +258,7 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
         draw_preview(ctl, json_string(set, "name"));
 }
 
-/* Options that are parameters of an upload. */
+/* Options that motifctl passes on as parameters of an upload. */
 static const char *const uploaded[] = {"label", "group", "target", "negatives", "genome", "window", NULL};
 
 static int send(struct ctl *ctl, const struct options *args, const char *name, FILE *file, const char *format)

@@ -142,13 +142,11 @@ const struct command command_motifs = {
     .name = "motifs",
     .arguments = "JOB",
     .summary = "show where in an input a model found its motifs",
-    .text = "Draws the input with a letter for each motif: its channel, bright when it is the strongest of its "
-            "footprint. Of a sequence of\nletters it prints the letters, with the extents of motifs marked below them, "
-            "and with an "
-            "arrow for the strand if the model reads both. Below follow\nwhat each channel found, the model's answer, "
-            "and the true "
-            "one. Works during the "
-            "training too, with the last checkpoint.",
+    .text = "Draws the input and writes a letter at each motif. The letter stands for the channel and is bright if the "
+            "motif is the strongest of its footprint.\nIf the input is a sequence of letters, it prints the letters "
+            "and marks the extents of the motifs below them. If the model reads both\nstrands, an arrow shows the "
+            "strand. Below the drawing, it lists what each channel found, the model's answer, and the true answer. "
+            "During the training, it uses the last checkpoint.",
     .example = "  motifctl motifs latest --seed 3 --png three.png\n"
                "  motifctl motifs 01JD8 --seed 0 --count 4\n"
                "  motifctl motifs 01JD8 --input new.png\n"

@@ -16,7 +16,7 @@ static const struct option_spec options[] = {
 
 enum { SHOWN = 12 }; /* items of a list that are shown */
 
-/* Appends an object of a list on a line of its own: its members with a single value, or with a list of such. */
+/* Appends an object of a list on its own line, with those members that are values or lists of values. */
 static void write_item(struct buf *out, const cJSON *item)
 {
     const cJSON *member, *value;
@@ -37,7 +37,7 @@ static void write_item(struct buf *out, const cJSON *item)
     }
 }
 
-/* Appends a list of single values, of tokens with their probabilities, or of objects, and shortens a long one. */
+/* Appends a list of values, of tokens with their probabilities, or of objects. Shortens a long list. */
 static void write_list(struct buf *out, const cJSON *list)
 {
     const cJSON *item;
@@ -60,7 +60,7 @@ static void write_list(struct buf *out, const cJSON *list)
     buf_text(out, count > 0 ? "\n" : "nothing\n");
 }
 
-/* Prints the members of each answer, one in a line. Members without a value are left out. */
+/* Prints each member of each answer on its own line, except those without a value. */
 static void view_answers(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *answer, *member, *warning;
@@ -130,12 +130,10 @@ const struct command command_predict = {
     .name = "predict",
     .arguments = "JOB --input FILE",
     .summary = "ask a trained model about new data",
-    .text =
-        "Sends a file to the model and prints its answer for each input, with warnings about inputs that are far from "
-        "the training\ndata. A file of sequences or a table (.csv) may have any number of records or rows. With "
-        "--output, the numbers of the "
-        "answer go to a .npy file whose first axis counts "
-        "inputs. Works for every kind\nthat answers the query; `motifctl kinds KIND` lists the queries.",
+    .text = "Sends a file to the model and prints the model's answer for each input, with a warning if the input "
+            "differs much from the training\ndata. A file of sequences or a table (.csv) may have any number of "
+            "records or rows. With --output, it writes the numbers of the answers to a .npy file,\nwhose first axis is "
+            "the input. Not every kind has this query; `motifctl kinds KIND` lists the queries of a kind.",
     .example = "  motifctl predict latest --input new.png\n"
                "  motifctl predict 01JD8 --input many.npy --batch --output labels.npy\n"
                "  motifctl predict 01JD8 --input rows.npy --batch --query encode --output codes.npy",

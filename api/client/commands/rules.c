@@ -1,4 +1,4 @@
-/* `motifctl rules`: how order, distance and strands of two motifs change what a model answers. */
+/* `motifctl rules`: prints how the order, the distance and the strands of two motifs change the answer of a model. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 static const struct option_spec rule_options[] = {
     {"channel", "K", "only pairs with this channel (all)"},
-    {"other", "K", "only pairs with this channel as well; all names are then listed, with their shares at each gap"},
+    {"other", "K", "together with --channel: only this pair; lists all names with their shares at each gap"},
     {"samples", "N", "number of test samples (60)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
     {NULL, NULL, NULL},
@@ -36,7 +36,7 @@ static void add_share(struct table *table, const cJSON *share)
     table_add(table, cJSON_IsObject(share) ? text : NULL);
 }
 
-/* The shares at each gap, for one name. */
+/* Prints the shares at each gap for one name. */
 static void show_shares(struct ctl *ctl, const cJSON *document, const cJSON *pair, const cJSON *name)
 {
     const cJSON *gaps = json_member(document, "gaps");
@@ -119,14 +119,15 @@ static int run_rules(struct ctl *ctl, const struct options *args)
 const struct command command_rules = {
     .name = "rules",
     .arguments = "JOB",
-    .summary = "show how order, distance and strands of two motifs change what a model of sequences answers",
+    .summary = "show how the order, distance and strands of two motifs change a sequence model's answer",
     .text =
-        "Use it after a training on sequences to see what the model does with its motifs. For each pair of motifs it "
-        "removes both from\nthe motif maps of test samples and puts them back in both orders and with different gaps. "
-        "It lists the names of labels whose\nanswers change: ORDER is the share with the first before the second minus "
-        "the share in the other order, NEAR the share with gaps\nbelow 30 minus the share with larger gaps, SAME "
-        "STRAND the share with both motifs on one strand minus the share with one of them\nturned in the input, where "
-        "motifs can be on two strands. Intervals are of 95 %. P is not corrected for the number of pairs; the list is.",
+        "Use it after a training on sequences to see how the model combines its motifs. For each pair of motifs, the "
+        "server removes both from\nthe motif maps of test samples and puts them back in both orders and with different "
+        "gaps. It counts in which share of the samples the\nmodel answers each name, and lists the names whose share "
+        "changes:\n  ORDER        share with FIRST before SECOND, minus share with SECOND before FIRST\n  NEAR         "
+        "share with gaps below 30 positions, minus share with larger gaps\n  SAME STRAND  share with both motifs on "
+        "one strand, minus share with one of them reverse-complemented in the input (DNA only)\nIntervals are 95 % "
+        "confidence intervals. The test that selects the listed names is corrected for the number of pairs; P is not.",
     .example = "  motifctl rules latest\n"
                "  motifctl rules latest --channel 0 --other 3 --samples 200",
     .options = rule_options,

@@ -13,19 +13,19 @@
         "checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"                                 \
     }
 #define FILE_OPTIONS                                                                                                   \
-    {"output", "FILE", "file for the answer (standard output)"},                                                       \
+    {"output", "FILE", "file to which the answer is written (standard output)"},                                       \
     {                                                                                                                  \
-        "format", "NAME", "format of the answer (from the ending of --output, else the first one that the server has)" \
+        "format", "NAME", "format of the answer (by the ending of --output, else the first format of the query)"       \
     }
 
 static const struct option_spec options[] = {
-    {"input", "FILE", "sequences of any length, or with --genome regions, in place of the job's data set"},
-    {"genome", "NAME", "for regions: the operator's folder with the genome"},
-    {"window", "N", "for regions: positions around each summit or middle (0, the region itself)"},
+    {"input", "FILE", "sequences of any length, or with --genome regions, instead of the job's data set"},
+    {"genome", "NAME", "for regions: name of the genome, a folder that the operator has set up"},
+    {"window", "N", "for regions: length of the window around each summit or middle (0, the whole region)"},
     RECORD_OPTIONS,
     {"coordinates", "HOW",
-     "meaning of names such as chr1:100-200: record (positions in the record), bedtools (from 0) or ucsc (from 1); "
-     "default record"},
+     "how to read names such as chr1:100-200. record: not as a place; bedtools: a place counted from 0; ucsc: a place "
+     "counted from 1 (record)"},
     {"channel", "K", "only this channel (all)"},
     FILE_OPTIONS,
     {NULL, NULL, NULL},
@@ -39,8 +39,8 @@ static const struct option_spec logo_options[] = {
     {NULL, NULL, NULL},
 };
 
-/* Finds the media type of the answer: the one that --format names, that of the output's ending, or the first one. NULL
- * with an exit code other than CTL_SUCCESS: a message was printed. */
+/* Finds the media type of the answer: that of --format, else that of the ending of --output, else the first one of
+ * the query. Returns NULL with another exit code than CTL_SUCCESS after it has printed a message. */
 static const char *answer_type(struct ctl *ctl, const struct options *args, const cJSON *formats, int *code)
 {
     const char *name = options_value(args, "format"), *file = options_value(args, "output"), *type = NULL;
@@ -61,7 +61,7 @@ static const char *answer_type(struct ctl *ctl, const struct options *args, cons
     return type != NULL ? type : json_string(cJSON_GetArrayItem(formats, 0), "media_type");
 }
 
-/* Options that are parameters of the queries. */
+/* Options that motifctl passes on as parameters of the queries. */
 static const char *const parameters[] = {"coordinates", "channel", "checkpoint", "set", "samples",
                                          "first",       "genome",  "window",     NULL};
 
@@ -134,11 +134,11 @@ static int send_request(struct ctl *ctl, const struct options *args, const struc
     if (!input)
         return transfer(ctl, &request, options_value(args, "output"));
     request.type = query_format_of_file(formats->files, input);
-    snprintf(fault, sizeof fault, "the ending of %.200s names no format of this query's input", input);
+    snprintf(fault, sizeof fault, "the ending of %.200s is not that of an input format of this query", input);
     return request.type ? send_file(ctl, args, &request) : query_formats_usage(ctl, formats->files, true, fault);
 }
 
-/* Asks a query of the job, or of one of its channels if the command line has a second argument. */
+/* Sends a query about the job, or about one of its channels if the command line has a second argument. */
 static int ask(struct ctl *ctl, const struct options *args, const char *query)
 {
     char id[CTL_ID];
@@ -238,12 +238,11 @@ const struct command command_pairs = {
     .name = "pairs",
     .arguments = "JOB",
     .summary = "show which motifs of sequences occur together, how near and in which order",
-    .text =
-        "Use it after a training on sequences. For each pair of motifs it prints how many sequences have both and how "
-        "many would by chance,\nand of the closest sites of both: how often they are within 30 positions, how often "
-        "the "
-        "first is before the second, and how often both are\non one strand, each observed / expected. Expected is "
-        "what sites of different sequences show. P is not corrected for the number of pairs.",
+    .text = "Use it after a training on sequences. For each pair of motifs it prints how many sequences contain "
+            "both,\nand how many would by chance. Of the closest sites of the two in each sequence, it prints how "
+            "often they are within 30 positions, how\noften the first is before the second, and how often both are on "
+            "one strand, each as observed / expected. The expected numbers come\nfrom pairs of sites in different "
+            "sequences. P is not corrected for the number of pairs.",
     .example = "  motifctl pairs latest --set test\n"
                "  motifctl pairs latest --json | jq '.pairs[] | select(.near.p < 1e-4)'",
     .options = pair_options,
@@ -257,9 +256,9 @@ const struct command command_sites = {
     .arguments = "JOB",
     .summary = "write where the motifs are in sequences, for genome browsers and other programs",
     .text = "Use it after a training on sequences. It writes a line for each site in the job's data set, or in a file, "
-            "which may be as\nlong as a chromosome. A site has the start, end and strand of its channel's matrix; "
-            "its score is 1000 times its activation over\nthe channel's largest. --format json, or --json, writes the "
-            "document of the server.",
+            "whose records may be\nas long as a chromosome. A site has the start, end and strand of its channel's "
+            "matrix; its score is its activation divided by\nthe channel's largest, times 1000. --format json, or "
+            "--json, writes the document of the server.",
     .example = "  motifctl sites latest --output sites.bed\n"
                "  motifctl sites latest --input chr8.fa --output chr8.narrowPeak\n"
                "  motifctl sites latest --input peaks.fa --coordinates bedtools --channel 3\n"
@@ -290,7 +289,7 @@ const struct command command_logos = {
     .summary = "draw what the motifs of sequences have in common",
     .text =
         "Use it after a training on sequences of letters. It draws a sequence logo for each channel, or for CHANNEL "
-        "alone: at each\nposition the letters, as high as their information.",
+        "alone: at each\nposition, the height of a letter is its information.",
     .example = "  motifctl logos latest --set test --samples 1000 --output logos.svg\n"
                "  motifctl logos latest 3 --output three.png",
     .options = logo_options,

@@ -69,8 +69,8 @@ static void add_name(char *list, size_t bytes, const char *name)
     snprintf(list + used, bytes - used, "%s%s", used > 0 ? ", " : "", name);
 }
 
-/* Selects the first kind in the server's list that accepts the data set, and names the others. If no kind accepts it,
- * `kind` stays empty. */
+/* Selects the first kind in the server's list that accepts the data set, and prints the names of the others that do.
+ * If no kind accepts it, `kind` stays empty. */
 static int kind_of_dataset(struct ctl *ctl, const char *dataset, const char *preset, char *kind, size_t bytes)
 {
     cJSON *document = NULL;
@@ -99,8 +99,8 @@ static int kind_of_dataset(struct ctl *ctl, const char *dataset, const char *pre
     return code;
 }
 
-/* Finds the kind that has the preset in the server's list. Several kinds have a preset for own data. Of these, one that
- * accepts the data set is taken. */
+/* Finds the kind that has the preset in the server's list. Several kinds may have a preset of this name for the
+ * user's own data. The function then takes one that accepts the data set. */
 static int kind_of_preset(struct ctl *ctl, const cJSON *body, const char *preset, char *kind, size_t bytes)
 {
     cJSON *document = NULL;
@@ -125,13 +125,13 @@ static int kind_of_preset(struct ctl *ctl, const cJSON *body, const char *preset
         return ctl_usage(ctl, "there is no preset %.80s; `motifctl kinds` lists them", preset);
     if (code == CTL_SUCCESS && count > 1 && !dataset)
         return ctl_usage(ctl,
-                         "these kinds have a preset %.80s: %s; name a data set with --set dataset_name=NAME, or a "
-                         "kind with --kind",
+                         "more than one kind has a preset %.80s: %s; choose a kind with --kind, or a data set with "
+                         "--set dataset_name=NAME",
                          preset, all);
     if (code == CTL_SUCCESS && count > 1)
         code = kind_of_dataset(ctl, dataset, preset, kind, bytes);
     if (!kind[0])
-        snprintf(kind, bytes, "%s", first); /* the only kind, or no kind accepts the data set: the server says why */
+        snprintf(kind, bytes, "%s", first); /* if no kind accepts the data set, the server's answer says why */
     return code;
 }
 
@@ -364,10 +364,10 @@ const struct command command_submit = {
     .name = "submit",
     .arguments = "",
     .summary = "submit a job",
-    .text =
-        "Combines a preset, a JSON file and single fields; a later one overrides an earlier one in the order preset, "
-        "file, --set. With --like, everything that --set does not change is as in another job.\nPrints the id of the "
-        "job. A value of --set that is JSON is read as JSON, any other as text.",
+    .text = "Combines a preset, a JSON file and single fields. --set overrides the file, and the file overrides the "
+            "preset. With --like, all fields that --set does not change have the values of another job.\nPrints the id "
+            "of the "
+            "job. If a value of --set is valid JSON, it is read as JSON, else as text.",
     .example = "  motifctl submit --preset digitcircle-quick --watch\n"
                "  motifctl submit --preset digitcircle --set seed=7 --set learning_rate=5e-4 --name seven\n"
                "  motifctl submit --like latest --set seed=2 --watch\n"

@@ -69,9 +69,9 @@ struct environments_reading {
 enum status environments_read(const char *folder, const struct environments_reading *reading, struct tree **tree,
                               struct environments **environments, struct error *err);
 
-/* Checks what environments_read() needs of an upload, without reading its rows: a table with at least two groups, and
- * labels that are numbers or two names where they are the outcome. STATUS_NOT_FOUND: the folder is not an upload.
- * STATUS_INVALID. */
+/* Checks an upload before environments_read(), without reading its rows: it must be a table with at least two
+ * groups, and if labels are the outcome, they must be numbers or two names. STATUS_NOT_FOUND: the folder is not an
+ * upload. STATUS_INVALID: the upload does not satisfy this. */
 enum status environments_check_upload(const char *folder, bool plant, struct error *err);
 
 /* Copies the rows i with keep_row[i]; keep_row: [from->rows], nodes: of the tree. The caller frees *environments. */

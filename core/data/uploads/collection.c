@@ -48,7 +48,7 @@ int64_t collection_length(const struct collection *c, int64_t sample)
     return c->start[sample + 1] - c->start[sample];
 }
 
-/* Whether the channels at one position show one symbol, or none. */
+/* Returns whether the values at one position are one-hot, or all equal (no known symbol). */
 static bool shows_symbol(const struct collection *c, int64_t sample, int64_t position)
 {
     int64_t length = collection_length(c, sample), first = collection_begin(c, sample) + position;

@@ -65,10 +65,10 @@ struct collection {
     int64_t *label_start; /* [count + 1] */
     /* columns: names of a table's features; groups: the names that `group` refers to */
     struct collection_names vocabulary, columns, groups;
-    /* records: [count] what the file calls each sample: the place of a sequence ("chr1:100-200"), or the owner's id;
-     * count 0: unknown */
+    /* records: [count] the name of each sample in the file: the place of a sequence ("chr1:100-200"), or an id;
+     * count 0: the samples have no names */
     struct collection_names records;
-    bool rna;       /* sequences of RNA: motifs are on one strand only */
+    bool rna;       /* the sequences are RNA, so motifs are on one strand only */
     int32_t *group; /* [count] index into `groups`, for splits; NULL: no groups */
     /* box_start: [count + 1]; NULL: the positions of the symbols are unknown */
     int64_t boxes, *box_start;
@@ -101,8 +101,8 @@ static inline float collection_value(const struct collection *c, int64_t index)
 }
 /* Copies values [index, index + count) to `to`. */
 void collection_copy(const struct collection *c, int64_t index, int64_t count, float *to);
-/* Whether samples are sequences of symbols: at each position one channel is 1 and the others are 0, or all channels are
- * equal where the symbol is unknown. Looks at the first samples only. */
+/* Returns whether samples are sequences of symbols: at each position, one channel is 1 and the others are 0. Where
+ * the symbol is unknown, all channels are equal. The function checks only the first samples. */
 bool collection_one_hot(const struct collection *c);
 /* Returns the figures over all values, which are measured if the collection does not contain them. */
 struct collection_moments collection_measure(const struct collection *c);
@@ -141,7 +141,7 @@ struct collection_options {
     int window;
 };
 
-/* What each member of the options means for the formats that read it, for clients. */
+/* What each upload option means, in the formats that have it. Clients show these texts. */
 extern const char collection_label_meaning[], collection_group_meaning[], collection_layout_meaning[],
     collection_negatives_meaning[], collection_genome_meaning[], collection_window_meaning[];
 

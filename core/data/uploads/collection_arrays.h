@@ -44,13 +44,13 @@ enum status array_labels_unused(struct builder *b, const struct arrays *a, enum 
 /* Adds the boxes. Sample i of the arrays is the collection's sample first + i. */
 enum status array_boxes_take(struct builder *b, const struct npy *boxes, int64_t first, struct error *err);
 
-/* The ids of the samples, which a file may contain: text, or integers of any size. Two samples may have the same id.
- * The collection keeps the ids as `records`. */
+/* Ids of samples. A file may contain an array of ids: text, or integers of any size. Two samples may have the same
+ * id. The collection stores the ids as `records`. */
 struct id_list {
     struct collection_names names;
     int room;
 };
-/* Adds the ids of an array of one dimension; `most` is the upper limit of all ids. */
+/* Adds the ids of an array of one dimension. most: upper limit of the number of ids. */
 enum status id_list_read(struct id_list *ids, const struct byte_source *from, const struct npy_header *header,
                          int64_t most, struct error *err);
 /* STATUS_INVALID: there are ids, but not one for each sample. */

@@ -1,8 +1,8 @@
-/* Reads regions of a genome (BED or narrowPeak) as sequences: a window of bases around the summit or the middle of each
- * region. The genome is a folder of the operator with the files genome.fa and genome.fa.fai, or genome.fa.gz and its
- * indexes. A sample's record is named like "chr1:100-300", counted from 0, so that sites have places in the genome; a
- * region on the strand '-' is reversed and its name ends with "(-)". Regions whose window crosses the end of a
- * chromosome are left out. */
+/* Reads regions of a genome (BED or narrowPeak) as sequences: a window of bases around the summit or the middle of
+ * each region. The genome is a folder of the operator with the files genome.fa and genome.fa.fai, or genome.fa.gz
+ * and its indexes. The record of a sample is called "chr1:100-300" (counted from 0), so that motifd can give the
+ * places of sites in the genome. A region on the strand '-' becomes its reverse complement, and its name ends with
+ * "(-)". Regions whose window crosses the end of a chromosome are left out. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,8 @@ static enum status fault(const struct bed *bed, const char *detail, struct error
     return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: %s", (long long)bed->lines.number, detail);
 }
 
-/* A fault of the genome that the client named. The client can tell the operator or name another one. */
+/* Reports a fault of the genome that the client has selected. The client can inform the operator or select another
+ * genome. */
 static enum status of_genome(const struct bed *bed, enum status status, const struct error *cause, struct error *err)
 {
     bool faulty = status == STATUS_NOT_FOUND || status == STATUS_CORRUPT || status == STATUS_LIMIT;
@@ -53,9 +54,9 @@ static enum status open_genome(struct bed *bed, struct error *err)
     const struct collection_options *o = bed->options;
     char folder[DATASET_PATH], path[DATASET_PATH + 16];
     if (!o->genome || o->genome[0] == '\0')
-        return error_set(err, STATUS_INVALID, NULL,
-                         "regions need a genome: genome=NAME names a folder of the operator with genome.fa and its "
-                         "index");
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "regions need a genome: state it with genome=NAME, a folder of the operator with genome.fa and its index");
     struct error cause = {0};
     enum status status = dataset_folder(o->data, o->genome, folder, &cause);
     if (!status) {

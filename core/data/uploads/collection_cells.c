@@ -1,4 +1,5 @@
-/* Joins a sparse matrix with the names of its features and cells (collection_cells.h). */
+/* Reads a sparse matrix with the names of its features and cells (collection_cells.h) and adds each cell as a row of
+ * a table. */
 #include "core/data/uploads/collection_cells.h"
 
 #include <stdlib.h>
@@ -10,10 +11,10 @@
 struct cells {
     struct builder *b;
     struct matrix_market matrix;
-    struct name_list names; /* names of the features that are taken */
+    struct name_list names; /* names that features already have */
     bool turned;            /* the matrix has a row for each cell */
-    int64_t *start;         /* [cells + 1] in `order` */
-    int64_t *order;         /* [entries] numbers of the entries, by cells */
+    int64_t *start;         /* [cells + 1] index in `order` of the first entry of each cell */
+    int64_t *order;         /* [entries] indices of the entries, sorted by cell */
 };
 
 static enum status check_name(struct plain_line name, const char *file, int64_t line, struct error *err)
@@ -24,7 +25,7 @@ static enum status check_name(struct plain_line name, const char *file, int64_t 
                      NAME_BYTES - 1);
 }
 
-/* Adds the name of a feature, or its id if the name is taken. */
+/* Adds the name of a feature, or its id if another feature has the same name. */
 static enum status add_feature(struct cells *c, struct plain_line line, int64_t number, struct error *err)
 {
     struct plain_line id = {0}, name;
@@ -75,7 +76,7 @@ static enum status read_barcodes(const struct cells_text *text, struct name_list
     return status;
 }
 
-/* Decides what rows and columns are. */
+/* Decides whether the rows of the matrix are features or cells. */
 static enum status find_sides(struct cells *c, int cells, struct error *err)
 {
     const struct matrix_market *m = &c->matrix;
@@ -93,7 +94,7 @@ static int32_t cell_of(const struct cells *c, int64_t entry)
     return c->turned ? c->matrix.entry[entry].row : c->matrix.entry[entry].col;
 }
 
-/* Sorts the entries by cells; entries of one cell keep their order. */
+/* Sorts the entries by cell. The entries of one cell stay in their order. */
 static enum status sort_entries(struct cells *c, int cells, struct error *err)
 {
     c->start = calloc((size_t)cells + 2, sizeof *c->start);
@@ -154,7 +155,7 @@ enum status cells_add(struct builder *b, const struct cells_text *text, struct n
     b->c->kind = COLLECTION_TABLE;
     b->c->channels = b->c->rows = 1;
     enum status status = fill(&c, text, cells, err);
-    if (!status) { /* the collection owns the names from here on */
+    if (!status) { /* from here on, the collection owns the names */
         b->c->columns = c.names.names;
         c.names.names = (struct collection_names){0};
     }

@@ -154,7 +154,7 @@ static enum status add_negatives(struct builder *b, const struct genes *genes, s
     return status;
 }
 
-/* RNA is written with U, and DNA with T. */
+/* Notes whether the sequences are RNA: their text contains U and no T. */
 static enum status note_alphabet(struct collection *c, const char *text, size_t size, struct error *err)
 {
     struct plain_lines lines = plain_lines(text, size);
@@ -169,7 +169,7 @@ static enum status note_alphabet(struct collection *c, const char *text, size_t 
     if (!uracil || !thymine)
         return STATUS_OK;
     return collection_warn(c, err, "mixed-alphabet",
-                           "the file has T and U; all its sequences are read as DNA, and U as T");
+                           "the file contains both T and U; its sequences are read as DNA, with T for each U");
 }
 
 static enum status read_fasta(const struct byte_source *from, const struct collection_options *options,

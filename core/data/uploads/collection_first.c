@@ -1,12 +1,13 @@
-/* The first samples of a collection as text, for people who want to see that their file was read as they meant it
- * (collection_first.h). */
+/* Writes the first samples of a collection as text (collection_first.h). A user can thus check that motifd has read
+ * the file as intended. */
 #include "core/data/uploads/collection_first.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 8, LETTERS = 200, COLUMNS = 32 }; /* of a list of first samples */
+/* Upper limits of the list of first samples. */
+enum { SAMPLES = 8, LETTERS = 200, COLUMNS = 32 };
 
 const struct alphabet *collection_alphabet(const struct collection *c)
 {
@@ -15,7 +16,7 @@ const struct alphabet *collection_alphabet(const struct collection *c)
     return !letters ? NULL : c->rna ? &alphabet_rna : &alphabet_dna;
 }
 
-/* Replaces the values of a motif by letters: at each position the most frequent symbol, as a small letter if it has at
+/* Writes the consensus of a motif: at each position the most frequent symbol, as a lower-case letter if it has at
  * most half of the counts. Returns the number of letters. */
 static size_t consensus(const struct alphabet *alphabet, const float *planes, size_t length, char *text)
 {

@@ -1,4 +1,4 @@
-/* The first samples of a collection as text: the letters of sequences of symbols, the values of tables. */
+/* The first samples of a collection as text: the letters of sequences, the values of tables. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_FIRST_H
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_FIRST_H
 
@@ -6,18 +6,18 @@
 #include "core/data/uploads/collection.h"
 #include "core/sequence/alphabet.h"
 
-/* The alphabet of a collection whose samples are sequences of symbols, or motifs; NULL: they are neither. Any
- * thread. */
+/* Returns the alphabet of a collection of sequences of symbols, or of motifs; NULL: the collection has other
+ * samples. Any thread. */
 const struct alphabet *collection_alphabet(const struct collection *c);
 
-/* Writes the letters of the first `most` positions of a sample and a NUL, of a motif its most frequent symbols (small
- * letters: at most half of the counts); text: room for most + 1 bytes. Returns the
- * number of letters; 0 also when memory is short. */
+/* Writes the letters of the first `most` positions of a sample, and a NUL. The letters of a motif are its consensus:
+ * lower-case letters stand for symbols with at most half of the counts. text: room for most + 1 bytes. Returns the
+ * number of letters, or 0 if there is not enough memory. */
 size_t collection_spell(const struct collection *c, const struct alphabet *alphabet, int64_t sample, size_t most,
                         char *text);
 
-/* Writes the list "first" with at most 8 samples: the text or the values, the label, the group. Writes nothing for
- * images, recordings and other signals. */
+/* Writes the list "first" of at most 8 samples, each with its text or values, its label and its group. Writes
+ * nothing for images, recordings and other signals. */
 void collection_write_first(const struct collection *c, const struct sink *out);
 
 #endif

@@ -22,15 +22,17 @@ const struct collection_ending collection_endings[] = {
     {NULL, NULL}};
 
 const char collection_label_meaning[] =
-    "csv: name of the column with the label (label, labels, class or target); bed: name for the fourth column, or the "
-    "label of all regions (peak)";
+    "csv: name of the column with the label (label, labels, class or target); bed: 'name' takes the fourth column as "
+    "the label, any other text is the label of all regions (peak)";
 const char collection_group_meaning[] = "csv: name of the column with the group for splits (group or split)";
-const char collection_layout_meaning[] = "npz, npy, safetensors: position of the channels in four-dimensional arrays "
-                                         "(default: channels-last, or channels-first where "
-                                         "only the second size looks like a number of channels)";
+const char collection_layout_meaning[] =
+    "npz, npy, safetensors: which dimension of a four-dimensional array is the channels (default: channels-last, or "
+    "channels-first if only the second dimension has the size of a usual number of channels)";
 const char collection_negatives_meaning[] =
-    "fasta, bed: shuffle adds for each record with a label a sample without one, its bases shuffled so that all pairs "
-    "of neighbours are kept; bed: gc adds another place of the genome with as many G and C (none)";
-const char collection_genome_meaning[] = "bed: the operator's folder with genome.fa and genome.fa.fai";
+    "fasta, bed: for each record with a label, shuffle adds a sample without a label, whose bases are shuffled so that "
+    "the counts of all pairs of neighbouring bases stay the same; bed: for each region, gc adds another region of the "
+    "genome with the same number of G and C (none)";
+const char collection_genome_meaning[] =
+    "bed: name of the genome, a folder of the operator with genome.fa and genome.fa.fai";
 const char collection_window_meaning[] =
-    "bed: bases around the summit or the middle of each region; 0: the region itself (200)";
+    "bed: length in bases of the window around the summit or the middle of each region; 0: the whole region (200)";

@@ -6,15 +6,17 @@
  *   names      names of the columns of a y that has one column for each label
  *   positions  instead of y: a class at every position
  *   boxes      where symbols are
- *   group      of each sample, for splits
+ *   group      the group of each sample, for splits
  *   columns    names of a table's columns
- *   id         (ids) what the owner calls each sample
+ *   id         (ids) an id for each sample
  *
- * An .npy file is x alone. A safetensors file has tensors of these names in any order; if there is no x and exactly one
- * other tensor, that is x. Several files can follow each other (collection_tar.c).
+ * An .npy file contains only x. A safetensors file has tensors of these names in any order; if no tensor is called x
+ * and exactly one tensor has none of these names, that tensor is x. An archive can contain several files
+ * (collection_tar.c).
  *
- * The values of x go into the collection while they arrive, so that memory does not grow with them; the other arrays
- * stay in memory until the end of the file. Only an x in column-major order is read as a whole. */
+ * The reader passes the values of x on to the collection while they arrive, so that memory does not grow with them.
+ * It keeps the other arrays in memory until the end of the file. It reads x as a whole only if x is in column-major
+ * order. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +51,7 @@ static int npz_member(const char *name, size_t bytes)
     return -1;
 }
 
-/* The array that a member of an .npz is; -1: none. */
+/* Returns which array a member of an .npz is; -1: none. */
 static int member_of(const char *name)
 {
     size_t length = strlen(name);
@@ -442,7 +444,7 @@ static enum status read_npy(const struct byte_source *from, const struct collect
 
 /* ---- safetensors ------------------------------------------------------------------------------------------- */
 
-/* The tensor that is x without being called so; -1: none. */
+/* Returns the tensor that is x although it has another name; -1: none. */
 static int unnamed(const struct tensors *t)
 {
     int found = -1, unknown = 0;

@@ -7,8 +7,8 @@
 struct npz {
     struct builder *b;
     const struct collection_options *options;
-    struct arrays arrays;  /* the present file's arrays except x and id */
-    struct id_list ids;    /* of the samples of all files */
+    struct arrays arrays;  /* the arrays of the current file, except x and id */
+    struct id_list ids;    /* the ids of the samples of all files */
     enum array_use use;    /* how y is read; the same in all files */
     int files;             /* files that were added */
     int64_t cols;          /* columns of a sample */
@@ -18,7 +18,7 @@ void npz_open(struct npz *n, struct builder *b, const struct collection_options 
 void npz_close(struct npz *n);
 /* Reads a file and adds its samples. STATUS_INVALID: also where they are unlike those of earlier files. */
 enum status npz_add(struct npz *n, const struct byte_source *from, struct error *err);
-/* Adds the samples of an .npy file, or, if `ids`, the ids of samples. */
+/* Adds the samples of an .npy file. If `ids` is true, the file contains ids of samples instead. */
 enum status npz_add_npy(struct npz *n, bool ids, const struct byte_source *from, struct error *err);
 /* Adds the samples of a safetensors file. */
 enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struct error *err);

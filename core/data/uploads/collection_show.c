@@ -245,7 +245,7 @@ static void draw_curve(struct picture *p, int row, const float *values, int64_t 
     }
 }
 
-/* Draws the beginnings of sequences as coloured letters. */
+/* Draws the first letters of sequences in the colours of the alphabet. */
 static enum status preview_letters(const struct collection *c, const struct alphabet *alphabet, struct picture **out,
                                    struct error *err)
 {

@@ -1,15 +1,16 @@
-/* Reads a tar of files of arrays, whose samples form one data set; or of PNG, JPEG or TIFF pictures of one size, of WAV
- * recordings, or of one FASTA file, with tables about them:
+/* Reads a tar as one data set. A tar may contain PNG, JPEG or TIFF pictures of one size, WAV recordings, or one FASTA
+ * file, each with tables about them:
  *
  *   labels.csv  file,label[,group]   the words of the label make a sequence, or a set if the column is called `labels`
  *   boxes.csv   file,row0,row1,col0,col1,symbol; for recordings file,begin,end,symbol in seconds
  *   *.gff3      with a FASTA file, instead of labels: a class at every base
  *
- * Or it is a table of cells (collection_cells.h): matrix.mtx, features.tsv or genes.tsv, and barcodes.tsv, each also
- * compressed by gzip, with labels.csv, whose files are the names of cells.
+ * A tar may contain a table of cells instead (collection_cells.h): matrix.mtx, features.tsv or genes.tsv, and
+ * barcodes.tsv. Each of them may be compressed by gzip. With them, labels.csv has the names of cells in its column
+ * `file`.
  *
- * Samples may also come in shards: several .npz, .npy or safetensors files, in the order of the archive. Members called
- * id*.npy or ids*.npy are the ids of all samples in this order.
+ * A tar may also contain arrays in shards: several .npz, .npy or safetensors files. The samples are in the order of the
+ * files in the archive. Members called id*.npy or ids*.npy contain the ids of the samples in the same order.
  *
  * If one picture has colours, all have three channels. Without labels.csv, and with pictures or recordings in at least
  * two folders, the folder of a member is its class, as in torchvision's ImageFolder ("cats/1.png"). If the folders of
@@ -41,7 +42,7 @@ struct text {
 
 struct tar {
     struct builder b;
-    struct npz npz;         /* for archives of arrays */
+    struct npz npz;         /* reader of the arrays, in an archive of arrays */
     struct name_list names; /* names of the samples, in the order of the samples */
     struct text labels, boxes, fasta, gff, matrix, features, barcodes;
     struct audio_resampler *resampler;
@@ -75,7 +76,8 @@ static enum status set_kind(struct tar *t, enum collection_kind kind, int channe
 {
     struct collection *c = t->b.c;
     if (t->npz.files > 0)
-        return error_set(err, STATUS_INVALID, NULL, "an archive contains arrays or pictures or recordings, not both");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an archive must contain only arrays, only pictures or only recordings");
     if (c->count > 0 && c->kind != kind)
         return error_set(err, STATUS_INVALID, NULL, "an archive contains pictures or recordings, not both");
     if (c->count > 0 && c->rows != rows)
@@ -162,7 +164,7 @@ static enum status add_media(struct tar *t, const char *name, const struct byte_
     return status;
 }
 
-/* Whether a member of shards contains ids: "id.npy", "ids-0003.npy". */
+/* Returns whether a member contains ids instead of samples, by its name: "id.npy", "ids-0003.npy". */
 static bool ids_named(const char *name)
 {
     size_t bytes = strncmp(name, "ids", 3) == 0 ? 3 : 2;
@@ -174,17 +176,18 @@ static bool arrays_named(const char *name)
     return ends_in(name, ".npz") || ends_in(name, ".npy") || ends_in(name, ".safetensors");
 }
 
-/* Adds the samples of a file of arrays. All samples of the archive are in such files, or none. */
+/* Adds the samples of a file of arrays. An archive with such a file contains no samples in other files. */
 static enum status add_arrays(struct tar *t, const char *name, const struct byte_source *bytes, struct error *err)
 {
     if (t->npz.files == 0 && t->b.c->count > 0)
-        return error_set(err, STATUS_INVALID, NULL, "an archive contains arrays or pictures or recordings, not both");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an archive must contain only arrays, only pictures or only recordings");
     return ends_in(name, ".npz")   ? npz_add(&t->npz, bytes, err)
            : ends_in(name, ".npy") ? npz_add_npy(&t->npz, ids_named(name), bytes, err)
                                    : npz_add_tensors(&t->npz, bytes, err);
 }
 
-/* The text of a table of cells that a member is; NULL: none. */
+/* Returns which text of a table of cells the member is; NULL: none. */
 static struct text *cells_text(struct tar *t, const char *last)
 {
     static const char *const names[] = {"matrix.mtx", "features.tsv", "genes.tsv", "barcodes.tsv"};
@@ -460,8 +463,7 @@ static enum status read_cells(struct tar *t, struct error *err)
         return error_set(err, STATUS_INVALID, NULL,
                          "a table of cells needs matrix.mtx, features.tsv (or genes.tsv) and barcodes.tsv");
     if (t->b.c->count > 0 || t->fasta.bytes || t->boxes.bytes)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "an archive with a table of cells contains labels.csv and nothing else");
+        return error_set(err, STATUS_INVALID, NULL, "besides a table of cells, an archive may contain only labels.csv");
     const struct cells_text text = {t->matrix.bytes, t->features.bytes, t->barcodes.bytes,
                                     t->matrix.size,  t->features.size,  t->barcodes.size};
     return cells_add(&t->b, &text, &t->names, err);
@@ -498,7 +500,7 @@ static enum status finish_arrays(struct tar *t, struct error *err)
 {
     if (t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes || t->matrix.bytes)
         return error_set(err, STATUS_INVALID, NULL,
-                         "an archive of arrays contains nothing else; labels and boxes are members of .npz files");
+                         "an archive of arrays must not contain other files; put labels and boxes into the .npz files");
     return npz_finish(&t->npz, err);
 }
 

@@ -1,5 +1,5 @@
-/* The members of a small JSON object that another program wrote, such as the configuration beside its weights. The
- * bytes are untrusted. Read-only once made: any number of threads. */
+/* The members of a small JSON object that another program wrote, such as the configuration of a model. The bytes are
+ * untrusted. Several threads may read one object at the same time. */
 #ifndef MOTIF_CORE_FORMATS_JSON_JSON_FIELDS_H
 #define MOTIF_CORE_FORMATS_JSON_JSON_FIELDS_H
 
@@ -18,7 +18,7 @@ void json_fields_destroy(struct json_fields *fields);
  * object. */
 const char *json_fields_text(const struct json_fields *fields, const char *name, const char *usual);
 bool json_fields_flag(const struct json_fields *fields, const char *name, bool usual);
-/* inner: the name of a number in the object `name`; NULL: `name` is the number. */
+/* Returns the number `name`, or, if `inner` is not NULL, the number `inner` in the object `name`. */
 double json_fields_number(const struct json_fields *fields, const char *name, const char *inner, double usual);
 
 #endif

@@ -74,7 +74,7 @@ static enum status take_shape(const cJSON *shape, struct tensors_entry *entry, d
             return error_set(err, STATUS_INVALID, NULL, "tensor '%.80s' has more than %d dimensions", entry->name,
                              NPY_RANK);
         if (!whole(side, &entry->header.dim[entry->header.rank++]))
-            return corrupt(entry->name, "has a shape that is no list of whole numbers", err);
+            return corrupt(entry->name, "has a shape that is not a list of whole numbers", err);
         *elements *= side->valuedouble;
     }
     return *elements <= DATA_MOST ? STATUS_OK : corrupt(entry->name, "has a shape that is too large", err);
@@ -116,7 +116,7 @@ static enum status take_entries(const cJSON *head, struct tensors *out, struct e
     const cJSON *item;
     int64_t end = 0;
     if (!cJSON_IsObject(head))
-        return error_set(err, STATUS_CORRUPT, NULL, "the header of the safetensors file is no JSON object");
+        return error_set(err, STATUS_CORRUPT, NULL, "the header of the safetensors file must be a JSON object");
     if (cJSON_GetArraySize(head) > TENSORS_MOST)
         return error_set(err, STATUS_LIMIT, NULL, "the file has more than %d tensors", TENSORS_MOST);
     out->entry = calloc((size_t)cJSON_GetArraySize(head) + 1, sizeof *out->entry);

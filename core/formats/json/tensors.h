@@ -1,5 +1,6 @@
-/* The header of a safetensors file, for uploads that are read while they arrive: u64 N, little endian | N bytes of JSON
- * | the tensors without gaps. api/formats reads and writes the weights of jobs in the same format.
+/* Reads the header of a safetensors file while the file arrives. Such a file consists of a number N (64 bits,
+ * little-endian), N bytes of JSON (the header), and the tensors without gaps. These functions serve uploads;
+ * api/formats reads and writes the weights of jobs in the same format.
  *
  * The bytes are untrusted: the header has at most TENSORS_HEAD bytes, and the tensors cover the data without gap or
  * overlap. Functions keep no state; any thread. */
@@ -12,21 +13,22 @@ enum { TENSORS_HEAD = 1 << 20, TENSORS_MOST = 1024, TENSORS_NAME = 128 };
 
 struct tensors_entry {
     char name[TENSORS_NAME];
-    struct npy_header header; /* as if the tensor were a .npy file: row-major and little-endian */
-    int64_t begin, end;       /* the tensor's bytes are [begin, end) of the data */
+    /* Type and shape, as in the header of an equivalent .npy file; row-major and little-endian. */
+    struct npy_header header;
+    int64_t begin, end; /* the tensor's bytes are [begin, end) of the data */
 };
 struct tensors {
     int count;
     struct tensors_entry *entry; /* [count] in the order of the data */
 };
 
-/* Reads up to the first tensor's data; the caller calls tensors_close(), after an error too. STATUS_CORRUPT: the bytes
- * are no such header, or end early. STATUS_INVALID: a type (F8, ...) or rank that cannot be read; the message names the
- * tensor. STATUS_LIMIT: more tensors or bytes than allowed. */
+/* Reads the header, up to the data of the first tensor. The caller calls tensors_close(), after an error too.
+ * STATUS_CORRUPT: the bytes are not such a header, or end early. STATUS_INVALID: a tensor has a type (F8, ...) or a
+ * rank that cannot be read; the message names the tensor. STATUS_LIMIT: more tensors or bytes than allowed. */
 enum status tensors_head_read(const struct byte_source *from, struct tensors *out, struct error *err);
 void tensors_close(struct tensors *tensors); /* a zeroed struct is allowed */
 
-/* A source of the next `left` bytes of another one. */
+/* A byte source that ends after the next `left` bytes of another source. */
 struct tensors_piece {
     const struct byte_source *from;
     int64_t left;

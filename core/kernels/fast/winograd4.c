@@ -403,8 +403,8 @@ void fast_winograd4_forward(const struct conv_call *c)
         row_moments(c, y);
 }
 
-/* Multiplies one tile of dY by A along its rows; z[x] is column x of four pixels, already multiplied by A. to: [36],
- * `stride` apart. */
+/* Multiplies one tile of dY by A along its rows; z[x]: column x, four pixels, which the caller has already
+ * multiplied by A. to: [36], `stride` apart. */
 INLINE void dout_tile(vf z[4][SIDE], float *to, ptrdiff_t stride)
 {
     UNROLL for (int r = 0; r < SIDE; r++)

@@ -252,7 +252,7 @@ double dictionary_active(const struct dictionary_config *config, const struct di
     }
 }
 
-/* Of all learners but FISTA. */
+/* The number of updates, for all learners except FISTA. */
 static int64_t updates(const struct dictionary_config *config)
 {
     return (config->total_samples + config->batch - 1) / config->batch;

@@ -14,7 +14,8 @@ static const double READ = 20;     /* reading a number of a row from a file */
 static const double ACTIVE = 8000; /* drawing one active feature, and its row of the sample */
 static const double LATENT = 60;   /* selecting among one sample's latents */
 static const double SPARSE = 15;   /* a multiplication and addition of a sparse product */
-static const double ROW = 30000;   /* what a sample costs a dictionary of any size in training */
+/* Operations of training that each sample needs, whatever the size of the dictionary. */
+static const double ROW = 30000;
 static const double WEIGHT = 60;   /* updating one weight */
 static const double ITERATION = 6; /* cost of one entry in a FISTA iteration, besides the products */
 

@@ -35,8 +35,8 @@ static const struct config_setting learning_or_encoding[] = {{"source", "iid"},
                                                              {"pursuit_samples", "2000"},
                                                              {NULL, NULL}};
 
-/* Error of a dictionary with ten active latents. The law of arXiv 2505.10465 is about another loss: that of the model
- * that stores the features. */
+/* Error of a dictionary with ten active latents. arXiv 2505.10465 has a law for another loss: that of the model that
+ * stores the features. */
 static const struct config_setting scaling[] = {
     {"features", "256"}, {"roots", "0"}, {"dimensions", "8,16,32,64,128"}, {"exponents", "0,0.5,1,2"}, {"width", "0"},
     {"l0", "10"},        {"seeds", "1"}, {"total_samples", "1000000"},     {"pursuit_samples", "0"},   {NULL, NULL}};
@@ -71,9 +71,8 @@ const struct method_preset dictionary_presets[DICTIONARY_PRESETS] = {
      "Codes by the encoder, by FISTA on the learned dictionary and by FISTA on the true one, for 50 to 1,000 features.",
      learning_or_encoding},
     {"scaling",
-     "Squared error of dictionaries with ten active latents against the number of dimensions, for four exponents of "
-     "the "
-     "features' rates.",
+     "Shows how the squared error of a dictionary with ten active latents depends on the number of dimensions, for "
+     "four exponents of the rates of features.",
      scaling},
     {"superposed",
      "What a dictionary finds in the hidden layer of rugs and of trained autoencoders, over the features' probability "

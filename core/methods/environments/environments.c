@@ -34,7 +34,8 @@ enum { LATENT_MOST = 32 }; /* most latent variables that follow from the data */
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
-/* Refuses an upload without groups or outcome. A folder that the operator has filled is read when the job starts. */
+/* Refuses an upload without groups or without an outcome. A folder that the operator has filled is checked only when
+ * the job starts. */
 static enum status check_upload(const struct environments_config *c, const char *data, struct error *err)
 {
     char folder[DATASET_PATH];

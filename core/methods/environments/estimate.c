@@ -20,14 +20,15 @@ static double flops_of(const struct environments_config *c, int features)
     return 6 * encoder_weights(c, features) + 12 * (double)c->latent + 200;
 }
 
-/* The pace of small products, which do not reach the usual speed, in GFLOPS. */
+/* Speed of the products of matrices in GFLOPS. They are small, so they are slower than those of other methods. */
 static double gflops_of(const struct environments_config *c)
 {
     return c->encoder == ENCODER_LINEAR ? 3 : 10;
 }
 
-/* Operations of drawing a row of the data and evaluating the model on it, in operations of training at its pace. The
- * weights were fitted to the processor times of eight runs with 10 to 200,000 test samples. */
+/* Cost of one row of test data, which the evaluation generates and then predicts, as the number of training
+ * operations that take the same time. The coefficients were fitted to the processor times of eight runs with 10 to
+ * 200,000 test samples. */
 static double evaluation_flops(const struct environments_config *c, int features)
 {
     double linear = 450 + 145.0 * features + 125 * (double)c->latent + 72 * (double)c->factors;

@@ -143,7 +143,7 @@ const struct config_table factors_config_table = CONFIG_TABLE(factors_fields, st
 
 /* ---- lists -------------------------------------------------------------------------------------------- */
 
-/* Parses the correlations of a sweep, which are in (-1, 1). */
+/* Parses the correlations of a sweep, each in (-1, 1). */
 static int rhos_in(const char *text, double values[FACTORS_LIST])
 {
     return value_list_numbers(text, nextafter(-1, 0), nextafter(1, 0), values, FACTORS_LIST);

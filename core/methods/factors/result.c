@@ -177,7 +177,7 @@ static enum status write_topics(struct method_run *run, const struct sink *out, 
     return status;
 }
 
-/* The names of the features, in the order of the rows of mask.csv. */
+/* Writes the names of the features, in the order of the rows of mask.csv. */
 static void write_features(const struct features *features, const struct sink *out)
 {
     sink_begin_list(out, "features");

@@ -108,12 +108,12 @@ enum status source_fit(const char *source, const char *data, int64_t *features, 
     const char *kind = collection_kinds[c.kind];
     collection_close(&c);
     if (other)
-        return error_set(err, STATUS_INVALID, "/config/dataset_name", "is a data set of %s; this kind trains on tables",
-                         kind);
+        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+                         "is a data set of %s, but this kind trains on tables", kind);
     if (!table && *latent == 0)
         return error_set(
             err, STATUS_INVALID, "/config/latent",
-            "must be set, because only for uploaded tables it follows from the data; %s is a folder of the operator",
+            "must be set, because %s is a folder of the operator; the default is computed only for uploaded tables",
             source);
     return table ? status : STATUS_OK;
 }

@@ -29,11 +29,11 @@ bool source_size(const char *source, const char *data, struct table_size *out);
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],
                           struct error *err);
 
-/* Fits fields to the uploaded table `source`: lowers *features to the number of its columns, and replaces a *latent of
- * 0 by the number of its principal components above noise (core/metrics/components.h), which is in [1, most]. It reads
- * at most 1000 rows and 512 columns. Does nothing if `source` is not a possible name or there is no such data set.
- * STATUS_INVALID with the pointer of `dataset_name` if the data set is an upload of another kind, and with that of
- * `latent` if *latent is 0 and the data set is not an upload. */
+/* Adapts two fields to the uploaded table `source`. It lowers *features to the number of the table's columns. If
+ * *latent is 0, it sets *latent to the number of principal components above noise (core/metrics/components.h), in
+ * [1, most]; for this it reads at most 1000 rows and 512 columns. It does nothing if `source` is not a valid name or
+ * there is no such data set. STATUS_INVALID with the pointer of `dataset_name`: the data set is an upload, but not a
+ * table. STATUS_INVALID with the pointer of `latent`: *latent is 0 and the data set is a folder of the operator. */
 enum status source_fit(const char *source, const char *data, int64_t *features, int64_t *latent, int64_t most,
                        struct error *err);
 

@@ -1,4 +1,5 @@
-/* Parses the lists with which several methods describe their sweeps (value_list.h). */
+/* Parses lists of numbers and names in text fields of a configuration (value_list.h). Several methods describe their
+ * sweeps by such lists. */
 #include "core/methods/shared/value_list.h"
 
 #include <stdlib.h>

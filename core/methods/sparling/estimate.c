@@ -115,8 +115,9 @@ static double dilated_packed(const struct sparling_config *c)
     return total;
 }
 
-/* Copies of the weights of g's residual units that the kernels read in a forward or a backward pass: in the kernels'
- * order, and transformed for Winograd's algorithm, which takes 36 numbers instead of 9. */
+/* Floats in the copies of the weights of g's residual units, which a forward or backward pass makes. One copy is in
+ * the order in which the kernels read weights. Another one is transformed for Winograd's algorithm, which needs 36
+ * numbers instead of 9. */
 static double unit_copies(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
@@ -125,7 +126,8 @@ static double unit_copies(const struct sparling_config *c)
     return passes * 2 * w * w * ((double)c->units * each + (double)c->narrow_units);
 }
 
-/* Partial gradients of these weights: one for each chunk of the batch (map_split() in core/autodiff/split.c). */
+/* Floats in the partial gradients of these weights: one gradient for each chunk of the batch (map_split() in
+ * core/autodiff/split.c). */
 static double unit_partials(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
@@ -134,15 +136,15 @@ static double unit_partials(const struct sparling_config *c)
     return passes * batch * strips * 2 * w * w * ((double)c->units * taps + (double)c->narrow_units);
 }
 
-/* Positions of the map of one input, with its padding. */
+/* Number of positions of the map of one input, including its padding. */
 static double map_positions(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
     return ((double)g.rows + 2 * (g.kernel_h / 2)) * ((double)g.cols + 2);
 }
 
-/* Floats that g keeps for one input between forward and backward, and its gradients. A residual unit keeps four maps.
- * Gradients reuse buffers, so three gradient maps are enough. */
+/* Floats that g needs for one input: the maps that it keeps between forward and backward, four for each residual
+ * unit, and gradients. Gradients reuse buffers, so three gradient maps are enough. */
 static double motif_model_floats(const struct sparling_config *c)
 {
     double map = map_positions(c), w = padded((double)c->width), m = padded((double)c->channels_motif);
@@ -150,7 +152,8 @@ static double motif_model_floats(const struct sparling_config *c)
     return c->strands == STRANDS_BOTH ? 2 * maps + map * 3 * m : maps;
 }
 
-/* Floats that one input keeps between forward and backward, and the gradients of the backward pass. */
+/* Floats that one input needs in the whole model: the values that it keeps between forward and backward, and
+ * gradients. */
 static double activation_floats(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
@@ -184,8 +187,8 @@ static double collected_bytes(const struct sparling_config *c)
     return keep > 0 && sparling_collects(c) ? 4 * (groups * keep + threads * (values + 2 * keep)) : 0;
 }
 
-/* The motifs of the samples whose positions are shuffled, and a shuffled copy; chance_add() keeps only those outside
- * the margins. A bottleneck without thresholds can let every position through. */
+/* Bytes of the motifs of the samples whose positions are shuffled, and of a shuffled copy. chance_add() keeps only
+ * motifs outside of the margins. Without thresholds, every position can be active. */
 static double chance_bytes(const struct sparling_config *c)
 {
     enum { COPIES = 3 };
@@ -197,8 +200,8 @@ static double chance_bytes(const struct sparling_config *c)
     return c->chance_shuffles > 0 ? samples * (COPIES * density * sites * (double)sizeof(struct motif) + 64) : 0;
 }
 
-/* Floats that an evaluation needs for one input. It keeps no gradients, but several versions of the motif map: before
- * and after its norm and its thresholds, in bins, and as planes. */
+/* Floats that an evaluation needs for one input. It keeps no gradients, but several versions of the motif map:
+ * before and after the normalisation and the thresholds, in bins, and as planes. */
 static double evaluation_floats(const struct sparling_config *c)
 {
     enum { VERSIONS = 6 };

@@ -107,7 +107,7 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
     return status;
 }
 
-/* Publishes what the head has answered in a validation. */
+/* Publishes the accuracy and the loss of the head's answers in a validation. */
 static void keep_accuracy(struct method_run *run, double loss)
 {
     run->accuracy = run->domain.shape.positions

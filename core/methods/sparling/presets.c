@@ -69,10 +69,11 @@ static const struct config_setting quick[] = {RECIPE,
                                               {"stage_samples", "500"},
                                               {NULL, NULL}};
 
-/* The same images with the presence objective: it finds the digits, and the head then reads them at the last density.
- * The order of digits shows on maps of the last density only, and long labels teach it, so nothing is annealed and
- * there is no curriculum. Batches of 4 teach it after fewer samples than batches of 8 (docs/lab/recipe.md). The run
- * ends by itself; the calibration at the end finds the digits that too high a threshold would miss. */
+/* The same images with the presence objective. In the first phase, g learns to find the digits. In the second phase,
+ * the head learns their order at the last density. Maps show the order only at that density, and long labels teach
+ * it, so the preset has no annealing and no curriculum. With batches of 4, the head needs fewer samples than with
+ * batches of 8 (docs/lab/recipe.md). The run ends by itself. Then the calibration lowers thresholds that are too
+ * high and would miss digits. */
 static const struct config_setting presence[] = {RECIPE,
                                                  {"quantile", "interpolated"},
                                                  {"image_size", "64"},

@@ -183,7 +183,7 @@ struct starts {
     bool due;                 /* run_restart() must begin the start `now`; not saved */
 };
 
-/* When the run ends by itself (ending.c). Saved in checkpoints. */
+/* State of the decision when the run ends (ending.c). Checkpoints contain it. */
 struct ending {
     double loss, accuracy; /* best validation at the last density */
     int64_t flat;          /* validations since a better one */
@@ -210,7 +210,7 @@ struct method_run {
     bool direct;                    /* whether the objective is single-motifs */
     struct network *network;
     struct adam *adam;
-    int frozen_filters; /* number of filters of the first convolution that keep their values (filters.c) */
+    int frozen_filters; /* number of filters of the first convolution that training does not change (filters.c) */
     struct batch_source *source;
     struct arena arena;
     struct exec exec;
@@ -337,8 +337,8 @@ bool presence_true(const struct method_run *run, const struct domain_truth *trut
 /* The name of the smallest count above 0, or -1 if labels are no counts. */
 int presence_counted(const struct method_run *run);
 
-/* Defined in filters.c. filters_begin() gives the first filters of new weights the values of motif_start; errors are
- * those of motif_start_filters(). filters_hold() removes the gradients of filters that are frozen. */
+/* Defined in filters.c. filters_begin() copies the motifs of motif_start into the filters of a new model; errors are
+ * those of motif_start_filters(). filters_hold() sets the gradients of frozen filters to 0. */
 enum status filters_begin(struct method_run *run, struct error *err);
 void filters_hold(struct method_run *run);
 
@@ -361,7 +361,7 @@ double ending_rate(const struct method_run *run);
 bool ending_validated(struct method_run *run, double loss, bool reached);
 /* Whether the numbers that were read from a checkpoint are possible. */
 bool ending_sound(const struct method_run *run);
-/* Declares the state as entries "ending.*", if the run ends by itself. */
+/* Adds the state to a checkpoint as entries "ending.*", if the run ends by itself. */
 enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in calibrate.c. */

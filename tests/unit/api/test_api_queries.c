@@ -78,7 +78,7 @@ static void input_is_a_seed_an_array_a_file_or_the_body(void **state)
     assert_int_equal(number_at(f, "/answers/0/shape/1"), 4);
     buf_close(&png);
 
-    /* ?format= states the format, whatever the Content-Type says */
+    /* ?format= overrides the Content-Type */
     header(f, "Content-Type", "application/x-www-form-urlencoded");
     assert_int_equal(ask_bytes(f, "POST", path_of(id, "/predict?format=npy"), npy, npy_bytes), 200);
     assert_true(number_at(f, "/answers/0/sum") == 21);

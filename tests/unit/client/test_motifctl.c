@@ -350,7 +350,7 @@ static void a_motif_answer_is_read_and_drawn(void **state)
     cJSON_Delete(document);
 }
 
-/* Four letters and a padding column; two motifs at overlapping places, on both strands. */
+/* The sequence has four letters and a padding column. Two motifs overlap, one on each strand. */
 static void a_sequence_is_letters_with_marks(void **state)
 {
     static const char json[] =

@@ -234,8 +234,8 @@ static void failed_call_leaves_data_sets_whole(void **state)
     assert_int_equal(complaints, 0);
 }
 
-/* Two clients remove the same set: the second one finds it, but the first one has moved it when the second one moves.
- */
+/* Two clients remove the same data set. The second client finds it, but before the second client moves it away, the
+ * first one has done so. */
 static void a_set_that_another_client_removes_first_is_not_found(void **state)
 {
     struct sets *s = *state;

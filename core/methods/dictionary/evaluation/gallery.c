@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Latent p is the parent of another latent if the share of that latent's samples in which p is active is larger than
- * p's share of all samples by this difference. */
+/* Latent p is the parent of latent q if p is active more often in the samples of q than in all samples. This
+ * constant is the minimum difference of the two shares. */
 static const double PARENT_EXCESS = 0.2;
 /* Upper limit of the pairs of entries that are counted, for all kept samples together. */
 static const double PAIRS_MOST = 1 << 29;

@@ -9,12 +9,12 @@
 #include "core/methods/dictionary/model/step_int.h"
 
 /* Before update t, the sums over earlier batches are multiplied by 1 - 1 / n, with n = t / FORGETTING between 1 and
- * MEMORY. They are thus a mean over about the last n batches: the codes of the first updates, which belong to a poor
- * dictionary, are soon forgotten. */
+ * MEMORY. The sums thus depend on about the last n batches only. They soon forget the codes of the first updates,
+ * when the dictionary was still poor. */
 static const double MEMORY = 10, FORGETTING = 6;
 
-/* The penalty begins at FIRST times the mean norm of the samples, unless it is larger, and falls geometrically to its
- * own value in the first share ANNEALED of the training. */
+/* The penalty begins at FIRST times the mean norm of the samples, or at the configured penalty if that is larger. In
+ * the first share ANNEALED of the training, it falls geometrically to the configured penalty. */
 static const double FIRST = 0.2, ANNEALED = 0.7;
 
 _Static_assert((int)STEP_ROWS == (int)PLAIN_ROWS, "a chunk of rows is one call of plain_fista()");

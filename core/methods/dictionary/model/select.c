@@ -45,8 +45,9 @@ struct count_bits {
     int shift, width;
 };
 
-/* Counts the values of a chunk of rows by `width` bits from `shift` on. In the first pass, values that are not above 0
- * would mispredict a branch as often as not, so they are counted too, in bins of their own that nobody reads. */
+/* Counts the values of a chunk of rows in bins. The `width` bits from `shift` on are the bin of a value. The first
+ * pass also counts values that are not above 0, in spare bins that nothing reads, because a branch on the sign would
+ * be mispredicted half of the time. */
 static void count_task(void *context, int chunk, int worker)
 {
     struct count_bits *c = context;
@@ -60,7 +61,7 @@ static void count_task(void *context, int chunk, int worker)
     for (size_t i = 0; i < all; i++) {
         uint32_t bits;
         memcpy(&bits, &h[i], sizeof bits);
-        bool positive = bits <= INFINITE; /* or 0, which batch_cut() excludes; false for NaN */
+        bool positive = bits <= INFINITE; /* true for 0 as well, which batch_cut() excludes; false for NaN */
         if (above >= 31)
             bins[positive ? bits >> shift : STEP_USED_BINS + bits % STEP_SPARE_BINS]++;
         else if (bits >> above == c->prefix && positive)

@@ -5,7 +5,7 @@
 #include "core/methods/dictionary/model/step.h"
 
 enum { STEP_ROWS = 64, STEP_LATENTS = 32, STEP_BLOCK = 256, STEP_COLUMNS = 1024 };
-/* Bins of the counts of activations: by their bits, and spare ones for values that are not above 0. */
+/* Bins in which batch_cut() counts activations by their bits, and spare bins for values that are not above 0. */
 enum { STEP_USED_BINS = 4096, STEP_SPARE_BINS = 64, STEP_BINS = STEP_USED_BINS + STEP_SPARE_BINS };
 
 struct step_piece {

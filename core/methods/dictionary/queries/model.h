@@ -71,7 +71,7 @@ extern const struct method_tensor dictionary_input, dictionary_outputs[DICTIONAR
 enum status dictionary_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 /* saelens.c */
 enum status dictionary_saelens(const struct method_question *question, struct buf *out, struct error *err);
-/* saelens_import.c; see `adopt` of struct method. */
+/* Imports a folder of SAELens (saelens_import.c). The contract is that of `adopt` in struct method. */
 enum status dictionary_adopt(const struct byte_source *from, struct buf *config, struct buf *checkpoint,
                              struct error *err);
 /* latents.c, compare.c */

@@ -1,14 +1,16 @@
-/* Reads a folder of SAELens, in a tar, as a dictionary: cfg.json and sae_weights.safetensors, in any order, and if it
- * is there sparsity.safetensors, from which the mean number of active latents follows. Other members are ignored.
+/* Reads a tar of a folder of SAELens as a dictionary. The folder must contain cfg.json and sae_weights.safetensors, in
+ * any order. If it contains sparsity.safetensors, the mean number of active latents is computed from it. Other members
+ * are ignored.
  *
  *   architecture standard   learner l1          max(0, h)
  *   architecture topk       learner topk        with k
  *   architecture jumprelu   learner jumprelu    with a threshold for each latent; files of batchtopk and matryoshka too
  *
- * What the learners of this program do not have is folded into the weights. Without apply_b_dec_to_input, the bias
- * times W_enc is added to b_enc. With rescale_acts_by_decoder_norm, a column of W_enc and its bias are multiplied by
- * the norm of its row of W_dec, and the row is divided by it. A file that scales its inputs at run time
- * (normalize_activations) does not contain the factor, so it is refused. */
+ * Two options of SAELens have no counterpart in motifd, so the import changes the weights instead. If
+ * apply_b_dec_to_input is false, it adds the bias times W_enc to b_enc. If rescale_acts_by_decoder_norm is true, it
+ * multiplies each column of W_enc and its bias by the norm of the corresponding row of W_dec, and divides the row by
+ * this norm. It refuses a file whose inputs are scaled at run time (normalize_activations), because the file does
+ * not contain the factor. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,14 +132,14 @@ static enum status read_folder(struct folder *f, const struct byte_source *from,
 
 static enum status unknown(const char *name, const char *value, const char *allowed, struct error *err)
 {
-    return error_set(err, STATUS_INVALID, NULL, "cfg.json: %s is '%.60s'; this program reads %s", name, value, allowed);
+    return error_set(err, STATUS_INVALID, NULL, "cfg.json: %s is '%.60s'; motifd reads %s", name, value, allowed);
 }
 
 static double l0_of(const struct folder *f, enum learner learner, int width)
 {
     const struct matrix *sparsity = &f->tensor[SPARSITY];
     double sum = 0;
-    if (learner == LEARNER_TOPK) { /* early versions have the number in activation_fn_kwargs; 100 is the default */
+    if (learner == LEARNER_TOPK) { /* early versions of SAELens store k in activation_fn_kwargs; their default is 100 */
         double early = json_fields_number(f->config, "activation_fn_kwargs", "k", 100);
         return json_fields_number(f->config, "k", NULL, early);
     }
@@ -161,7 +163,7 @@ static enum status take_learner(const struct folder *f, enum learner *out, struc
     const char *scaling = json_fields_text(f->config, "normalize_activations", "none");
     if (strcmp(scaling, "none") != 0)
         return unknown("normalize_activations", scaling,
-                       "none, because the factor is not in the file; fold it into the weights "
+                       "only none, because the factor is not in the file; fold the factor into the weights "
                        "(fold_activation_norm_scaling_factor) and save the dictionary again",
                        err);
     if (json_fields_flag(f->config, "finetuning_scaling_factor", false))
@@ -184,16 +186,16 @@ static enum status take_shape(const struct folder *f, struct sae_shape *out, str
     bool jump = out->learner == LEARNER_JUMPRELU;
     if (t[W_DEC].rank != 2 || m > 65536 || d > 16384)
         return error_set(err, STATUS_INVALID, NULL,
-                         "W_dec must be [latents][inputs], with at most 65536 latents and 16384 inputs");
+                         "the shape of W_dec must be [latents][inputs], with at most 65536 latents and 16384 inputs");
     if (!has_shape(&t[W_ENC], 2, d, m) || !has_shape(&t[B_ENC], 1, m, 1) || !has_shape(&t[B_DEC], 1, d, 1) ||
         (jump && !has_shape(&t[THRESHOLD], 1, m, 1) && !has_shape(&t[LOG_THRESHOLD], 1, m, 1)))
         return error_set(err, STATUS_INVALID, NULL,
-                         "W_enc must be [%lld][%lld], b_enc [%lld], b_dec [%lld], and for jumprelu threshold [%lld], "
-                         "because W_dec is [%lld][%lld]",
+                         "the shapes must be: W_enc [%lld][%lld], b_enc [%lld], b_dec [%lld], and for jumprelu "
+                         "threshold [%lld], because that of W_dec is [%lld][%lld]",
                          (long long)d, (long long)m, (long long)m, (long long)d, (long long)m, (long long)m,
                          (long long)d);
     if (t[SPARSITY].values && !has_shape(&t[SPARSITY], 1, m, 1))
-        return error_set(err, STATUS_INVALID, NULL, "sparsity must be [%lld]", (long long)m);
+        return error_set(err, STATUS_INVALID, NULL, "the shape of sparsity must be [%lld]", (long long)m);
     out->inputs = (int)d;
     out->width = out->level_end[0] = (int)m;
     out->levels = 1;
@@ -292,8 +294,9 @@ enum status dictionary_adopt(const struct byte_source *from, struct buf *config,
     struct folder f = {0};
     enum status status = read_folder(&f, from, err);
     if (!status && (!f.config || !f.tensor[W_DEC].values))
-        status = error_set(err, STATUS_INVALID, NULL,
-                           "the archive is no folder of SAELens: it must contain cfg.json and sae_weights.safetensors");
+        status =
+            error_set(err, STATUS_INVALID, NULL,
+                      "the archive is not a folder of SAELens: it must contain cfg.json and sae_weights.safetensors");
     if (!status)
         status = convert(&f, config, checkpoint, err);
     folder_close(&f);

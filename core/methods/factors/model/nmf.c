@@ -214,7 +214,8 @@ static void start_column(struct nmf *n, const double *v, int m, int c, double *u
         length[v[(ptrdiff_t)j * m + c] < 0][1] += pow(v[(ptrdiff_t)j * m + c], 2);
     int sign = length[1][0] * length[1][1] > length[0][0] * length[0][1];
     double lu = sqrt(length[sign][0]), lv = sqrt(length[sign][1]), both = c == 0 ? sqrt(s) : sqrt(s * lu * lv);
-    /* The first column touches every page of the codes, which the kernel then has to clear. */
+    /* The first column writes to every page of the codes for the first time, and the operating system clears each
+     * page. This takes long, so the loop checks whether the pool was stopped. */
     for (int i = 0; i < n->rows && !thread_pool_stopped(n->pool); i++) {
         double part = c == 0 ? fabs(u[i]) : lu > 0 ? fmax(sign ? -u[i] : u[i], 0) / lu : 0;
         n->codes[(ptrdiff_t)i * k + c] = both * part < 1e-6 ? 0 : (float)(both * part);

@@ -8,19 +8,19 @@ static bool has(const struct method_given *given, const char *field)
     return given && given->has(given->context, field);
 }
 
-/* Whether a sample is a sequence of letters: several channels in one row, which are not those of a recording. */
+/* Returns whether samples are sequences of letters: they have one row and several channels, and are not recordings. */
 static bool letters(const struct dataset_config *c, bool sound)
 {
     return c->rows == 1 && c->channels > 1 && !sound;
 }
 
-/* Window and width of g. Few residual units follow a first convolution that is wide enough for whole motifs, because so
- * few weights generalise better than many small kernels do, and motifs stay in the middle of their windows. A motif of
- * a sequence or signal may be much longer than one of a picture, so in one row the window has about a tenth of the
- * positions, from 29 to 61, and in pictures 21. For letters one unit is enough. Four channels are bases, whose motifs
- * may lie on either strand: g needs twice the features and more units to join the strands. Recordings keep kernels of 3
- * positions and windows of 21, the length of a word, because in a longer window a motif may be beside its word and
- * still see all of it. */
+/* Sets the window and the width of g. The first convolution is wide enough for a whole motif, and only few residual
+ * units follow. Such a g has few weights, so it generalises better than one of many small kernels, and it marks
+ * motifs in the middle of their windows. In pictures the window has 21 positions. A motif of a sequence or signal
+ * may be much longer, so there the window has about a tenth of the positions, from 29 to 61. For letters one unit is
+ * enough. Samples of four channels are bases, whose motifs may lie on either strand: g needs twice the features and
+ * more units to join the strands. Recordings keep kernels of 3 positions and windows of 21, the length of a word: in
+ * a longer window, g could mark a word at a position beside it. */
 static void fit_window(struct sparling_config *config, const struct method_given *given, bool sound)
 {
     const struct dataset_config *c = &config->dataset;
@@ -35,9 +35,10 @@ static void fit_window(struct sparling_config *config, const struct method_given
         config->units = units;
 }
 
-/* Learning rate and samples. In letters, many words look like a motif by chance, so that training is noisy: a lower
- * learning rate and more samples lower the error more than they do in pictures. The motifs of bases are the shortest
- * compared with their alphabet, and the presence objective learns them sooner from the few best positions. */
+/* Sets the learning rate and the number of samples. In sequences of letters, many substrings look like a motif by
+ * chance, so training is noisy. A lower learning rate and more samples therefore lower the error more than they do
+ * in pictures. Bases have a small alphabet, so chance matches are most frequent there, and the presence objective
+ * learns sooner from the few best positions (presence_sharpness). */
 static void fit_rate(struct sparling_config *config, const struct method_given *given, bool sound)
 {
     if (!letters(&config->dataset, sound))

@@ -1,10 +1,10 @@
-/* What training changes in samples that are sequences of letters.
+/* Changes samples that are sequences of letters during training.
  *
- * replace_letters: a model with few training samples learns them by heart. If a sample has other letters each time it
- * is drawn, the model must rely on motifs, which survive a few wrong letters, as they do in the data.
+ * replace_letters: with few training samples, a model learns them by heart. Here each sample gets some random letters
+ * each time it is drawn. The model must then rely on motifs, which a few wrong letters do not hide.
  *
- * The other strand: read from there, motifs come in reverse order. A label that lists them by position is reversed too,
- * a label that lists them alphabetically is not. */
+ * The other strand: a sample that is read from the other strand has its motifs in reverse order. If labels list
+ * names by position, the label must be reversed as well. If labels list names alphabetically, it must not. */
 #include "core/methods/sparling/domains/dataset_letters.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { STREAM_REPLACE = 0x7265706C };
 
 bool dataset_has_letters(const struct collection *c, const struct collection_moments *m)
 {
-    const double least = 0.9; /* share of positions with a letter */
+    const double least = 0.9; /* minimum share of the positions that have a letter */
     double positions = (double)m->count / c->channels;
     return c->rows == 1 && c->channels > 1 && m->min >= 0 && m->max <= 1 && m->sum == m->squares &&
            m->sum <= positions && m->sum >= least * positions;
@@ -34,8 +34,8 @@ void dataset_replace_letters(float *planes, int channels, int cols, int64_t leng
     }
 }
 
-/* Notes in seen[names * names] the order of each pair of names in a label. Returns false if an earlier label, or this
- * one, has a pair in both orders. */
+/* Notes the order of each pair of names in a label. seen: [names][names]. Returns false if the labels so far have a
+ * pair of names in both orders. */
 static bool same_order(const int32_t *label, int length, bool *seen, size_t names)
 {
     for (int later = 1; later < length; later++) {

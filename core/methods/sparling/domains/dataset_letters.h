@@ -1,10 +1,12 @@
-/* Letters in uploaded data: sequences whose positions are one-hot, such as bases, amino acids and events. */
+/* Changes during training to uploaded sequences of letters: sequences whose positions are one-hot, such as bases,
+ * amino acids and events. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DATASET_LETTERS_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DATASET_LETTERS_H
 
 #include "core/data/uploads/collection.h"
 
-/* Whether the values of a collection with one row are one-hot letters. A tenth of the positions may have no letter. */
+/* Returns whether the values of a collection with one row are one-hot. Up to a tenth of the positions may have no
+ * letter. */
 bool dataset_has_letters(const struct collection *c, const struct collection_moments *m);
 
 /* Replaces each letter of a sample by a random one with probability `share`. planes: [channels][cols], of which the
@@ -12,9 +14,9 @@ bool dataset_has_letters(const struct collection *c, const struct collection_mom
 void dataset_replace_letters(float *planes, int channels, int cols, int64_t length, double share, int64_t seed,
                              int64_t index);
 
-/* Whether the order of the names in labels may follow positions. It does not if every pair of names has the same order
- * in all labels, as in labels that list names alphabetically. A sample read from the other strand then has the same
- * label; otherwise its label is reversed. STATUS_NO_MEMORY, or STATUS_OK with *follows set. */
+/* Finds out whether the order of names in labels may be the order of positions. It cannot be if every pair of names
+ * has the same order in all labels, for example because labels list names alphabetically. A sample that is read from
+ * the other strand then keeps its label; otherwise its label is reversed. Sets *follows. STATUS_NO_MEMORY. */
 enum status dataset_order_follows_positions(const struct collection *c, bool *follows, struct error *err);
 
 #endif

@@ -149,10 +149,10 @@ struct domain {
     const char *(*symbol)(const struct domain_state *state, int symbol);
     const char *(*token)(const struct domain_state *state, int token);
 
-    /* The alphabet of sequences whose positions are one-hot, with a channel for each symbol. NULL, or a result of NULL:
-     * samples are not sequences of symbols. */
+    /* Returns the alphabet of samples that are sequences of symbols, one-hot with a channel for each symbol. NULL,
+     * or a result of NULL: the samples are something else. */
     const struct alphabet *(*alphabet)(const struct domain_state *state);
-    /* The seconds that the columns of a recording last together. NULL, or NaN: columns are not times. */
+    /* Returns the duration of a sample in seconds, if columns are points in time. NULL, or NaN: they are not. */
     double (*duration)(const struct domain_state *state);
 
     /* Where a sample of a sequence comes from. Returns false if the set has fewer samples; sets repeat after their last
@@ -161,8 +161,8 @@ struct domain {
     /* The number that a token stands for if labels are counts of motifs, else -1. NULL: labels are no counts. */
     int64_t (*counts)(const struct domain_state *state, int token);
 
-    /* Whether samples can be read from the other strand (reverse complement): the bases in reverse order, each replaced
-     * by its complement, and labels reversed if they follow positions. NULL: no. */
+    /* Returns whether samples can be read from the other strand (reverse complement): the bases in reverse order,
+     * each replaced by its complement. A label whose order follows positions is then reversed too. NULL: no. */
     bool (*turns)(const struct domain_state *state);
 
     /* Converts the array of a client to planes. STATUS_INVALID with the pointer "/array" when it does not fit. Most
@@ -218,7 +218,7 @@ void domain_truths_destroy(struct domain_truth *truths); /* NULL is fine */
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                           const char *what, float *planes, struct error *err);
 
-/* The alphabet of the samples; NULL: they are not sequences of symbols. */
+/* Returns the alphabet of the samples; NULL: they are not sequences of symbols. */
 const struct alphabet *domain_alphabet(const struct open_domain *domain);
 
 /* Writes the names of the tokens one after another, cut to `room` bytes. */

@@ -34,7 +34,7 @@ struct domain_state {
     float least, most;               /* range of the training data's values */
     double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
     bool letters;                    /* samples are sequences of the alphabet's symbols, one-hot */
-    bool ordered;                    /* labels list names in the order of positions; see turn() */
+    bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
     int64_t *part[PARTS_OF_SET],
         count[PARTS_OF_SET]; /* sample numbers; those of training sorted by the length of their labels */
     int64_t *up_to;          /* [longest + 1] number of training samples with labels up to each length */
@@ -167,7 +167,7 @@ static enum status fits(const struct collection *c, const struct sparling_config
     if (config->strands == STRANDS_BOTH && (c->kind != COLLECTION_SEQUENCES || c->rna))
         return error_set(err, STATUS_INVALID, "/config/strands",
                          c->rna ? "must be one: the data set is RNA, whose motifs are on one strand"
-                                : "may be both only for sequences of DNA");
+                                : "can be both only for sequences of DNA");
     if (c->kind == COLLECTION_TABLE)
         return error_set(
             err, STATUS_INVALID, at,
@@ -462,7 +462,7 @@ static int64_t choose(const struct domain_state *s, const struct domain_request 
     return s->part[PART_TRAIN][bits % (uint64_t)among];
 }
 
-/* Four symbols are the bases A, C, G and T or U. */
+/* A data set of letters with four symbols contains the bases A, C, G and T (or U). */
 static const struct alphabet *alphabet(const struct domain_state *s)
 {
     return !s->letters ? NULL : s->c.rna ? &alphabet_rna : &alphabet_dna;

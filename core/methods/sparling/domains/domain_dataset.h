@@ -59,10 +59,10 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
                 "Share of the letters of a training sample that are replaced by random letters each time it is "       \
                 "drawn; a larger share keeps a model from learning few samples by heart."),                            \
     DOMAIN_TEXT(dataset, motif_start, "motif_start", "", ADVANCED,                                                     \
-                "Data set of known motifs, such as JASPAR, with whose matrices the first filters of a model of DNA "   \
-                "or RNA begin; empty begins with random filters."),                                                    \
+                "Data set of known motifs, such as JASPAR, whose matrices become the initial filters of a model of "   \
+                "DNA or RNA; empty begins with random filters."),                                                      \
     DOMAIN_FLAG(dataset, motif_frozen, "motif_start_frozen", "false", ADVANCED,                                        \
-                "Whether the filters of motif_start keep their first values; otherwise training changes them."),       \
+                "Whether training leaves the filters of motif_start unchanged."),                                      \
     DATASET_SIZE(channels, 8192, "channels", "Channels of an input"),                                                  \
     DATASET_SIZE(rows, 8192, "px", "Rows of an input, 1 for a sequence"),                                              \
     DATASET_SIZE(cols, 1048576, "px", "Columns of an input"),                                                          \

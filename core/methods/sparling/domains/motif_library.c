@@ -1,4 +1,4 @@
-/* Opens uploaded motifs: the stored counts of sites become probabilities. */
+/* Opens a data set of motifs, and converts the stored counts of sites to probabilities (motif_library.h). */
 #include "core/methods/sparling/domains/motif_library.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A data set of motifs, opened for comparison with the channels of a model, or as the start of a training. */
+/* A data set of motifs. Queries compare it with the channels of a model, and a training can begin with its motifs. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_MOTIF_LIBRARY_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_MOTIF_LIBRARY_H
 

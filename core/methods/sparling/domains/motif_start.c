@@ -1,4 +1,4 @@
-/* Makes filters from the matrices of known motifs (motif_start.h). */
+/* Computes filters of the first convolution from the matrices of known motifs (motif_start.h). */
 #include "core/methods/sparling/domains/motif_start.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 #define POINTER "/config/motif_start"
 enum { LEAST_WINDOW = 5 };
 
-/* The weight of uniform bases in a probability, as if 1 of 21 sites were random; log-odds stay finite. */
+/* Share of random bases that is mixed into each probability (as if 1 of 21 sites were random), so that log-odds stay
+ * finite. */
 static const double RANDOM = 1.0 / 21;
 
 static int filters_for_each(const struct sparling_config *config, int strands)
@@ -54,7 +55,7 @@ static double log_odds(const double column[BASES], int base)
     return log(BASES * ((1 - RANDOM) * column[base] + RANDOM / BASES));
 }
 
-/* Twice the usual information of a column, up to a constant: sum of p log p. */
+/* Returns the sum of p log p, which grows with the information of the column. */
 static double information(const double column[BASES])
 {
     double sum = log(BASES);
@@ -63,7 +64,7 @@ static double information(const double column[BASES])
     return sum;
 }
 
-/* The first column of the `window` columns with the most information. */
+/* Returns the index of the first of the `window` neighbouring columns with the most information. */
 static int best_window(const double (*column)[BASES], int width, int window)
 {
     int best = 0;

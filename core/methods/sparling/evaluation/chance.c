@@ -65,7 +65,8 @@ static enum status keep(struct method_run *run, const float *map, const struct d
     for (int i = 0; i < all; i++)
         if (inside(shape, &motifs[i]))
             motifs[kept++] = motifs[i];
-    struct motif *fitted = realloc(motifs, ((size_t)kept + 1) * sizeof *motifs); /* most columns may be in the margin */
+    /* Most columns may be in the margin, so the block may be too large by far. */
+    struct motif *fitted = realloc(motifs, ((size_t)kept + 1) * sizeof *motifs);
     motifs = fitted ? fitted : motifs;
     memcpy(boxes, truth->box, (size_t)truth->boxes * sizeof *boxes);
     c->sequence[c->count++] = (struct shuffled_sequence){motifs, kept, boxes, truth->boxes};

@@ -383,7 +383,7 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
     if (status)
         return status;
     e->position = 0;
-    arena_close(run->exec.arena); /* the next part allocates other sizes, which may not fit into these blocks */
+    arena_close(run->exec.arena); /* the next part of the evaluation allocates blocks of other sizes */
     do
         e->part++;
     while (e->part < PARTS && evaluation_part_samples(run, e->part) == 0);

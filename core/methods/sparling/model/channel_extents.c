@@ -81,7 +81,8 @@ static void clip(double first, double last, int size, int *from, int *to)
 
 /* ---- reported positions ------------------------------------------------------------------------------ */
 
-/* Shift of the extent, as a share of its length, up to which two motifs mark the same part of an input. */
+/* Two motifs of a channel mark the same part of an input if their distance is below this share of the extent's
+ * length. */
 static const double SAME = 0.7;
 enum { CHAIN = 8 }; /* see channel_places_reach() */
 
@@ -118,7 +119,7 @@ struct element {
     int at;
 };
 
-/* The largest first; of equal ones the first position. */
+/* Descending order of values; equal values in the order of their positions. */
 static int by_value(const void *a, const void *b)
 {
     const struct element *x = a, *y = b;
@@ -127,7 +128,7 @@ static int by_value(const void *a, const void *b)
     return x->at - y->at;
 }
 
-/* Removes the other elements that belong to the motif of an element. */
+/* Removes the elements of a plane that belong to the same motif as the element `at`, except this element. */
 static void remove_others(const struct report *report, int rows, int cols, float *plane, int at)
 {
     int row = at / cols, col = at % cols, high = (int)ceil(report->high) - 1, wide = (int)ceil(report->wide) - 1;
@@ -139,8 +140,8 @@ static void remove_others(const struct report *report, int rows, int cols, float
     plane[at] = kept;
 }
 
-/* Removes each active element that belongs to the motif of a larger one. An element that was removed removes no other,
- * so the elements decide in descending order. list: scratch [rows][cols]. */
+/* Removes each active element that belongs to the same motif as a larger element. It visits the elements in
+ * descending order, because an element that is removed itself must not remove others. list: scratch [rows][cols]. */
 static void keep_strongest(const struct report *report, int rows, int cols, float *plane, struct element *list)
 {
     size_t count = 0;
@@ -153,7 +154,7 @@ static void keep_strongest(const struct report *report, int rows, int cols, floa
             remove_others(report, rows, cols, plane, list[i].at);
 }
 
-/* Moves one plane. moved, list: scratch for a plane. */
+/* Moves the active elements of one plane to the positions that are reported. moved, list: scratch for a plane. */
 static void move_plane(const struct report *report, int rows, int cols, float *plane, float *moved,
                        struct element *list)
 {

@@ -45,8 +45,9 @@ struct channel_places {
  * first of equal ones. planes: [channels][rows][cols]. STATUS_NO_MEMORY. */
 enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
                                 struct error *err);
-/* How many columns away the report of a motif can depend on the map: the shift to the centre, and CHAIN motifs in a row
- * of which each is the stronger neighbour of the last one. Longer chains are possible, but not likely to matter. */
+/* Returns at which distance, in columns, values of the map can change the reported position of a motif, or whether
+ * it is reported. The distance is the shift to the centre, plus a chain of CHAIN motifs, each of which can remove
+ * the one before it. Longer chains are possible, but too rare to matter. */
 int channel_places_reach(const struct channel_places *places, int channels);
 /* Makes the changes of a client to a map of reported positions in the map that the head reads. before, after: the map
  * of reported positions before and after the changes; planes: the head's map. All [channels][rows][cols]. */
@@ -75,8 +76,8 @@ void channel_places_describe(const struct channel_places *places, int channel, c
  * not fall even when everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
                              double *last);
-/* Makes the columns of an extent symmetric, with the same number of columns or one more. The evidence of a motif that
- * can be on either strand lies on either side of it, and its extent is the same on both strands. */
+/* Makes the columns of an extent symmetric about the motif, with the same number of columns or one more. A motif on
+ * the other strand has its evidence on its other side, so a model of both strands needs an extent that fits both. */
 void channel_extent_mirror(struct channel_extent *extent);
 /* Grows an extent, a row or column at a time, over the positions that are alike around the motifs of the channel: while
  * the mean of `alike` over the next row or column is at least a share of its mean over the extent so far. alike:

@@ -12,9 +12,9 @@ struct channel_matrices {
     /* [count] named after the channels. The width is 0 if a channel has fewer than two motifs, or if the bases
      * around them have nothing in common. */
     struct named_motif *motif;
-    double background[BASES];        /* composition of the samples */
-    const struct alphabet *alphabet; /* of the samples; NULL: they are not sequences of bases */
-    struct motif_library library;    /* the data set of motifs that the question names */
+    double background[BASES];        /* frequencies of the bases in the samples */
+    const struct alphabet *alphabet; /* the alphabet of the samples; NULL: they are not sequences of bases */
+    struct motif_library library;    /* the data set of motifs that the query names */
     /* [count][best] matches of each channel in ascending order of p; NULL: not compared. An answer lists the first
      * MATRIX_MATCHES and all further ones that are significant. */
     struct motif_hit *hit;

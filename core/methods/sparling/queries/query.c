@@ -431,8 +431,8 @@ static void write_input(const struct annotation *annotation, const struct sink *
     sink_end_object(out);
 }
 
-/* Writes the alphabet of the samples and the input as letters, also of an input that the client has sent as a file, so
- * that clients need not know the alphabet. */
+/* Writes the alphabet of the samples, and the input as letters, so that clients need no table of alphabets. Inputs
+ * that the client has sent as a file get letters too. */
 static enum status write_letters(const struct inquiry *inquiry, const struct sink *out, struct error *err)
 {
     const struct open_domain *domain = &inquiry->model->domain;

@@ -45,7 +45,7 @@ struct sites_parameters {
 /* Parameters of the query "rules". */
 struct rules_parameters {
     int64_t samples;        /* samples of the test set */
-    int64_t channel, other; /* the pairs to try have these channels; -1: any */
+    int64_t channel, other; /* only pairs with these channels are tried; -1: any channel */
 };
 struct compare_parameters {
     int64_t samples; /* number of samples, drawn from the first model's domain */

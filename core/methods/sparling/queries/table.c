@@ -139,12 +139,14 @@ static const struct config_field pairs_fields[] = {RECORDS};
 static const struct config_table pairs_table = CONFIG_TABLE(pairs_fields, struct sites_parameters);
 static const struct config_field rules_fields[] = {
     {"samples", FIELD_INT, offsetof(struct rules_parameters, samples), "60", 1, 1000, false, false, NULL, "inputs",
-     "More samples of the test set give narrower intervals and take longer.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
-    {"channel", FIELD_INT, offsetof(struct rules_parameters, channel), "-1", -1, 4095, false, false, NULL, "",
-     "Tries only pairs with this channel; -1 tries all.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
-    {"other", FIELD_INT, offsetof(struct rules_parameters, other), "-1", -1, 4095, false, false, NULL, "",
-     "Tries only pairs with this channel as well; if both are given, all names are listed.", GROUP_EVALUATION,
+     "Number of samples of the test set; more samples give narrower intervals and take longer.", GROUP_EVALUATION,
      LEVEL_BASIC, NULL},
+    {"channel", FIELD_INT, offsetof(struct rules_parameters, channel), "-1", -1, 4095, false, false, NULL, "",
+     "Channel that every pair must contain; -1 allows all channels.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+    {"other", FIELD_INT, offsetof(struct rules_parameters, other), "-1", -1, 4095, false, false, NULL, "",
+     "Second channel that every pair must contain; -1 allows all channels. If both channels are set, the answer lists "
+     "all names.",
+     GROUP_EVALUATION, LEVEL_BASIC, NULL},
 };
 static const struct config_table rules_table = CONFIG_TABLE(rules_fields, struct rules_parameters);
 static const struct config_field sites_fields[] = {
@@ -273,7 +275,8 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .schema = "PairList",
      .answer = sparling_pairs},
     {.name = "rules",
-     .meaning = "How order, distance and strands of two motifs change what the model answers, by interventions",
+     .meaning = "How the order, the distance and the strands of two motifs change the answer of the model, measured by "
+                "changing its motif maps and inputs",
      .verb = METHOD_GET,
      .takes = METHOD_TAKES_NOTHING,
      .parameters = &rules_table,

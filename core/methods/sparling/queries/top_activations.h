@@ -42,8 +42,8 @@ struct top_activations {
     bool truth;  /* whether true boxes are known */
     bool sparse; /* every sample had at most ANNOTATION_MOTIFS motifs; otherwise the maximal motifs are not counted */
     struct top_activations_channel *channel; /* [channels] */
-    const struct alphabet *alphabet;   /* of the samples; NULL: they are not sequences of bases, and `site` is empty */
-    struct top_activations_site *site; /* [sites] in the order of the samples */
+    const struct alphabet *alphabet;         /* NULL: the samples are not sequences of bases, and `site` is empty */
+    struct top_activations_site *site;       /* [sites] in the order of the samples */
     size_t sites, room;
 };
 

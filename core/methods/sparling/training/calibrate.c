@@ -1,12 +1,13 @@
 /* Calibrates g after training: running statistics of the batch norms, then the thresholds of named channels.
  *
  * In training, running statistics and thresholds follow small batches, so at the end they depend mostly on the last
- * few batches. Motifs are rare, so these values are noisy, and a threshold that is a little off marks too many
- * motifs or too few. First, the running statistics become the means over many training batches. Then the threshold
- * of channel k is set by the validation samples: the channel is active in as many samples as possible, while those
- * without name k in their label are no more than those with the name that it misses. Trained weights do not change. A
- * piece is one batch. The scores of the second part are not saved, so it begins again after a
- * checkpoint is loaded. */
+ * few batches. Motifs are rare, so these values are noisy, and even a small error of a threshold causes many false
+ * or missed motifs. First, the calibration sets the running statistics to the means over many training batches. Then
+ * it sets the threshold of channel k with the validation samples. A false sample is one in which the channel is
+ * active although the label does not contain name k; a missed sample is one in which it is not active although the
+ * label contains name k. The threshold becomes as low as possible, as long as there are no more false than missed
+ * samples. Trained weights do not change. Each step of a calibration reads one batch. Checkpoints do not contain the
+ * scores of the second part, so after a resume the second part begins again. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -109,8 +110,8 @@ static int falling(const void *a, const void *b)
     return x->has - y->has;
 }
 
-/* Returns in how many samples the channel will be active: those with the largest scores, as long as those without
- * the name are no more than those with the name that are left. with: number of samples that have the name. */
+/* Returns in how many samples the channel will be active. It takes the samples with the largest scores first, as
+ * long as there are no more false than missed samples. with: number of samples with the name. */
 static int active_samples(const struct calibration_score *score, int with)
 {
     int count = 0, wrong = 0, right = 0;

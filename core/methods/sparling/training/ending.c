@@ -1,15 +1,16 @@
 /* Decides when a run ends by itself (patience).
  *
- * At the last density, training goes on at the full learning rate while it improves: while the validation loss or the
- * accuracy gets better. Then, or when the accuracy passes its target, the learning rate falls over a share of the
- * samples since the first phase, and training ends. The fall begins in time to end at total_samples. */
+ * At the last density, training continues at the full learning rate as long as the validation loss or the accuracy
+ * improves. When neither improves any more, or when the accuracy reaches its target, the learning rate begins to
+ * fall. The fall takes as many samples as a fixed share of those since the first phase. Then training ends. The fall
+ * begins early enough to end at total_samples. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"
 
-/* Relative fall of the validation loss, and rise of the accuracy, that count as better. */
+/* Minimum improvements that count: relative decrease of the validation loss, and increase of the accuracy. */
 static const double GAIN = 0.02, RISE = 0.005;
-/* Length of the fall: a share of the samples since the first phase, and the minimum number of validations. */
+/* Length of the learning rate's fall: share of the samples since the first phase, and minimum number of validations. */
 static const double FALL = 0.35;
 enum { FALL_VALIDATIONS = 4 };
 
@@ -34,7 +35,8 @@ double ending_rate(const struct method_run *run)
     return 1 - (1 - run->config.learning_rate_final) * at;
 }
 
-/* Samples over which the learning rate would fall from now on: a whole number of validations. */
+/* Returns over how many samples the learning rate would fall if it began now. The number is a multiple of the
+ * samples between two validations. */
 static int64_t length_of_fall(const struct method_run *run)
 {
     int64_t every = run->config.validation_every;

@@ -1,7 +1,8 @@
-/* The first filters of a model as known motifs (motif_start, motif_start_frozen).
+/* Begins a training with known motifs as filters of the first convolution (motif_start), and keeps these filters
+ * unchanged if motif_start_frozen is set.
  *
- * The filters get the length of the random filters that they replace, so that no motif has more weight than another,
- * and training begins as it does from random weights. */
+ * Each filter is scaled to the norm of the random filter that it replaces, so that all motifs have equal weight and
+ * activations have the usual size. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ static double length_of(const real *filter, size_t count)
     return sqrt(sum);
 }
 
-/* Copies the filters over the first ones of the first convolution, with their lengths, and without biases. */
+/* Copies `count` filters over the first ones of the first convolution, scales each to the norm of the one that it
+ * replaces, and sets their biases to 0. */
 static void replace(const float *filter, int count, struct conv *first)
 {
     size_t size = first->w->count / (size_t)first->w->dim[0];

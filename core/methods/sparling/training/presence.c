@@ -27,9 +27,9 @@ enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 static const double LEAST_WEIGHT = 0.1;
 /* Largest weight of a name. Names in few labels get larger weights, but the few samples must not dominate the loss. */
 static const double LARGEST_WEIGHT = 20;
-/* The level of a name is its loss, as a share of that of a constant answer. CLEAR: a name with a lower level is read
- * clearly. STRAND: motifs lie on either strand if reading from the other strand raises the level by at most this share
- * of the distance to 1. */
+/* The level of a name is its loss divided by the loss of the best constant answer; 1 means that g has learned
+ * nothing about the name. CLEAR: g recognises a name if its level is lower. STRAND: motifs lie on either strand if
+ * the level from the other strand is higher by at most this share of the level's distance to 1. */
 static const double CLEAR = 0.6, STRAND = 0.25;
 /* Relative fall of the validation's presence loss that counts as better. */
 static const double GAIN = 0.01;
@@ -223,7 +223,8 @@ void presence_count(struct method_run *run, const struct batch *batch, const str
         }
 }
 
-/* The loss of a name over the samples of a validation, divided by that of the best constant answer. */
+/* Returns the level of a name: its loss over the samples of a validation, divided by the loss of the best constant
+ * answer. */
 static double level_of(const struct presence_phase *p, int name, double samples)
 {
     double with = column(p, PRESENCE_WITH)[name] * (double)p->weight[name],
@@ -233,7 +234,7 @@ static double level_of(const struct presence_phase *p, int name, double samples)
     return constant > 0 ? column(p, PRESENCE_LOSS)[name] / constant : 1;
 }
 
-/* The other strand shows nothing until g reads half of the names clearly. */
+/* A validation reads the other strand only when g recognises half of the names, because it shows nothing before. */
 bool presence_turning(const struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;
@@ -253,10 +254,10 @@ void presence_count_turned(struct method_run *run, const struct batch *batch, co
             column(p, PRESENCE_TURNED)[k] += loss_of(run, scores, i, k);
 }
 
-/* Decides whether motifs lie on either strand. If they do, g reads a name from the other strand nearly as well,
- * because it has learned from both. Each training sample then serves as an additional sample when it is read from
- * the other strand. Only names that g reads clearly count. If one of them is not read from the other strand, motifs lie
- * on one strand. */
+/* Decides whether motifs lie on either strand. If they do, training samples contain motifs of both strands, and g
+ * recognises names nearly as well when it reads a sample from the other strand. Training then uses each sample from
+ * both strands. Only names that g recognises (CLEAR) count. If g fails to recognise one of them from the other
+ * strand, motifs lie on one strand only. */
 static void decide_strands(struct presence_phase *p)
 {
     bool either = true;

@@ -34,7 +34,7 @@ struct search {
     int name, width, positions, candidates;
     struct philox random;
     uint64_t drawn;
-    double sharpness;      /* of the mean over positions (presence_sharpness) */
+    double sharpness;      /* sharpness of the mean over positions (presence_sharpness) */
     double vectors;        /* number of feature vectors in the moments */
     double *mean, *square; /* [width], [width][width] sums over feature vectors, then their mean and covariance */
     double *candidate;     /* [CANDIDATES][width] prototypes, then weights */

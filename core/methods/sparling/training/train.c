@@ -109,7 +109,7 @@ struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const s
 
 struct forward {
     struct tensor *motifs, *loss;
-    struct tensor *logits;   /* of the head; NULL in the first phase */
+    struct tensor *logits;   /* logits of the head; NULL in the first phase */
     struct tensor *presence; /* the presence loss, NULL without the objective */
     struct tensor *scores;   /* what it is computed from */
     struct tensor *total;    /* what the backward pass minimises: loss, presence loss and penalty of the bottleneck */
@@ -132,7 +132,7 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     f.motifs = network_motifs_extras(e, n, batch->images, count, run->annealer.density, &extras);
     f.scores = extras.scores;
     f.presence = f.scores ? presence_loss(run, batch, f.scores) : NULL;
-    if (run->presence.alone) { /* the presence objective trains alone, so nobody reads the answers of the head */
+    if (run->presence.alone) { /* the presence objective trains g alone, so the head's answers are not needed */
         if (e->training)
             network_follow_scale(e, n, f.motifs);
         f.loss = f.total = f.presence;
@@ -307,7 +307,8 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
 {
     struct batch_request now = validation_request(run, run->validation_position);
     int64_t after = run->validation_position + now.count;
-    bool likely = after >= validation_length(run); /* the counts of this piece are still missing */
+    /* Only likely, because the counts of this step are not yet known. */
+    bool likely = after >= validation_length(run);
     struct batch_request next = likely ? training_request(run, run->samples) : validation_request(run, after);
     struct exec *e = &run->exec;
     const struct batch *batch;

@@ -1,5 +1,5 @@
-/* Tables of cells: archives with a matrix in Matrix Market's format and the names of features and cells become the same
- * table as a dense array, and faulty ones are refused with a message that helps. */
+/* Tests tables of cells: an archive with a matrix in Matrix Market's format and the names of features and cells
+ * becomes the same table as a dense array. A faulty archive is refused with a message that states the fault. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct member {
     const char *name, *text;
 };
 
-/* Reads an archive of texts; a name that ends in .gz makes the member a gzip file. */
+/* Reads an archive whose members contain these texts. Members whose names end in .gz are compressed. */
 static enum status read_members(const struct member *members, int count, struct collection *c)
 {
     static char bytes[4 * ROOM];
@@ -66,8 +66,8 @@ static enum status read_members(const struct member *members, int count, struct 
     return collection_read(collection_format_named("tar"), &from, &options, &limits, c, &err);
 }
 
-/* Random counts, the names of FEATURES features and CELLS cells, and the matrix as text, its entries in random order.
- */
+/* A table of random counts, as a dense array and as the text of a Matrix Market file with its entries in random
+ * order. */
 struct table {
     float value[CELLS][FEATURES];
     char features[ROOM], barcodes[ROOM], matrix[ROOM], labels[ROOM];
@@ -123,7 +123,8 @@ static void cells_equal_the_dense_table(void **state)
         assert_true(c.kind == COLLECTION_TABLE && c.count == CELLS && c.cols == FEATURES &&
                     c.columns.count == FEATURES);
         assert_string_equal(c.columns.name[0], "gene0");
-        assert_string_equal(c.columns.name[1], "ENSG01"); /* another feature has its name */
+        /* Another feature has the same name, so the column gets the id. */
+        assert_string_equal(c.columns.name[1], "ENSG01");
         assert_string_equal(c.columns.name[16], "gene16");
         assert_int_equal(c.target, TARGET_CLASS);
         for (int i = 0; i < CELLS; i++) {
@@ -173,16 +174,16 @@ static void faults_of_cells_are_named(void **state)
     refuses("%%MatrixMarket matrix array real general\n", two, three, "only coordinate");
     refuses("%%MatrixMarket matrix coordinate real symmetric\n", two, three, "only general");
     refuses("%%MatrixMarket matrix coordinate complex general\n", two, three, "real, integer or pattern");
-    refuses(HEAD, two, three, "before the line with its sizes");
+    refuses(HEAD, two, three, "before the line with the numbers");
     refuses(HEAD "2 3\n", two, three, "line 2: must be the numbers");
     refuses(HEAD "2 3 7\n", two, three, "more entries than");
     refuses(HEAD "2 3 1000000000\n", two, three, "more entries than");
     refuses(HEAD "2 3 1\n", two, three, "ends before its last entry");
-    refuses(HEAD "2 3 1\n0 1 4\n", two, three, "line 3: row and column");
-    refuses(HEAD "2 3 1\n3 1 4\n", two, three, "row and column");
+    refuses(HEAD "2 3 1\n0 1 4\n", two, three, "line 3: the row or the column is outside");
+    refuses(HEAD "2 3 1\n3 1 4\n", two, three, "outside of the matrix");
     refuses(HEAD "2 3 1\n1 1 nan\n", two, three, "finite number");
     refuses(HEAD "2 3 1\n1 1 1 1\n", two, three, "finite number");
-    refuses(HEAD "2 3 1\n1 1 4\n1 2 4\n", two, three, "more entries than the sizes say");
+    refuses(HEAD "2 3 1\n1 1 4\n1 2 4\n", two, three, "more entries than the line of sizes states");
     refuses(HEAD "2 3 2\n1 1 4\n1 1 5\n", two, three, "the cell 'x' has two entries");
     refuses(HEAD "3 3 1\n1 1 4\n", two, three, "3 rows and 3 columns, but there are 2 features and 3 cells");
     refuses(HEAD "2 3 1\n1 1 4\n", "a\na\n", three, "features.tsv, line 2: a feature occurs twice");

@@ -429,7 +429,7 @@ static void several_files_form_one_data_set(void **state)
     add(a, "b.npz", "x", 1);
     end(a);
     assert_int_equal(read_packed("tar", (struct collection_options){0}, &c), STATUS_INVALID);
-    assert_non_null(strstr(err.message, "arrays or pictures or recordings, not both"));
+    assert_non_null(strstr(err.message, "only arrays, only pictures or only recordings"));
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------- */

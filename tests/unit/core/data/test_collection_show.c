@@ -246,7 +246,7 @@ static void large_images_are_reduced(void **state)
 
 static void sequences_of_symbols_are_described_and_drawn_as_letters(void **state)
 {
-    /* CAG and TN: at an unknown symbol, all four channels are equal */
+    /* the sequences CAG and TN; all four channels of the unknown symbol N are equal */
     static float values[] = {0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0.25F, 0, 0.25F, 0, 0.25F, 1, 0.25F};
     static int64_t start[] = {0, 3, 5}, label_start[] = {0, 1, 2};
     static int32_t label[] = {0, 1};
@@ -274,7 +274,7 @@ static void sequences_of_symbols_are_described_and_drawn_as_letters(void **state
     assert_true(second.green > second.red + 100);   /* A is green */
     assert_colour(p, 8 + 4, 8 + 60, 255, 255, 255); /* nothing after three letters */
     picture_destroy(p);
-    values[0] = 0.5F; /* no symbols any more, but a signal of four channels */
+    values[0] = 0.5F; /* with this value, the samples are signals of four channels instead of sequences of symbols */
     assert_null(collection_alphabet(&c));
     values[0] = 0;
 }
@@ -310,7 +310,7 @@ static void sequences_are_drawn_as_planes(void **state)
     picture_destroy(p);
 }
 
-/* A collection of one sequence of `channels` channels and two columns. */
+/* Returns collection_one_hot() for a collection of one sequence of `channels` channels and two columns. */
 static bool is_one_hot(enum collection_kind kind, int channels, float *values)
 {
     static int64_t start[] = {0, 2};
@@ -321,12 +321,13 @@ static bool is_one_hot(enum collection_kind kind, int channels, float *values)
 static void only_sequences_of_symbols_are_one_hot(void **state)
 {
     assert_true(is_one_hot(COLLECTION_SEQUENCES, 3, (float[]){1, 0, 0, 0, 0, 1}));
-    assert_true(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){1, 0.25F, 0, 0.25F})); /* the second one is unknown */
+    /* The second position is unknown. */
+    assert_true(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){1, 0.25F, 0, 0.25F}));
     assert_false(is_one_hot(COLLECTION_RECORDINGS, 3, (float[]){1, 0, 0, 0, 0, 1}));
     assert_false(is_one_hot(COLLECTION_SEQUENCES, 1, (float[]){1, 0}));
     assert_false(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){1, 0.5F, 0, 0}));
     assert_false(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){1, 1, 1, 0}));
-    assert_false(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){0, 0, 0, 0})); /* no symbol at all */
+    assert_false(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){0, 0, 0, 0})); /* neither position has a symbol */
 }
 
 static void recordings_are_drawn_as_curves(void **state)

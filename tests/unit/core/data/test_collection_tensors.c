@@ -1,5 +1,5 @@
-/* Tests that safetensors files and shards of arrays are read as data sets, that ids of samples survive storage, and
- * that faulty ones are refused. */
+/* Tests uploads of safetensors files and of shards of arrays: they become data sets, the ids of samples are stored,
+ * and faulty files are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static enum status read_set(const char *format, const struct buf *bytes, struct 
     return collection_read(collection_format_named(format), &from, &options, &limits, c, &err);
 }
 
-/* A safetensors file: the length of the header, the header, `data`. */
+/* Makes a safetensors file: the length of the header, the header, and `data`. */
 static struct buf tensors(const char *header, const void *data, size_t bytes)
 {
     struct buf out;
@@ -104,7 +104,7 @@ static void faulty_headers_are_refused(void **state)
 {
     const float x[4] = {0};
     (void)state;
-    refuses("[]", x, 0, STATUS_CORRUPT, "no JSON object");
+    refuses("[]", x, 0, STATUS_CORRUPT, "must be a JSON object");
     refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,12]}}", x, 16, STATUS_CORRUPT, "do not fit");
     refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[4,20]}}", x, 16, STATUS_CORRUPT,
             "previous tensor ends");
@@ -185,7 +185,7 @@ static enum status read_tar(struct archive *a, struct collection *c)
 static void shards_follow_each_other_with_their_ids(void **state)
 {
     const float x[] = {1, 2.5f, 3, 4, 5, 6, 7, 8};
-    const char texts[2][4] = {"doc1", "d\xC3\xA9"}; /* of type S4 */
+    const char texts[2][4] = {"doc1", "d\xC3\xA9"}; /* elements of NumPy's type S4 */
     const int32_t numbers[] = {40, 41};
     struct collection c;
     struct archive *a = begin();
@@ -227,7 +227,7 @@ static void shards_that_do_not_fit_are_refused(void **state)
     assert_int_equal(read_tar(a, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "has no samples"));
     a = begin();
-    add_npy(a, "ideal.npy", "<f4", "2, 2", x, 16); /* samples, although the name begins with "id" */
+    add_npy(a, "ideal.npy", "<f4", "2, 2", x, 16); /* a file of samples, although its name begins with "id" */
     assert_int_equal(read_tar(a, &c), STATUS_OK);
     assert_int_equal(c.count, 2);
     collection_close(&c);

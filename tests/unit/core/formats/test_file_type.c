@@ -1,5 +1,5 @@
-/* Tests the table of file formats against the queries of all methods: clients choose a format by its name or by the
- * ending of a file, so both must be known and unique. */
+/* Tests that the table of file formats contains every format of the queries of all methods, and that names and
+ * endings are unique. Clients find a format by its name or by the ending of a file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@
 #include "tests/support/run_env.h"
 #include "tests/support/sanitized.h"
 
-/* A sanitizer makes steps longer, so their length says nothing. */
+/* Sanitizers make steps longer, so the limit is higher with them. */
 static const double SECONDS = SANITIZED ? 0.5 : 3;    /* time for the steps of one case */
 static const double STEP_MOST = SANITIZED ? 30 : 2.0; /* longest allowed step; a cancelled job should end within 2 s */
 

@@ -25,7 +25,8 @@ static const struct {
     double useless; /* a model whose edit error is not lower by this share than a constant answer's is useless */
     double half;    /* as `useless`, for a low accuracy; also the limit of shares of occurrences and of ratios */
     double drop;    /* difference of accuracies or errors that matters */
-    double heart;   /* difference of the accuracies on training and test samples of a model that has learned by heart */
+    double heart;   /* minimum difference between the accuracies on training and test samples for the finding
+                       "learned-by-heart" */
     double crowd;   /* motifs per token: with more, at least half of the motifs are false */
     double gain;    /* accuracy gained by the later half of the last validations, from which a run still improves */
     double outside; /* how far values may leave the trained range, in units of its width */
@@ -99,8 +100,8 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
                  "The model of an earlier, higher density has an end-to-end error that is lower by at least 10 points.",
                  "motifctl checkpoints JOB"},
     [BY_HEART] = {"learned-by-heart", FINDING_WARNING, VERDICT_PARTLY,
-                  "The accuracy on training samples is surely more than 20 points above that on test samples, so the "
-                  "model has learned samples instead of motifs.",
+                  "The accuracy on training samples is more than 20 percentage points above that on test samples (at a "
+                  "confidence of 95 %), so the model has learned samples by heart instead of motifs.",
                   "motifctl datasets put NAME FILE --replace"},
     [DUPLICATE] = {"duplicate-channel", FINDING_WARNING, VERDICT_LEARNED, "Two channels mark the same positions.",
                    "motifctl channels JOB --png channels.png"},
@@ -426,7 +427,7 @@ static void judge_training(const struct method_run *run, struct findings *findin
 {
     const struct evidence *e = &run->evaluation.evidence;
     const struct sparling_config *c = &run->config;
-    /* While training anneals, the target rises with the accuracy. What the user asked for is target_max. */
+    /* During annealing, the target rises with the accuracy, up to target_max, which the user has configured. */
     double target = fmin(run->annealer.target, c->target_max);
     double checked = (double)c->validation_samples, gain = late_gain(e);
     if (share(run->accuracy * checked, checked).high < target)

@@ -1,4 +1,4 @@
-/* Statistics and text of rules (effects.h). */
+/* Computes the statistics of rules between two motifs, and writes a rule as text (effects.h). */
 #include "core/methods/sparling/queries/rules/effects.h"
 
 #include <limits.h>
@@ -75,14 +75,14 @@ void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite)
 
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
-/* Appends to a text; a text that is too long is cut. */
+/* Appends up to three strings to a text, and cuts a text that becomes too long. */
 static void append(char out[RULE_TEXT], const char *one, const char *two, const char *three)
 {
     size_t used = strlen(out);
     snprintf(out + used, RULE_TEXT - used, "%s%s%s", one, two, three);
 }
 
-/* Appends the gaps of a run of bins: "at any distance", "within 30 bases", "30 bases or more apart". */
+/* Appends the range of gaps of the bins [from, to): "at any distance", "within 30 bases", "at least 30 bases apart". */
 static void append_gaps(char out[RULE_TEXT], int from, int to, int bins, const char *unit)
 {
     char text[96];
@@ -97,7 +97,7 @@ static void append_gaps(char out[RULE_TEXT], int from, int to, int bins, const c
     append(out, text, "", "");
 }
 
-/* Appends the runs of bins whose share is high. */
+/* Appends the range of gaps of each run of bins whose share is high. */
 static void append_runs(char out[RULE_TEXT], const bool *high, int bins, const char *unit)
 {
     bool any = false;

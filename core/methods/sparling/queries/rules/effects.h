@@ -1,9 +1,10 @@
 /* Rules between two motifs: how order, distance and strand of a pair change what a model answers.
  *
- * A trial places both motifs into one sample in several arrangements and notes for a name of the labels in which of
- * them the model answers the name. The effects are differences within a sample, so what else is in the sample cancels.
- * The interval of a mean difference is that of Agresti and Min for matched pairs (Statistics in Medicine 24, 2005),
- * with sums of differences in place of counts; p is that of the two-sided sign test. Pure functions; any thread. */
+ * A trial places both motifs into one sample in several arrangements. For each name of the labels, it notes with
+ * which arrangements the model answers the name. An effect is a difference between arrangements in the same sample,
+ * so the rest of the sample does not bias the effect. The interval of a mean difference is that of Agresti and Min
+ * for matched pairs (Statistics in Medicine 24, 2005), with sums of differences instead of counts. p is that of the
+ * two-sided sign test. Pure functions; any thread. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_RULES_EFFECTS_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_RULES_EFFECTS_H
 
@@ -17,15 +18,15 @@ extern const int rule_edges[RULE_BINS + 1];
 
 enum rule_order { FIRST_BEFORE_SECOND, SECOND_BEFORE_FIRST, RULE_ORDERS };
 
-/* What a model answers about one name in one sample. */
+/* In one sample, whether the model answers one name, for each arrangement of the motifs. */
 struct rule_trial {
-    bool neither, first, second;       /* with neither of the two motifs, and with only one */
+    bool neither, first, second;       /* with neither motif, with only the first, and with only the second */
     bool with[RULE_ORDERS][RULE_BINS]; /* with both */
 };
 
 /* Sums of the differences of one kind. */
 struct rule_effect {
-    int samples, more, less; /* samples; those with a positive and with a negative difference */
+    int samples, more, less; /* number of samples; of samples with a positive and with a negative difference */
     double sum, squares;
 };
 /* Mean difference, its interval of 95 %, and p. */
@@ -38,19 +39,22 @@ struct rule_difference rule_difference_of(const struct rule_effect *effect);
 struct rule_counts {
     int samples;                                              /* number of trials */
     int neither, first, second, with[RULE_ORDERS][RULE_BINS]; /* trials in which the model answers the name */
-    struct rule_effect order, distance, strand; /* of the first before the second, a short gap, one strand */
-    int same, opposite;                         /* samples with the name, of strand.samples */
+    /* Effects of three properties: first before second, a short gap, both on one strand. */
+    struct rule_effect order, distance, strand;
+    int same, opposite; /* of strand.samples, those in which the model answers the name */
 };
-/* Adds a trial. tried: [RULE_BINS] bins that fit into the sample; the others are left out. */
+/* Adds a trial. tried: [RULE_BINS] whether the gaps of a bin fit into the sample; other bins are not counted. */
 void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried);
-/* Adds a sample in which the pair was on one strand, and on both strands. */
+/* Adds a sample. same, opposite: whether the model answers the name if the pair is on one strand, and if one motif
+ * is on the other strand. */
 void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite);
 
-/* Writes the rule as text: the arrangements in which the model answers the name more often than without the motifs and
- * with one of them, such as "CTCF before GATA within 30 bases", and after "not " those in which it does so more seldom.
- * A share counts if it differs from the largest of these three by RULE_CLEAR, and that one is outside of its interval
- * of 95 %. tried: [RULE_BINS] number of trials of each bin. unit: "bases" or "positions". Returns whether there is a
- * rule; without one the text is "". */
+/* Writes a rule as text, such as "CTCF before GATA within 30 bases". The text names the arrangements in which the
+ * model answers the name more often than with neither motif or with one of them, and after "not " those in which it
+ * answers the name less often. An arrangement counts if its share differs from the largest of those three shares by
+ * at least RULE_CLEAR, and if that share is outside of the arrangement's interval of 95 %. tried: [RULE_BINS] number
+ * of trials of each bin. unit: "bases" or "positions". Returns whether there is a rule; if there is none, the text
+ * is "". */
 #define RULE_CLEAR 0.15
 bool rule_text(const struct rule_counts *counts, const int *tried, const char *first, const char *second,
                const char *unit, char out[RULE_TEXT]);

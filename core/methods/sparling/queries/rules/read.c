@@ -29,7 +29,8 @@ enum status rules_map(struct rules *r, struct error *err)
     return STATUS_OK;
 }
 
-/* Labels at positions: a name counts if it is the class of a position near one of the two motifs. */
+/* For labels at positions: the model answers a name if the name is the class of a position near one of the two
+ * motifs. */
 static void read_classes(const struct rules *r, const struct tensor *classes, const struct rule_places *places,
                          bool *has)
 {

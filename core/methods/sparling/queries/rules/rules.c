@@ -1,8 +1,8 @@
-/* The query "rules": how the order, the distance and the strands of two motifs change what the model answers.
+/* The query "rules": how the order, the distance and the strands of two motifs change the answer of the model.
  *
- * In the motif maps of test samples, both motifs of a pair are removed and put back in chosen arrangements, and the
- * head reads the changed maps. A motif gets the median of the values that its channel has in samples. Strands are
- * measured in the input (strands.c). */
+ * For each pair of motifs, the query removes both motifs from the motif maps of test samples and puts them back in
+ * several arrangements. The head then reads the changed maps. A motif that is put back gets the median of the values
+ * that its channel has in samples. Motif maps do not show strands, so strands.c changes the inputs instead. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sets the value of each channel to the median of its largest values. most: [channels][samples]; 0: no motif. */
+/* Sets the value that a motif of each channel gets in trials: the median of the channel's maxima in the samples that
+ * contain it. most: [channels][samples] maxima; 0: the sample does not contain the channel. */
 static void set_values(struct rules *r, float *most)
 {
     for (int c = 0; c < r->channels; c++) {
@@ -42,7 +43,7 @@ static void set_values(struct rules *r, float *most)
     }
 }
 
-/* Computes the maps of all samples, for the values of motifs. */
+/* Computes the maps of all samples, and from them the value that a motif of each channel gets in trials. */
 static enum status measure_motifs(struct rules *r, struct error *err)
 {
     const struct method_model *model = r->question->model;
@@ -79,7 +80,7 @@ static enum status measure_motifs(struct rules *r, struct error *err)
     return status;
 }
 
-/* Whether a pair is asked for, and both motifs occur. */
+/* Returns whether the query asks for a pair, and both its motifs occur in enough samples. */
 static bool wanted(const struct rules *r, int a, int b)
 {
     int64_t one = r->asked->channel, other = r->asked->other;
@@ -216,7 +217,7 @@ static void write_name(const struct rules *r, const struct rule_pair *pair, int 
     sink_end_object(out);
 }
 
-/* Whether an effect is significant, with a correction for all effects that were measured. */
+/* Returns whether an effect is significant after a correction for the number of all effects that were measured. */
 static bool significant(const struct rules *r, const struct rule_counts *c)
 {
     double tests = 3.0 * r->pairs * r->names;

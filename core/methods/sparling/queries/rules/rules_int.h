@@ -1,4 +1,4 @@
-/* What the files of the query "rules" share. */
+/* Private declarations of the files of the query "rules". */
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_RULES_RULES_INT_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_RULES_RULES_INT_H
 
@@ -9,12 +9,12 @@
 struct rules {
     const struct method_question *question;
     const struct rules_parameters *asked;
-    struct inquiry inquiry; /* planes: one sample */
+    struct inquiry inquiry; /* its member `planes` has room for one sample */
     int channels, cols, names;
     int64_t samples;          /* number of samples that were tried */
     struct rule_motif *motif; /* [channels] */
-    int *with;                /* [channels] samples with the channel; fewer than RULE_LEAST: the channel is left out */
-    struct rule_pair *pair;   /* [pairs] */
+    int *with; /* [channels] number of samples with the channel; a channel with fewer than RULE_LEAST is left out */
+    struct rule_pair *pair;     /* [pairs] */
     struct rule_counts *counts; /* [pairs][names] */
     int pairs;
     struct map_shape shape; /* of a motif map */
@@ -25,15 +25,15 @@ struct rules {
 };
 enum { RULE_LEAST = 5 };
 
-/* Draws sample `index` of the test set into rules->inquiry.planes. *length: positions that belong to it. *end: the set
- * has no such sample. */
+/* Draws sample `index` of the test set into rules->inquiry.planes. *length: number of positions without padding.
+ * *end: the set has no such sample. */
 enum status rules_sample(struct rules *rules, int64_t index, int *length, bool *end, struct error *err);
 /* Computes the motif map of rules->inquiry.planes into rules->map, as the head reads it. */
 enum status rules_map(struct rules *rules, struct error *err);
-/* The reader of maps; its context is the query. */
+/* The function `read` of struct rule_reader; `context` is the struct rules. */
 enum status rules_read(void *context, const float *maps, int count, const struct rule_places *places, bool *has,
                        struct error *err);
-/* Measures the effect of strands: adds to the counts of all pairs. Only for models of DNA. */
+/* Measures the effect of strands and adds it to the counts of all pairs. Only for models of DNA. */
 enum status rules_strands(struct rules *rules, struct error *err);
 
 #endif

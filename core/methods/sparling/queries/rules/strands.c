@@ -1,5 +1,6 @@
-/* The effect of strands on answers. A motif map has no strands, so the motif is turned in the input: the bases of its
- * site are replaced by their reverse complement, and the model reads the changed input. */
+/* Measures how the strands of two motifs change the answer. A motif map does not show strands, so this file changes
+ * the input: it replaces the bases of a motif's site by their reverse complement, and lets the model read the
+ * changed input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,14 @@ struct turning {
     struct rules *rules;
     struct site_finder finder;
     struct motif_site_list sites;
-    struct motif_site *strongest; /* [channels] of the current sample; strand '.': none */
-    bool *has;                    /* [1 + channels][names] answers as it is, and with each site turned */
-    unsigned char *base;          /* [cols] */
+    struct motif_site *strongest; /* [channels] strongest site of each channel in the current sample; strand '.': the
+                                     sample has none */
+    bool *has; /* [1 + channels][names] whether the model answers a name: first for the unchanged sample, then with the
+                  site of each channel turned */
+    unsigned char *base; /* [cols] */
 };
 
-/* Turns columns [from, to) of one-hot bases in the order A, C, G, T. */
+/* Replaces columns [from, to) of one-hot bases, in the order A, C, G, T, by their reverse complement. */
 static void turn(float *planes, int cols, int from, int to)
 {
     for (int b = 0; b < BASES / 2; b++) {
@@ -54,7 +57,7 @@ static enum status find_sites(struct turning *t, int length, struct error *err)
     return status;
 }
 
-/* Reads the sample in the planes. has: [names]. */
+/* Lets the model answer the sample in inquiry.planes. has: [names] whether the answer contains each name. */
 static enum status answer(struct rules *r, bool *has, struct error *err)
 {
     const struct rule_places places = {{0, 0}};
@@ -62,7 +65,7 @@ static enum status answer(struct rules *r, bool *has, struct error *err)
     return status ? status : rules_read(r, r->map, 1, &places, has, err);
 }
 
-/* Whether a channel is in a pair that is asked for. */
+/* Returns whether a channel is in a pair that the query asks for. */
 static bool in_pair(const struct rules *r, int channel)
 {
     for (int i = 0; i < r->pairs; i++)

@@ -1,4 +1,4 @@
-/* Builds the maps of a trial and counts the answers (trial.h). */
+/* Builds the motif maps of a trial, lets the model read them, and counts its answers (trial.h). */
 #include "core/methods/sparling/queries/rules/trial.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static int draw(struct trial *t, int below)
     return below > 1 ? (int)(philox_u32(&t->from, t->drawn++) % (uint32_t)below) : 0;
 }
 
-/* Adds the map without the two motifs, and returns it. */
+/* Adds a copy of the sample's map without the two motifs, and returns it. The caller may put motifs into it. */
 static float *add_map(struct trial *t, int one, int other)
 {
     size_t cols = (size_t)t->reader->cols, map = (size_t)t->reader->channels * cols;
@@ -35,7 +35,7 @@ static float *add_map(struct trial *t, int one, int other)
     return at;
 }
 
-/* Puts a motif with its centre at `centre`. */
+/* Puts a motif into a map so that its centre is at column `centre`. */
 static void put(const struct trial *t, float *map, const struct rule_motif *motif, int centre)
 {
     int cols = t->reader->cols, at = centre - motif->shift;
@@ -43,7 +43,7 @@ static void put(const struct trial *t, float *map, const struct rule_motif *moti
     map[(size_t)motif->channel * (size_t)cols + (size_t)at] = motif->value;
 }
 
-/* Adds the maps without motifs and with one of them, at the same place. */
+/* Adds three maps: without the two motifs, with the first only, and with the second only, at the same place. */
 static void add_alone(struct trial *t)
 {
     const struct rule_sample *s = t->sample;
@@ -58,7 +58,7 @@ static void add_alone(struct trial *t)
 static bool add_both(struct trial *t, int bin)
 {
     const struct rule_sample *s = t->sample;
-    int apart = (t->pair->first.width + t->pair->second.width + 1) / 2; /* of the centres, without a gap */
+    int apart = (t->pair->first.width + t->pair->second.width + 1) / 2; /* distance of the centres if there is no gap */
     int room = s->to - s->from - 1 - apart;                             /* largest gap */
     if (room < rule_edges[bin])
         return false;

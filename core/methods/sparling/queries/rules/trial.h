@@ -10,23 +10,23 @@
 
 enum { RULE_MAPS = 3 + RULE_ORDERS * RULE_BINS };
 
-/* The centres of the two motifs of a map, or twice the centre of one. */
+/* The columns of the centres of the two motifs in a map. With one motif, both are its centre. */
 struct rule_places {
     int at[2];
 };
 
-/* What reads a map. */
+/* The function that reads motif maps: the model, or in tests a planted rule. */
 struct rule_reader {
     void *context;
     int channels, cols, names;
-    /* Answers which names the model reads from maps: [count][channels][cols], count at most RULE_MAPS. places: [count].
-     * has: [count][names]. */
+    /* Writes to has: [count][names] which names the model answers for each of the maps: [count][channels][cols].
+     * count: at most RULE_MAPS. places: [count]. */
     enum status (*read)(void *context, const float *maps, int count, const struct rule_places *places, bool *has,
                         struct error *err);
 };
 
-/* A motif of a pair: its channel, the value that it gets, how many columns its maximum lies before its centre, and the
- * width of its extent. */
+/* A motif of a pair: its channel, the value that trials give it, the distance in columns from its maximum to its
+ * centre, and the width of its extent. */
 struct rule_motif {
     int channel;
     float value;
@@ -36,7 +36,7 @@ struct rule_motif {
 struct rule_sample {
     const float *map; /* [channels][cols] as the model reads it */
     int from, to;     /* centres of motifs may be in [from, to) */
-    uint64_t number;  /* decides the random positions, together with `pair` */
+    uint64_t number;  /* seeds the random positions, together with the pair */
 };
 
 struct rule_pair {
@@ -46,8 +46,8 @@ struct rule_pair {
     struct rule_counts *counts; /* [names] */
 };
 
-/* Tries a pair in a sample, and adds to its counts. maps: scratch [RULE_MAPS][channels][cols]. has: scratch
- * [RULE_MAPS][names]. Errors are those of the reader. */
+/* Tries all arrangements of a pair in a sample, and adds the answers to the pair's counts. maps: scratch
+ * [RULE_MAPS][channels][cols]. has: scratch [RULE_MAPS][names]. Errors are those of the reader. */
 enum status rule_try(const struct rule_reader *reader, const struct rule_sample *sample, struct rule_pair *pair,
                      float *maps, bool *has, struct error *err);
 

@@ -1,10 +1,10 @@
 /* The query "pairs": how often two motifs are in the same sequence, how far from each other, in which order and on
  * which strands.
  *
- * A sequence counts by its closest pair of sites that do not overlap, because a model seldom marks two motifs at one
- * place. The null model of distance, order and strands pairs the sites of the first motif with those of the second
- * motif in the next sequence that has both. It keeps the places that each motif prefers
- * in a sequence, and removes only the relation between the two. */
+ * Each sequence contributes its closest pair of sites. Pairs that overlap do not count, because a model seldom marks
+ * two motifs at one place. The expected numbers of distance, order and strands come from a null model: it pairs the
+ * sites of the first motif with the sites of the second motif in another sequence, the next one that has both. In
+ * this null model, each motif still has its preferred places in a sequence, but the two motifs are independent. */
 #include <math.h>
 #include <stdlib.h>
 

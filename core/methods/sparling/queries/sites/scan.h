@@ -1,8 +1,8 @@
 /* Computes the motif maps of sequences of any length, window by window.
  *
- * A record of at most the model's length is padded as the model's own samples are. A longer one is cut into windows
- * whose ends overlap by more than the positions on which the report of a motif depends, so that every position is
- * computed as if the record were one input. Memory does not grow with the length of a record. */
+ * A record of at most the model's length is padded as the model's own samples are. A longer record is cut into
+ * overlapping windows. The overlap is larger than the neighbourhood on which the report of a motif depends, so the
+ * result is the same as if the whole record were one input. Memory does not grow with the length of a record. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SCAN_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SCAN_H
 
@@ -28,7 +28,7 @@ struct scan_target {
 };
 
 enum {
-    SCAN_FLANK_MORE = 100 /* a window overlaps its neighbours on at least so many positions more */
+    SCAN_FLANK_MORE = 100 /* additional overlap of two windows, in positions */
 };
 
 struct scan;

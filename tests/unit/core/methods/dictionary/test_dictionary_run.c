@@ -146,8 +146,8 @@ static void dictionaries_recover_the_features_of_easy_data(void **state)
     }
 }
 
-/* Without a penalty that falls, the learner fista is far from the features after sixty updates: MCC .65, and codes of
- * twenty latents. */
+/* The penalty of the learner fista begins high and falls. With a constant penalty, sixty updates are not enough: the
+ * MCC is 0.65, and codes have twenty active latents. */
 static void dictionary_learning_converges_in_sixty_updates(void **state)
 {
     static const struct config_setting sparse[] = {{"source", "iid"},     {"features", "50"},
@@ -177,11 +177,11 @@ static void the_penalty_of_dictionary_learning_falls_to_its_own_value(void **sta
     assert_true(fabs(alternate_penalty(&shape, k, x, 2, 0.35) - sqrt(2 * 0.1)) < 1e-6);
     assert_true(fabs(alternate_penalty(&shape, k, x, 2, 0.7) - 0.1) < 1e-12);
     assert_true(fabs(alternate_penalty(&shape, k, x, 2, 1) - 0.1) < 1e-12);
-    shape.penalty = 3; /* above the first one */
+    shape.penalty = 3; /* larger than the penalty with which the training would begin */
     assert_true(fabs(alternate_penalty(&shape, k, x, 2, 0) - 3) < 1e-12);
 }
 
-/* Short runs must not end before a latent can count as dead. */
+/* dead_after is a number of updates, so a short run could end before any latent counts as dead. */
 static void latents_count_as_dead_within_short_runs(void **state)
 {
     struct dictionary_config config;
@@ -189,7 +189,7 @@ static void latents_count_as_dead_within_short_runs(void **state)
     (void)state;
     run_test_configure(method, &config, one);
     assert_int_equal(dictionary_cases(&config, &c), 1);
-    assert_int_equal(dictionary_shape(&config, &c).dead_after, 25); /* of 100 updates */
+    assert_int_equal(dictionary_shape(&config, &c).dead_after, 25); /* a quarter of 100 updates */
     config.total_samples = 40 * 100000;
     assert_int_equal(dictionary_shape(&config, &c).dead_after, 1000);
     config.total_samples = 1;

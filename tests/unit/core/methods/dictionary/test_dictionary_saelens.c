@@ -1,5 +1,6 @@
-/* Tests the exchange with SAELens: an exported folder that is imported again gives the same codes for every learner and
- * scale, other programs' folders are read by the rules of SAELens, and the format is that of a published file. */
+/* Tests the exchange of dictionaries with SAELens. An exported folder that is imported again gives the same codes,
+ * for every learner and scale. Folders of other programs are read by the rules of SAELens. Exported files have the
+ * format of a published file. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +70,7 @@ static struct method_model *open_model(const struct dictionary_config *config, c
     return model;
 }
 
-/* Sets the fields that an import names. */
+/* Sets the fields that the configuration of an imported job contains. */
 static void configure(const struct buf *json, struct dictionary_config *config)
 {
     static char names[16][32], values[16][64];
@@ -206,7 +207,7 @@ static void add(struct archive *a, const char *name, const void *bytes, size_t s
     archive_entry_free(e);
 }
 
-/* A folder "gpt2/" with the weights before the configuration. */
+/* Makes a tar of a folder "gpt2/" in which the weights come before the configuration. */
 static size_t pack(const struct weights *w, const char *config, bool threshold)
 {
     char head[640];
@@ -280,7 +281,7 @@ static void encode_folder(const char *config, bool threshold, const float *x, fl
     buf_close(&checkpoint);
 }
 
-/* Codes are in units of rows of norm 1, so an activation is multiplied by the norm of its row. */
+/* Rows of a dictionary have norm 1 in motifd, so the import multiplies an activation by the norm of its row. */
 static void folders_are_read_by_the_rules_of_saelens(void **state)
 {
     struct weights w = make_weights();
@@ -331,7 +332,7 @@ static void folders_that_would_give_other_codes_are_refused(void **state)
     refuses("{\"architecture\":\"standard\",\"activation_fn\":\"tanh-relu\"}", false, "activation_fn is 'tanh-relu'");
     refuses("{\"architecture\":\"jumprelu\"}", false, "threshold [14]");
     refuses("{\"architecture\":\"topk\",\"k\":15}", false, "k must be from 1 to 14");
-    /* The factor of this scaling is not in the file; with the factor missing, thresholds would be wrong by it. */
+    /* The file does not contain the factor of this scaling. Without the factor, thresholds would be wrong. */
     refuses("{\"architecture\":\"jumprelu\",\"normalize_activations\":\"expected_average_only_in\"}", true,
             "the factor is not in the file");
     refuses("[1]", false, "one JSON object");
@@ -373,7 +374,7 @@ static void the_header_of_a_published_file_is_read(void **state)
     buf_close(&file);
 }
 
-/* An export of six inputs and fourteen latents has the published header with these sizes in place of its own. */
+/* The header of an export with six inputs and fourteen latents is the published header with other sizes. */
 static void an_exported_file_has_the_header_of_a_published_one(void **state)
 {
     struct dictionary_config config;

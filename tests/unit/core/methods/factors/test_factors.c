@@ -403,7 +403,7 @@ static void models_of_counts_beat_plain_frequencies(void **state)
 /* ---- factorisation ------------------------------------------------------------------------------------ */
 
 struct looks {
-    double last, longest; /* processor time in seconds: of the last look, and between two looks */
+    double last, longest; /* processor time in seconds of the last check, and the longest time between two checks */
 };
 
 static double processor_seconds(void)
@@ -422,9 +422,9 @@ static bool note_look(void *context)
     return false;
 }
 
-/* The start of a large factorisation writes each page of the codes for the first time, and the kernel clears the page.
- * The pool must be asked in between whether it was stopped. */
-static void large_factorisation_looks_often_whether_it_must_stop(void **state)
+/* A large factorisation begins by writing to each page of the codes for the first time, and the operating system
+ * clears the page. The method must check during this time whether the pool was stopped. */
+static void large_factorisation_checks_often_whether_it_must_stop(void **state)
 {
     enum { N = 300000, G = 4, K = 256 };
     struct features *f;
@@ -445,7 +445,7 @@ static void large_factorisation_looks_often_whether_it_must_stop(void **state)
     thread_pool_stop_when(pool, note_look, &looks);
     assert_ok(nmf_create(&setup, f, rows, N, kernels_best(), pool, &nmf, err));
     (void)note_look(&looks);
-    print_message("the longest time between two looks is %.3f s\n", looks.longest);
+    print_message("the longest time between two checks is %.3f s\n", looks.longest);
     assert_true(looks.longest < (SANITIZED ? 1 : 0.06));
     nmf_destroy(nmf);
     thread_pool_destroy(pool);
@@ -533,7 +533,7 @@ int main(void)
         cmocka_unit_test(slabs_change_from_normal_to_the_encoders_own),
         cmocka_unit_test(bf16_products_change_the_loss_little),
         cmocka_unit_test(models_of_counts_beat_plain_frequencies),
-        cmocka_unit_test(large_factorisation_looks_often_whether_it_must_stop),
+        cmocka_unit_test(large_factorisation_checks_often_whether_it_must_stop),
         cmocka_unit_test(factorisations_reach_their_optimum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static int setup(void **state)
         *to++ = '\n';
     }
     store("rna", "fasta", text, "0123456789012345678901234567890123456789abcdef");
-    /* the same sequences with labels that list names alphabetically */
+    /* replaces the labels by labels that list names alphabetically */
     for (char *at = text; (at = strstr(at, "right left")) != NULL;)
         memcpy(at, "left right", strlen("left right"));
     store("sorted", "fasta", text, "66");
@@ -435,7 +435,8 @@ static void a_turned_sample_is_the_other_strand(void **state)
     domain_close(&domain);
 }
 
-/* About a quarter of the replaced bases stay what they are. Labels, validations and padding do not change. */
+/* A random base equals the old one in about a quarter of the cases. Labels, validation samples and padding do not
+ * change. */
 static void replaced_letters_change_training_samples_only(void **state)
 {
     static const struct config_setting half[] = {{"replace_letters", "0.4"}, {NULL, NULL}};
@@ -533,8 +534,7 @@ static void channels_follow_the_frequencies_of_their_names(void **state)
     const struct domain *domain = run->domain.domain;
     double count[2], share[2];
     assert_true(domain->frequencies(run->domain.state, count, share) > 0);
-    /* Computes the same frequencies from many drawn samples. In one record of six, the label contains "left" twice.
-     */
+    /* Computes the same frequencies from many samples. The label of one record in six contains "left" twice. */
     double drawn[2] = {0}, labels[2] = {0};
     float planes[4 * BASES];
     struct domain_truth *truth;

@@ -1,5 +1,5 @@
-/* Tests how a run of SPARLING begins and ends by itself: the best of several starts is continued, the run ends when it
- * no longer improves, and a calibration follows. */
+/* Tests how a run of SPARLING decides when to end. The run continues the best of several starts and ends when it no
+ * longer improves. Then a calibration follows. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include "tests/support/presence_trial.h"
 #include "tests/support/sanitized.h"
 
-/* Settings of a run that ends by itself: the learning rate falls once two validations at the last density bring nothing
- * better, and four validations later the model is calibrated. */
+/* Settings of a run that ends by itself. After two validations at the last density without an improvement, the
+ * learning rate falls. Four validations later, the calibration begins. */
 static const struct config_setting own_end[] = {{"patience", "2"},
                                                 {"calibrate", "true"},
                                                 {"centre_motifs", "true"},
@@ -39,7 +39,7 @@ static void a_run_ends_when_it_no_longer_improves(void **state)
     trial_end(&t);
 }
 
-/* The false samples of a channel are at most those that it misses, and nearly as many. */
+/* A channel has at most as many false samples as missed samples, and nearly as many. */
 static void a_calibration_balances_missed_and_false_samples_of_each_name(void **state)
 {
     struct trial t;
@@ -53,7 +53,7 @@ static void a_calibration_balances_missed_and_false_samples_of_each_name(void **
     while (t.run->phase == PHASE_CALIBRATE)
         trial_step(&t);
     trial_hash(&t, "", after);
-    assert_string_equal(before, after); /* the trained weights stay */
+    assert_string_equal(before, after); /* the calibration does not change trained weights */
     assert_true(params_find(params, "sparse.threshold") && t.run->network->unit[0].norm2.mean->value[0] != mean);
     assert_true(t.run->network->unit[0].norm2.momentum == BATCH_NORM_MOMENTUM);
     int with[4] = {0}, missed[4] = {0}, wrong[4] = {0};
@@ -77,7 +77,7 @@ static void a_calibration_balances_missed_and_false_samples_of_each_name(void **
             }
     }
     for (int k = 0; k < 4; k++) {
-        /* 18 validation samples are drawn again and again, so one sample more or less counts 112 times */
+        /* the calibration draws the 18 validation samples many times, so a single sample counts about 112 times */
         assert_true(with[k] > 100 && wrong[k] <= missed[k]);
         assert_true(wrong[k] + 120 > missed[k] - 120);
     }
@@ -97,8 +97,8 @@ static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **s
     }
 }
 
-/* Three starts train 32 samples each. Training then goes on with the best start: it repeats that start, unless it is
- * the last one, whose weights are still in memory. */
+/* Each of three starts trains with 32 samples. Training then continues the best start. To do so it repeats that
+ * start, unless it is the last one, whose weights are still in memory. */
 static const struct config_setting many_starts[] = {
     {"starts", "3"}, {"presence_samples", "96"}, {"total_samples", "480"}, {NULL, NULL}};
 

@@ -192,7 +192,8 @@ static void motifs_that_share_their_extent_are_one(void **state)
     assert_memory_equal(planes, wanted, sizeof wanted);
 }
 
-/* The definition: in descending order, each motif that stays removes those that share its extent. */
+/* A plain reference: in descending order of values, each motif that was not removed removes the others in its
+ * extent. */
 static void keep_plainly(float *plane, int cols, int wide)
 {
     bool decided[4096] = {false};
@@ -210,7 +211,7 @@ static void keep_plainly(float *plane, int cols, int wide)
     }
 }
 
-/* Also of more than 256 motifs: a window of a long sequence is reported as its pieces are. */
+/* The rule also holds for more than 256 motifs, so a long window gives the same motifs as its parts. */
 static void any_number_of_motifs_is_reported_by_the_same_rule(void **state)
 {
     enum { WIDE = 2100, CUT = 400, PIECE = 700, MARGIN = 60 };

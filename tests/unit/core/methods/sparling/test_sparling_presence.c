@@ -36,7 +36,7 @@ static void first_phase_trains_g_and_leaves_head_and_density(void **state)
     /* the scale of the head's input adapts to g in the first phase */
     assert_true(t.run->network->scale.square->value[0] != scale);
     assert_int_equal(t.series.validations, 3);
-    /* validations leave out the head, too */
+    /* validations do not run the head either */
     assert_true(t.series.accuracies == 0 && isnan(t.run->accuracy));
     for (int64_t updates = t.run->updates; t.run->updates == updates;)
         trial_step(&t);
@@ -50,7 +50,7 @@ static void first_phase_trains_g_and_leaves_head_and_density(void **state)
     trial_end(&t);
 }
 
-/* A validation reads its samples again from the other strand only if g reads half of the names clearly. */
+/* A validation reads its samples from the other strand as well only if g recognises half of the names. */
 static void the_other_strand_is_read_when_half_of_the_names_are_clear(void **state)
 {
     struct trial t;
@@ -104,7 +104,7 @@ static void first_phase_ends_when_the_presence_loss_stops_falling(void **state)
         for (int i = 0; i < flat; i++)
             assert_true(t.series.presence[last - i] >= 0.99 * t.series.presence[last - flat]);
     }
-    /* The first phase takes longer if g does not read all names. */
+    /* The first phase takes longer if g does not recognise all names. */
     assert_true(ended[0] >= ended[1] + 2);
     trial_begin(&t, never, 1);
     while (t.run->presence.alone)

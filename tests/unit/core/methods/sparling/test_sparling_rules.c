@@ -1,4 +1,4 @@
-/* Rules between motifs: planted rules are recovered from the answers of a reader that follows them. */
+/* Tests rules between motifs: trials recover a planted rule from the answers of a reader that follows this rule. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,8 @@
 enum { CHANNELS = 3, COLS = 300, NAMES = 2, SAMPLES = 40 };
 enum { A = 0, B = 2, WIDE_A = 9, WIDE_B = 5, SHIFT_A = 3 };
 
-/* Whether the planted rule answers name 0 for motifs at these centres; -1: the motif is absent. */
+/* Returns whether the planted rule answers name 0 if the centres of the motifs are at columns a and b; -1: the motif
+ * is absent. */
 typedef bool (*planted_rule)(int a, int b);
 
 static int gap(int a, int b)
@@ -57,8 +58,8 @@ static bool either(int a, int b)
     return a >= 0 || b >= 0;
 }
 
-/* One order helps and the other one hinders, as proteins beside a splice site do. The answer is half of the samples
- * otherwise. */
+/* One order makes the answer more likely and the other one less likely, as with proteins beside a splice site.
+ * Without the motifs, half of the samples have the answer. */
 static bool helps_and_hinders(int a, int b)
 {
     static int coin;
@@ -66,7 +67,7 @@ static bool helps_and_hinders(int a, int b)
     return near ? a < b : (coin++ / RULE_MAPS) % 2 == 0;
 }
 
-/* The first place of a channel in a map; -1: none. */
+/* Returns the first place of a channel in a map; -1: the map has none. */
 static int place(const float *map, int channel, int shift, float value)
 {
     for (int i = 0; i < COLS; i++)
@@ -77,7 +78,7 @@ static int place(const float *map, int channel, int shift, float value)
     return -1;
 }
 
-/* Name 0 follows the planted rule. Name 1 is in every sample whose channel 1 is untouched. */
+/* The reader answers name 0 by the planted rule, and name 1 if the trial has not changed channel 1. */
 static enum status follow(void *context, const float *maps, int count, const struct rule_places *places, bool *has,
                           struct error *err)
 {
@@ -105,7 +106,8 @@ static void measure(planted_rule rule, int length, struct rule_counts counts[NAM
                                .number = 5,
                                .counts = counts};
     for (int i = 0; i < COLS; i++)
-        map[A * COLS + i] = map[B * COLS + i] = (float)(i % 11 == 0); /* motifs that every trial removes */
+        /* The sample had these motifs before; every trial removes them. */
+        map[A * COLS + i] = map[B * COLS + i] = (float)(i % 11 == 0);
     for (int n = 0; n < SAMPLES; n++) {
         map[COLS + 7] = (float)(n % 2);
         const struct rule_sample sample = {map, 10, 10 + length, (uint64_t)n};

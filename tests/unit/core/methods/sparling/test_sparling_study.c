@@ -135,7 +135,8 @@ static void any_number_of_ranks_gives_same_study(void **state)
     configure(&config, many);
     struct rank_thread *one = rank_threads_run(method, &config, 1, NULL, 0, story);
     rank_threads_went_well(one, 1);
-    for (int ranks = SANITIZED ? RANKS : 2; ranks <= RANKS; ranks += 2) { /* also tests more ranks than seeds */
+    /* One of these runs has more ranks than seeds. */
+    for (int ranks = SANITIZED ? RANKS : 2; ranks <= RANKS; ranks += 2) {
         memset(&story[1], 0, sizeof story[1]);
         struct rank_thread *all = rank_threads_run(method, &config, ranks, NULL, 0, &story[1]);
         rank_threads_went_well(all, ranks);
