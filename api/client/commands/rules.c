@@ -120,14 +120,14 @@ const struct command command_rules = {
     .name = "rules",
     .arguments = "JOB",
     .summary = "show how the order, distance and strands of two motifs change a sequence model's answer",
-    .text =
-        "Use it after a training on sequences to see how the model combines its motifs. For each pair of motifs, the "
-        "server removes both from\nthe motif maps of test samples and puts them back in both orders and with different "
-        "gaps. It counts in which share of the samples the\nmodel answers each name, and lists the names whose share "
-        "changes:\n  ORDER        share with FIRST before SECOND, minus share with SECOND before FIRST\n  NEAR         "
-        "share with gaps below 30 positions, minus share with larger gaps\n  SAME STRAND  share with both motifs on "
-        "one strand, minus share with one of them reverse-complemented in the input (DNA only)\nIntervals are 95 % "
-        "confidence intervals. The test that selects the listed names is corrected for the number of pairs; P is not.",
+    .text = "Use it after a training on sequences to see how the model combines its motifs. For each pair of motifs, "
+            "the server removes both from\nthe motif maps of test samples and puts them back in both orders and with "
+            "different gaps. It counts in which share of the samples the\nmodel answers each name, and lists the names "
+            "whose share changes:\n  ORDER        share with FIRST before SECOND, minus share with SECOND before "
+            "FIRST\n  NEAR         share with gaps below 30 positions, minus share with larger gaps\n  SAME STRAND  "
+            "share with both motifs on one strand, minus share with one of them turned in the input (if motifs can be "
+            "on two strands)\nIntervals are 95 % confidence intervals. The test that selects the listed names is "
+            "corrected for the number of pairs; P is not.",
     .example = "  motifctl rules latest\n"
                "  motifctl rules latest --channel 0 --other 3 --samples 200",
     .options = rule_options,
