@@ -21,8 +21,8 @@ void query_formats_close(struct query_formats *formats);
  * format. The list owns the text. */
 const char *query_format_of_file(const cJSON *list, const char *file);
 const char *query_format_named(const cJSON *list, const char *name);
-/* Returns how files of a media type can be cut into several: "records" or "rows"; NULL: they cannot, or type is NULL.
- * The list owns the text. */
+/* Returns in what pieces a file of a media type can be sent: "records" or "rows"; NULL: only as a whole, or type is
+ * NULL. The list owns the text. */
 const char *query_format_pieces(const cJSON *list, const char *type);
 
 /* Prints `fault`, such as "the ending of x.doc is unknown", and the formats that are possible: their file endings if

@@ -18,7 +18,7 @@ struct query_input {
     struct buf body, path;
     struct query_formats formats; /* these lists own `type` */
     const char *type;             /* media type */
-    const char *pieces;           /* how the file can be cut: "records", "rows", or NULL */
+    const char *pieces;           /* the pieces in which the file can be sent: "records", "rows", or NULL */
 };
 
 /* Reads the file of --input and makes the path of a query, "/v1/jobs/ID/QUERY?checkpoint=WHICH&batch=1". Returns an

@@ -1,5 +1,5 @@
-/* Asks about files with any number of records or rows (query_pieces.h), in requests of a limited size whose answers are
- * joined. */
+/* Queries the model about files with any number of records or rows (query_pieces.h). Sends a limited number of
+ * inputs in each request, and joins the answers. */
 #include "api/client/query_pieces.h"
 
 #include <stdio.h>
@@ -17,8 +17,8 @@ static bool has_rows(const struct query_input *input)
     return strcmp(input->pieces, "rows") == 0;
 }
 
-/* Returns how many bytes of a file the next `most` records take. Each record begins with '>' at the start
- * of a line. */
+/* Returns the length in bytes of the first `most` records of a text. Each record begins with '>' at the start of a
+ * line. */
 static size_t records_of(const char *text, size_t bytes, int most)
 {
     int count = 0;
@@ -28,7 +28,8 @@ static size_t records_of(const char *text, size_t bytes, int most)
     return bytes;
 }
 
-/* Returns how many bytes of a table the next `most` rows take. A line end between double quotes ends no row. */
+/* Returns the length in bytes of the first `most` rows of a table. A row may contain line ends between double
+ * quotes. */
 static size_t rows_of(const char *text, size_t bytes, int most)
 {
     bool quoted = false;
@@ -59,7 +60,8 @@ bool query_pieces_next(struct query_pieces *pieces, struct http_request *request
 {
     const struct buf *file = &pieces->input->body;
     size_t left = file->size - pieces->at;
-    bool only_header = pieces->at == pieces->header && left == 0; /* the server says what is wrong with such a file */
+    /* The server's answer says what is wrong with such a file. */
+    bool only_header = pieces->at == pieces->header && left == 0;
     if ((left == 0 && !only_header) || file->size == 0 || (only_header && pieces->body.size > 0))
         return false;
     size_t size = pieces->header > 0 ? rows_of(file->data + pieces->at, left, QUERY_PIECE)
@@ -76,7 +78,7 @@ bool query_pieces_next(struct query_pieces *pieces, struct http_request *request
 
 /* ---- one document ------------------------------------------------------------------------------------------------ */
 
-/* Adds to each answer the name of its record: the first word behind '>'. */
+/* Adds to each answer the name of its record: the first word after '>'. */
 static void add_names(const cJSON *answers, const char *text, size_t bytes)
 {
     cJSON *answer = answers ? answers->child : NULL;
@@ -95,7 +97,7 @@ static void add_names(const cJSON *answers, const char *text, size_t bytes)
     }
 }
 
-/* Appends the answers of `part`, which it takes over, to those of the document. */
+/* Appends the answers of `part` to those of the document. Takes ownership of `part`. */
 static void join_answers(cJSON **document, cJSON *part)
 {
     cJSON *all = cJSON_GetObjectItemCaseSensitive(*document, "answers"),
@@ -148,7 +150,7 @@ struct joined {
     struct buf values;
 };
 
-/* Splits an answer, a .npy file of version 1, into the parts of its header and the values behind it. */
+/* Splits an answer, a .npy file of version 1, into the parts of its header and its values. */
 static bool split_array(const struct buf *body, char before[NPY_LINE], char after[NPY_LINE], long long *rows,
                         size_t *values)
 {
@@ -182,13 +184,13 @@ static enum status join_array(struct joined *joined, const struct buf *body, str
     long long rows;
     size_t values;
     if (!split_array(body, before, after, &rows, &values))
-        return error_set(err, STATUS_INVALID, NULL, "the server's answer is no .npy file");
+        return error_set(err, STATUS_INVALID, NULL, "the server's answer is not a .npy file");
     if (joined->rows == 0) {
         memcpy(joined->before, before, sizeof before);
         memcpy(joined->after, after, sizeof after);
     } else if (strcmp(joined->before, before) != 0 || strcmp(joined->after, after) != 0) {
         return error_set(err, STATUS_INVALID, NULL,
-                         "the inputs have answers of different shapes, which one array cannot contain");
+                         "the answers have different shapes, so they do not fit into one array");
     }
     joined->rows += rows;
     buf_append(&joined->values, body->data + values, body->size - values);

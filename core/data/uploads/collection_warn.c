@@ -178,7 +178,7 @@ static enum status inspect_labels(struct collection *c, struct error *err)
     return collection_warn(
         c, err, "labels-with-equals",
         "%d of %d labels contain '=': %s; every word after the name of a record is a label, so remove "
-        "the words that are none from the headers",
+        "the words that are not labels from the headers",
         found.count, c->vocabulary.count, found.text);
 }
 
