@@ -322,7 +322,7 @@ class Site:
         assert status == 200 and answer["sites"] == wanted, answer
         broken = bytearray(genome)
         broken[places[1][0] + 40] ^= 0x55
-        for bad, places_of, says in ((bytes(broken), index, "damaged"), (genome[:len(genome) // 2], index, "compress the file again"), (text, index, "damaged"),
+        for bad, places_of, says in ((bytes(broken), index, "damaged"), (genome[:len(genome) // 2], index, "make it again"), (text, index, "damaged"),
                                      (genome, index[:-3], "its end is missing"), (genome, index[:8] + index[24:40] + index[8:24] + index[40:], "not in ascending order")):
             status, _, problem = ask(bad, places_of)
             assert status == 422 and says in str(problem), (says, str(problem)[:200])
