@@ -138,7 +138,7 @@ def main():
                 strongest = ask("GET", f"/v1/jobs/{name}/latents/{listed['latents'][0]['latent']}")[2]["strongest"]
                 assert len(strongest) == 16 and all(place["id"] == id_of(place["row"]) for place in strongest), strongest
             status, _, body = ask("POST", "/v1/imports", shards.getvalue(), kind="application/octet-stream")
-            assert status == 422 and "no folder of SAELens" in json.dumps(body), body
+            assert status == 422 and "not a folder of SAELens" in json.dumps(body), body
 
         def many_rows_go_through_encode_and_decode():
             many = numpy.tile(ROWS, (34, 1))[:100000]
