@@ -101,7 +101,8 @@ static enum status open_run(struct job_run *run, struct error *err)
         return status;
     run->threads = threads_of(run);
     status = thread_pool_create(run->threads, &run->pool, err);
-    if (status == STATUS_OK && comm_size(run->setup->comm) == 1) /* ranks must end a step together */
+    /* Several ranks must end a step together, so only a run with one rank may end it early. */
+    if (status == STATUS_OK && comm_size(run->setup->comm) == 1)
         thread_pool_stop_when(run->pool, must_give_up, run);
     if (status != STATUS_OK)
         return status;

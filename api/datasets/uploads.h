@@ -21,7 +21,7 @@ struct upload_request {
     const struct collection_format *format;
     char label[64], group[64];
     enum collection_layout layout;
-    enum collection_target target; /* NONE: the format's own rules decide */
+    enum collection_target target; /* NONE: the format and the labels determine the target */
     enum collection_negatives negatives;
     char genome[64];      /* for regions: the operator's folder with the genome; "": none */
     int window;           /* for regions: length of a window in bases; 0: whole regions; -1: the default */

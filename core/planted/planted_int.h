@@ -12,7 +12,7 @@ enum {
     PLANTED_SAMPLES = 0x5100,
     PLANTED_SAMPLE_STREAMS = 4
 };
-/* Streams of a sample, relative to its first. */
+/* Numbers of a sample's streams of random numbers, counted from the first stream of the sample. */
 enum { SAMPLE_COMMON, SAMPLE_FIRING, SAMPLE_VALUE, SAMPLE_WINNER };
 
 enum { PLANTED_BLOCK = 64 }; /* rows of a chunk of work */

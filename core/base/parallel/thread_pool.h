@@ -33,8 +33,9 @@ int thread_pool_threads(const struct thread_pool *pool);
 __attribute__((warn_unused_result)) bool thread_pool_run(struct thread_pool *pool, thread_pool_task *task,
                                                          void *context, int chunks);
 
-/* For measurements: runs every chunk on the calling thread and calls watch(context, chunks, true) before a task with
- * more than one chunk, watch(context, chunks, false) after each of its chunks. watch: NULL means no longer. */
+/* For measurements: the pool then runs every chunk on the calling thread. It calls watch(context, chunks, true)
+ * before each task with more than one chunk, and watch(context, chunks, false) after each of the task's chunks.
+ * watch NULL switches this off again. */
 void thread_pool_watch(struct thread_pool *pool, void (*watch)(void *context, int chunks, bool begins), void *context);
 
 /* Stops the pool as soon as stop(context) returns true, because nobody wants the result any more. The pool calls stop()

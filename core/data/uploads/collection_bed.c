@@ -15,11 +15,12 @@
 #include "core/formats/faidx.h"
 
 enum { BED_BYTES = 256 << 20, WINDOW = 200, TRIES = 2000, STREAM_MATCHED = 0x4743, STREAM_SHUFFLED_REGIONS = 0x5352 };
-static const double GC_BIN = 0.02, UNKNOWN_MOST = 0.1; /* shares of the bases of a window */
+/* Width of a bin of the GC content, and upper limit of unknown bases, as shares of a window. */
+static const double GC_BIN = 0.02, UNKNOWN_MOST = 0.1;
 
 struct bed_region {
     const struct faidx_sequence *chromosome;
-    int64_t start, end; /* of the window */
+    int64_t start, end; /* of the window, on the chromosome */
     bool reverse;
 };
 
@@ -138,7 +139,7 @@ static enum status read_bases(struct bed *bed, const struct bed_region *r, uint8
     for (int64_t i = 0; i < length; i++) {
         const char *at = strchr("AaCcGgTtUu", bed->letters[i]);
         int base = at && *at ? (int)(at - "AaCcGgTtUu") / 2 : SPLICING_BASES;
-        base = base > SPLICING_BASES - 1 && at && *at ? SPLICING_BASES - 1 : base; /* U is T */
+        base = base > SPLICING_BASES - 1 && at && *at ? SPLICING_BASES - 1 : base; /* stores U as T */
         bases[r->reverse ? length - 1 - i : i] =
             (uint8_t)(r->reverse && base < SPLICING_BASES ? SPLICING_BASES - 1 - base : base);
     }
@@ -172,7 +173,8 @@ static enum status add_sample(struct bed *bed, const uint8_t *bases, const struc
     return STATUS_OK;
 }
 
-/* The label: the words of the fourth column with label=name, otherwise the same name for all regions. */
+/* Adds the label of a region: with label=name the words of the fourth column, otherwise the same name for all
+ * regions. */
 static enum status add_label(struct bed *bed, const struct plain_line *field, int fields, struct error *err)
 {
     const char *label = bed->options->label && bed->options->label[0] != '\0' ? bed->options->label : "peak";
@@ -242,7 +244,8 @@ static int by_place(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Whether a window overlaps one of the regions, which are sorted; no region is longer than `longest`. */
+/* Returns whether a window overlaps a region. sorted: the regions, sorted by place. longest: length of the longest
+ * region. */
 static bool overlaps(const struct bed *bed, const struct bed_region *sorted, const struct bed_region *r)
 {
     struct bed_region key = {r->chromosome, r->start - bed->longest + 1, 0, false};
@@ -288,8 +291,9 @@ static bool draw_window(const struct bed *bed, int64_t length, const struct phil
     return false;
 }
 
-/* Adds a window of the genome that overlaps no region, has at most a tenth of unknown bases, and as many G and C as the
- * region, within 2 % of its length. After TRIES draws the region stays without one. */
+/* Adds a negative for a region: a window of the genome that overlaps no region, has at most a tenth of unknown
+ * bases, and the same number of G and C as the region (within 2 % of its length). It draws random windows. If none
+ * of TRIES draws fits, the region gets no negative. */
 static enum status add_matched(struct bed *bed, const struct bed_region *sorted, int64_t number, struct error *err)
 {
     const struct bed_region *r = &bed->region[number];

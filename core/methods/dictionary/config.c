@@ -40,36 +40,44 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                "Name of the data set (GET /v1/datasets lists them): an array [rows][dimensions] or "
                "[samples][tokens][dimensions]."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, UPLOADED,
-               "First digits of the data set's SHA-256, which bind the job to its content; set at submission."),
+               "First digits of the SHA-256 of the data set, which the daemon fills in at submission, so that the job "
+               "never continues with other data."),
     INTEGER_FIELD(features, "1024", 2, 16384, "features", DATA, BASIC, KNOWN,
-                  "True features of the data; more of them crowd the same dimensions."),
-    INTEGER_FIELD(
-        inputs, "96", 0, 16384, "dimensions", DATA, BASIC, NULL,
-        "Dimensions of a sample; 0 takes 2 active ln(features / active), rounded up. A data set has its own."),
+                  "True features of the data; the more there are, the more their directions interfere."),
+    INTEGER_FIELD(inputs, "96", 0, 16384, "dimensions", DATA, BASIC, NULL,
+                  "Dimensions of a sample (a data set has its own number); with more dimensions, features interfere "
+                  "less, and 0 takes 2 active ln(features / active), rounded up."),
     INTEGER_FIELD(roots, "8", 0, 16384, "trees", DATA, ADVANCED, TREES,
-                  "Trees of features, each with four children for every feature down to the third level; 0 makes all "
-                  "features independent."),
+                  "Trees of features, in which each feature down to the third level has four children; with more "
+                  "trees, more features depend on others, and 0 makes all features independent."),
     REAL_FIELD(zipf, "0.5", 0, 4, "", DATA, ADVANCED, TREES,
-               "Exponent of the features' rates; a larger one makes most features rarer."),
+               "Exponent of the power law of the features' rates; a larger one makes most features rarer."),
     INTEGER_FIELD(active, "3", 1, 1024, "features", DATA, BASIC, "source=iid",
-                  "True features that are active in each sample."),
+                  "True features that are active in each sample; a larger number makes samples harder to decompose."),
     POSITIVE_FIELD(p, "0.05", 0, 1, "", DATA, BASIC, HIDDEN,
-                   "Probability with which a feature of the toy model is active; its value is then uniform in [0, 1)."),
+                   "Probability with which a feature of the toy model is active, with a value that is then uniform in "
+                   "[0, 1); a larger one makes samples harder to decompose."),
     INTEGER_FIELD(model_samples, "1000000", 1, CONFIG_INT_MAX, "samples", DATA, ADVANCED, "source=trained",
-                  "Samples that train the autoencoder before its hidden layer is used."),
+                  "Training samples of the autoencoder whose hidden layer is the data; more samples take more time and "
+                  "store the features better."),
     INTEGER_FIELD(distinct, "0", 0, CONFIG_INT_MAX, "samples", DATA, ADVANCED, NULL,
-                  "Different training samples, which then repeat; 0 makes every sample new."),
+                  "Number of different training samples, which are repeated; a larger number reduces overfitting, and "
+                  "0 makes every sample new."),
 
     CHOICE_FIELD(learner, "batchtopk", MODEL, BASIC, NULL,
-                 "Learner: a sparse autoencoder with the l1 norm, the largest activations of a sample or of a batch, "
-                 "thresholds, or nested widths; matching pursuit; or codes by FISTA."),
-    INTEGER_FIELD(width, "256", 0, 65536, "latents", MODEL, BASIC, NULL,
-                  "Latents of each dictionary; 0 takes as many as there are features."),
+                 "Learner: a sparse autoencoder with an l1 penalty (l1), with the largest activations of a sample "
+                 "(topk) or of a batch (batchtopk), with thresholds (jumprelu) or with nested widths (matryoshka); "
+                 "matching pursuit; or codes by FISTA (fista)."),
+    INTEGER_FIELD(
+        width, "256", 0, 65536, "latents", MODEL, BASIC, NULL,
+        "Latents of each dictionary; more latents can represent more features, and 0 takes the number of features."),
     REAL_FIELD(l0, "20", 0, 4096, "latents", MODEL, BASIC, NULL,
-               "Active latents of a sample: their number, or the mean that thresholds and l1 factors are tuned to. 0 "
-               "takes the mean number of active features, where the source determines it."),
+               "Number of active latents of a sample, or the mean number to which thresholds and the l1 factor are "
+               "tuned; a larger number explains more variance with less sparse codes, and 0 takes the mean number of "
+               "active features if the source determines it."),
     INTEGER_FIELD(seeds, "2", 1, DICTIONARY_SEEDS, "dictionaries", MODEL, BASIC, NULL,
-                  "Dictionaries with different initial weights, trained on the same samples and compared."),
+                  "Number of dictionaries with different initial weights, which are trained on the same samples and "
+                  "compared; more dictionaries make the agreement more reliable and take proportionally more time."),
     TEXT_FIELD(sources, "", EVALUATION, RESEARCH, KNOWN,
                "Sources to compare, separated by commas (\"rug,trained\"); empty takes `source` alone."),
     TEXT_FIELD(ps, "", EVALUATION, RESEARCH, HIDDEN,
@@ -86,48 +94,55 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                "Values of zipf to compare, separated by commas; empty takes `zipf` alone."),
 
     CHOICE_FIELD(scale, "average", DATA, ADVANCED, NULL,
-                 "Scale of the samples: a mean norm of sqrt(inputs), for which the learners' defaults are meant, or as "
-                 "they are."),
+                 "Scale of the samples: average (a mean norm of sqrt(inputs), for which the learners' defaults are "
+                 "chosen) or none (unchanged)."),
     FLAG_FIELD(unit_rows, "false", MODEL, ADVANCED, "learner=l1|topk|batchtopk|jumprelu|matryoshka|matching-pursuit",
-               "Keep the rows of the decoder at norm 1."),
+               "Whether training keeps the rows of the decoder at norm 1."),
     REAL_FIELD(sparsity, "1", 0, 1000, "", MODEL, ADVANCED, "learner=l1|jumprelu",
                "Factor of the sparsity term in the loss; a larger one leaves fewer active latents."),
     FLAG_FIELD(tuned, "true", MODEL, ADVANCED, "learner=l1|jumprelu",
-               "Move that factor during training until the mean number of active latents is l0."),
+               "Whether training changes the factor `sparsity` until the mean number of active latents is l0."),
     POSITIVE_FIELD(bandwidth, "1", 0, 100, "", MODEL, ADVANCED, "learner=jumprelu",
                    "Width of the rectangle that replaces the step in the thresholds' gradient; a wider one lets more "
                    "samples move a threshold."),
     REAL_FIELD(aux_weight, "1", 0, 100, "", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
-               "Weight of the auxiliary loss, which trains dead latents; 0 turns it off."),
+               "Weight of the auxiliary loss, which trains dead latents; a larger weight brings more of them back, and "
+               "0 turns the loss off."),
     INTEGER_FIELD(aux_latents, "0", 0, 65536, "latents", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
-                  "Dead latents of a sample in the auxiliary loss; 0 takes half the dimensions."),
-    INTEGER_FIELD(dead_after, "0", 0, 16000000, "updates", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
-                  "Updates (not samples) without activity after which a latent counts as dead in the auxiliary loss; 0 "
-                  "takes a quarter of all updates, but at most 1,000."),
-    POSITIVE_FIELD(
-        penalty, "0.1", 0, 100, "", MODEL, ADVANCED, NULL,
-        "Weight of the l1 norm in FISTA's codes of unscaled samples, for comparisons and for its own learner."),
+                  "Number of dead latents that the auxiliary loss uses for a sample; a larger number trains more of "
+                  "them at a time, and 0 takes half the number of dimensions."),
+    INTEGER_FIELD(
+        dead_after, "0", 0, 16000000, "updates", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
+        "Number of updates (not samples) without activity after which a latent counts as dead in the auxiliary loss; a "
+        "larger number trains dead latents later, and 0 takes a quarter of all updates, but at most 1,000."),
+    POSITIVE_FIELD(penalty, "0.1", 0, 100, "", MODEL, ADVANCED, NULL,
+                   "Weight of the l1 norm in the codes that FISTA computes of unscaled samples, for comparisons and "
+                   "for the learner fista; a larger weight leaves fewer active latents."),
     INTEGER_FIELD(iterations, "100", 1, 10000, "iterations", MODEL, ADVANCED, NULL,
-                  "Iterations of FISTA and of iterative hard thresholding."),
+                  "Iterations of FISTA and of iterative hard thresholding; more iterations give more exact codes and "
+                  "take more time."),
 
-    INTEGER_FIELD(batch, "1024", 1, 65536, "samples", OPTIMIZER, ADVANCED, NULL, "Samples of one update."),
+    INTEGER_FIELD(batch, "1024", 1, 65536, "samples", OPTIMIZER, ADVANCED, NULL,
+                  "Samples of one update; larger batches give steadier gradients and fewer updates."),
     POSITIVE_FIELD(learning_rate, "3e-4", 0, 1, "", OPTIMIZER, ADVANCED, ADAM,
                    "Step size of Adam; a larger one trains faster until it diverges."),
     INTEGER_FIELD(alternations, "60", 1, 1000000, "updates", OPTIMIZER, ADVANCED, NULL,
-                  "Updates of the dictionary by the learner fista, each from the codes of 1,024 samples."),
-    BELOW_FIELD(decay, "0.2", 0, 1, "", OPTIMIZER, ADVANCED, ADAM,
-                "Share of the training, at its end, in which the step size falls to 0."),
+                  "Updates of the dictionary by the learner fista, each from the codes of 1,024 samples; more updates "
+                  "take more time and come nearer to the optimum."),
+    BELOW_FIELD(
+        decay, "0.2", 0, 1, "", OPTIMIZER, ADVANCED, ADAM,
+        "Share of the training, at its end, in which the step size falls to 0; a larger share begins to fall earlier."),
     INTEGER_FIELD(total_samples, "5000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, BASIC, NULL,
-                  "Training samples of each case."),
+                  "Training samples of each case; more samples take more time and recover more features."),
     INTEGER_FIELD(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, ADVANCED, NULL,
-                  "Training samples between two checkpoints."),
+                  "Training samples between two checkpoints; a larger number stores fewer checkpoints, and a crash "
+                  "loses more work."),
     INTEGER_FIELD(test_samples, "50000", 1, 100000000, "samples", EVALUATION, ADVANCED, NULL,
-                  "Fresh samples that measure each finished dictionary; more make the figures more precise. A data set "
-                  "has at most a tenth of its rows."),
-    INTEGER_FIELD(
-        pursuit_samples, "500", 0, 100000, "samples", EVALUATION, ADVANCED, NULL,
-        "Test samples whose codes are compared with those of FISTA, orthogonal matching pursuit and iterative "
-        "hard thresholding."),
+                  "New samples with which each finished dictionary is measured (of a data set, at most a tenth of the "
+                  "rows); more samples make the figures more precise."),
+    INTEGER_FIELD(pursuit_samples, "500", 0, 100000, "samples", EVALUATION, ADVANCED, NULL,
+                  "Test samples whose codes are compared with those of FISTA, orthogonal matching pursuit and "
+                  "iterative hard thresholding; more samples make the comparison more precise and take more time."),
 };
 
 const struct config_table dictionary_config_table = CONFIG_TABLE(dictionary_fields, struct dictionary_config);

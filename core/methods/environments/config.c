@@ -32,77 +32,90 @@ enum { STREAM_START = 0x73747274 };
 const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
     SEED_AND_THREADS_FIELDS("the data, the initial weights and the order of rows"),
 
-    CHOICE_FIELD(
-        baseline, "none", MODEL, BASIC, NULL,
-        "Model to fit: none is the method itself (sparse changes along the tree); the others drop the penalty, fit "
-        "each environment alone, fit one head for all, penalise weights or squared changes, or know the true latent "
-        "variables."),
-    CHOICE_FIELD(data, "simulated", DATA, BASIC, NULL, "Data: a simulation, or a table with its tree."),
+    CHOICE_FIELD(baseline, "none", MODEL, BASIC, NULL,
+                 "Model to fit: none is the method itself (sparse changes along the tree); the baselines have no "
+                 "penalty, fit each environment alone (independent), fit one head for all (pooled), penalise weights "
+                 "or squared changes instead, or know the true latent variables (oracle)."),
+    CHOICE_FIELD(data, "simulated", DATA, BASIC, NULL, "Data: simulated, or a table with its tree."),
     TEXT_FIELD(dataset_name, "", DATA, BASIC, "data=table", "Name of the data set that holds the table and its tree."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, "data=table",
                "Start of the SHA-256 of the data set; the daemon fills it in when the job is submitted."),
     CHOICE_FIELD(
         target, "read", DATA, ADVANCED, "data=table",
         "Outcome: that of the table if it has one (read), or one that the run plants with known latent variables."),
-    INTEGER_FIELD(features, "100", 1, 100000, "features", DATA, BASIC, "data=table",
-                  "Most features to keep, those of the largest variance first."),
+    INTEGER_FIELD(
+        features, "100", 1, 100000, "features", DATA, BASIC, "data=table",
+        "Largest number of features to keep, those of the largest variance first; more features take more time."),
     POSITIVE_FIELD(test_share, "0.3", 0, 0.9, "", EVALUATION, ADVANCED, "data=table",
-                   "Fraction of the rows of each environment that is held out for the evaluation."),
+                   "Fraction of the rows of each environment that is held out for the evaluation; a larger one makes "
+                   "the errors more precise and leaves fewer training rows."),
 
     CHOICE_FIELD(
         shape, "complete", DATA, RESEARCH, SIMULATED,
         "Tree of the simulation: complete with `children` and `depth`, a caterpillar, or random with `leaves`."),
     INTEGER_FIELD(depth, "5", 1, 12, "edges", DATA, ADVANCED, SIMULATED " shape=complete",
                   "Edges from the root to a leaf; one more multiplies the environments by `children`."),
-    INTEGER_FIELD(children, "2", 1, 64, "nodes", DATA, RESEARCH, SIMULATED " shape=complete", "Children of each node."),
+    INTEGER_FIELD(children, "2", 1, 64, "nodes", DATA, RESEARCH, SIMULATED " shape=complete",
+                  "Children of each node; more children give more environments at each level."),
     INTEGER_FIELD(leaves, "32", 2, 4096, "leaves", DATA, RESEARCH, SIMULATED " shape=caterpillar|random",
-                  "Leaves of the tree, each an environment."),
-    INTEGER_FIELD(inputs, "20", 1, 4096, "inputs", DATA, RESEARCH, SIMULATED, "Width of the simulated input x."),
-    INTEGER_FIELD(factors, "6", 1, 256, "factors", DATA, RESEARCH, NULL,
-                  "Number of true latent variables of simulated or planted data."),
+                  "Leaves of the tree, each of which is an environment; more leaves take more time."),
+    INTEGER_FIELD(inputs, "20", 1, 4096, "inputs", DATA, RESEARCH, SIMULATED,
+                  "Number of columns of the simulated input x; more columns make the latent variables harder to find."),
+    INTEGER_FIELD(
+        factors, "6", 1, 256, "factors", DATA, RESEARCH, NULL,
+        "Number of true latent variables of simulated or planted data; a larger number makes them harder to find."),
     CHOICE_FIELD(psi, "linear", DATA, RESEARCH, SIMULATED, "Map from x to the true latent variables: linear, or tanh."),
     INTEGER_FIELD(changes, "1", 0, 256, "weights", DATA, ADVANCED, NULL,
-                  "Weights that change on each edge of simulated or planted data; the method assumes few."),
+                  "Number of weights that change on each edge of simulated or planted data; a larger number violates "
+                  "the assumption of the method, which expects few changes."),
     REAL_FIELD(density, "0", 0, 1, "", DATA, RESEARCH, NULL,
-               "Probability with which each weight changes on an edge, instead of the fixed number `changes`; 0 keeps "
-               "`changes`."),
-    REAL_FIELD(noise, "0.1", 0, 100, "", DATA, RESEARCH, NULL, "Standard deviation of the noise on the outcome."),
-    INTEGER_FIELD(samples, "200", 2, 1000000, "rows", DATA, ADVANCED, SIMULATED, "Training rows of each environment."),
+               "Probability with which each weight changes on an edge, instead of the fixed number `changes`; a larger "
+               "one makes changes less sparse, and 0 uses `changes`."),
+    REAL_FIELD(noise, "0.1", 0, 100, "", DATA, RESEARCH, NULL,
+               "Standard deviation of the noise on the outcome; more noise makes changes harder to find."),
+    INTEGER_FIELD(samples, "200", 2, 1000000, "rows", DATA, ADVANCED, SIMULATED,
+                  "Training rows of each environment; more rows make changes easier to find."),
     INTEGER_FIELD(test_samples, "200", 2, 1000000, "rows", EVALUATION, RESEARCH, SIMULATED,
-                  "Test rows of each environment."),
+                  "Test rows of each environment; more rows make the errors more precise."),
     REAL_FIELD(corruption, "0", 0, 1, "", DATA, RESEARCH, NULL,
-               "Fraction of the environments that the run moves to wrong places of the tree before it trains."),
+               "Fraction of the environments that the run moves to wrong places of the tree before it trains; a larger "
+               "one makes the tree less useful."),
 
     CHOICE_FIELD(encoder, "linear", MODEL, BASIC, NULL,
                  "Map from x to the latent variables: a matrix, or a network with two hidden layers (mlp)."),
     INTEGER_FIELD(latent, "6", 0, 256, "variables", MODEL, BASIC, NULL,
-                  "Number of latent variables of the model. 0 counts the principal components of an uploaded table "
-                  "that are above noise."),
-    INTEGER_FIELD(hidden, "64", 1, 4096, "units", MODEL, ADVANCED, "encoder=mlp", "Width of the two hidden layers."),
+                  "Number of latent variables of the model; more variables explain more and are harder to identify, "
+                  "and 0 takes the number of principal components of an uploaded table that are above noise."),
+    INTEGER_FIELD(hidden, "64", 1, 4096, "units", MODEL, ADVANCED, "encoder=mlp",
+                  "Width of the two hidden layers; wider layers fit more complex maps and take more time."),
     REAL_FIELD(
         penalty, "0.01", 0, 1e6, "", SPARSITY, BASIC, NULL,
         "Weight of the sum of absolute changes against the squared error of a row; a larger one keeps fewer changes."),
-    REAL_FIELD(
-        sharpness, "0", 0, 1e6, "", SPARSITY, ADVANCED, NULL,
-        "Scale below which a change costs its size and above which it costs a constant, late in training; 0 always "
-        "charges the size."),
+    REAL_FIELD(sharpness, "0", 0, 1e6, "", SPARSITY, ADVANCED, NULL,
+               "Size of a change above which the penalty, late in training, hardly grows with the change; a larger one "
+               "makes the penalty more like the sum of absolute changes, and 0 uses this sum."),
     FLAG_FIELD(unit_variance, "true", MODEL, RESEARCH, NULL,
-               "Scale latent variables to variance 1; without it, the model escapes the penalty by scaling them up."),
+               "Whether latent variables are scaled to variance 1; otherwise the model can evade the penalty by "
+               "scaling them up."),
     FLAG_FIELD(merge_root, "true", MODEL, RESEARCH, NULL,
-               "Treat the two edges at a root without data as one, because the data cannot separate them."),
+               "Whether the two edges at a root without data count as one, because the data cannot distinguish them."),
     FLAG_FIELD(refit, "true", OPTIMIZER, ADVANCED, NULL,
-               "After training, fit the weights that are not zero again without the penalty, which removes its bias."),
+               "Whether the run fits the weights that are not zero once more after training, without the penalty, to "
+               "remove the penalty's bias."),
     INTEGER_FIELD(unseen, "4", 0, 4096, "environments", EVALUATION, ADVANCED, NULL,
-                  "Environments held out as a whole, if possible no two with the same parent."),
+                  "Number of environments that are held out as a whole, if possible no two with the same parent; more "
+                  "of them make the error for new environments more precise and leave fewer for training."),
     INTEGER_FIELD(fit_samples, "20", 0, 100000, "rows", EVALUATION, RESEARCH, NULL,
-                  "Rows of a held-out environment from which the evaluation fits its change; 0 fits none."),
+                  "Rows of a held-out environment from which the evaluation fits its change; more rows make this fit "
+                  "easier, and 0 fits no change."),
     REAL_FIELD(
         fit_penalty, "0.1", 0, 1e6, "", EVALUATION, RESEARCH, NULL,
         "Weight of the absolute change in that fit; a larger one keeps the held-out environment closer to its parent."),
     REAL_FIELD(found_above, "0.05", 0, 1e6, "", EVALUATION, ADVANCED, NULL,
-               "Size from which a change counts as found; a larger one reports fewer changes."),
+               "Minimum size of a change that counts as found; a larger one reports fewer changes."),
 
-    CHOICE_FIELD(sweep, "none", EVALUATION, RESEARCH, NULL, "Field that takes each number of `values` in turn."),
+    CHOICE_FIELD(sweep, "none", EVALUATION, RESEARCH, NULL,
+                 "Field whose values are those of `values`, one case for each."),
     TEXT_FIELD(values, "", EVALUATION, RESEARCH, NULL,
                "Values of the swept field, separated by commas (\"0.001,0.01\")."),
     TEXT_FIELD(baselines, "", EVALUATION, RESEARCH, NULL,
@@ -110,8 +123,11 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
     INTEGER_FIELD(seeds, "1", 1, 100, "seeds", EVALUATION, ADVANCED, NULL,
                   "Repetitions of every case with seed, seed + 1, ...; more make the means more precise."),
 
-    INTEGER_FIELD(batch, "1024", 2, 65536, "rows", OPTIMIZER, ADVANCED, NULL, "Rows of one optimiser update."),
-    INTEGER_FIELD(updates, "8000", 1, 10000000, "updates", OPTIMIZER, BASIC, NULL, "Optimiser updates of each fit."),
+    INTEGER_FIELD(
+        batch, "1024", 2, 65536, "rows", OPTIMIZER, ADVANCED, NULL,
+        "Rows of one optimiser update; larger batches give steadier gradients and take more time for each update."),
+    INTEGER_FIELD(updates, "8000", 1, 10000000, "updates", OPTIMIZER, BASIC, NULL,
+                  "Optimiser updates of each fit; more updates take more time and come nearer to the optimum."),
     POSITIVE_FIELD(learning_rate, "0.005", 0, 10, "", OPTIMIZER, BASIC, NULL,
                    "Step size of Adam, which falls in the last two fifths of training; a larger one trains faster "
                    "until it diverges."),

@@ -70,7 +70,7 @@ static inline struct tree_fit *case_fit(const struct method_run *run)
 /* Opens case `at`: its data, its edges, and all restarts (or only the chosen one) with their initial weights. */
 enum status tree_case_open(struct method_run *run, int at, struct error *err);
 void tree_case_close(struct method_run *run);
-/* Runs one update of every fit, and chooses between the restarts when the time has come. */
+/* Runs one update of every fit. After screen_updates updates, it also chooses the best of the restarts. */
 enum status tree_case_update(struct method_run *run, struct error *err);
 bool tree_case_trained(const struct method_run *run);
 

@@ -39,51 +39,56 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     SEED_AND_THREADS_FIELDS("the data, the initial weights, the order of rows and the noise"),
 
     CHOICE_FIELD(model, "sparse-vae", MODEL, BASIC, NULL,
-                 "Model to fit: sparse-vae has a mask of factors for each feature, vae, beta-vae, vsc and oi-vae are "
-                 "other autoencoders, nmf factorises the table."),
+                 "Model to fit: sparse-vae has a mask of factors for each feature; vae, beta-vae, vsc and oi-vae are "
+                 "other autoencoders; nmf factorises the table."),
     CHOICE_FIELD(experiment, "one", EVALUATION, RESEARCH, NULL,
                  "Experiment: one fit, all `models` at all `rhos` of synthetic data, or all `models` on each fold of a "
                  "table."),
-    CHOICE_FIELD(data, "synthetic", DATA, BASIC, NULL,
-                 "Data: seven synthetic features of two factors, a table of ratings, word counts or gene counts (cells "
-                 "takes any table of numbers), or abstracts drawn from topics whose mixture shifts."),
+    CHOICE_FIELD(
+        data, "synthetic", DATA, BASIC, NULL,
+        "Data: synthetic (seven features of two factors), a table of ratings, word counts (abstracts) or gene counts "
+        "(cells, which accepts any table of numbers), or shifted (abstracts drawn from topics whose mixture shifts)."),
     TEXT_FIELD(dataset_name, "", DATA, BASIC, TABLES, "Name of the data set that holds the table."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, TABLES,
                "Start of the SHA-256 of the data set; the daemon fills it in when the job is submitted."),
-    INTEGER_FIELD(
-        features, "0", 0, 100000, "features", DATA, ADVANCED, TABLES,
-        "Most features to keep, chosen by frequency or variance; 0 keeps 300 movies, 500 words or 558 genes."),
-    INTEGER_FIELD(
-        folds, "5", 2, 100, "folds", EVALUATION, ADVANCED, TABLES,
-        "Parts of the rows, each held out once; with shifted data, the number of times that documents are drawn."),
+    INTEGER_FIELD(features, "0", 0, 100000, "features", DATA, ADVANCED, TABLES,
+                  "Largest number of features to keep, chosen by frequency or variance; more features take more time, "
+                  "and 0 keeps 300 movies, 500 words or 558 genes."),
+    INTEGER_FIELD(folds, "5", 2, 100, "folds", EVALUATION, ADVANCED, TABLES,
+                  "Number of parts of the rows, each held out once, or, with shifted data, the number of times that "
+                  "documents are drawn; a larger number makes the means more precise and takes more time."),
     TEXT_FIELD(models, "", EVALUATION, RESEARCH, EXPERIMENTS,
                "Models to compare, separated by commas (\"sparse-vae,vae\"); empty compares nothing but `model`."),
     TEXT_FIELD(rhos, "", EVALUATION, RESEARCH, "experiment=rho",
                "Values of rho, separated by commas (\"0,0.2,0.4\"); empty takes `rho` alone."),
     INTEGER_FIELD(datasets, "25", 1, 1000, "data sets", EVALUATION, RESEARCH, "experiment=rho",
-                  "Synthetic data sets for each rho; more make the means more precise."),
-    INTEGER_FIELD(dataset, "0", 0, 1000000, "", DATA, RESEARCH, "experiment=one|rho",
-                  "Number of the first synthetic data set, or of the fold that is held out."),
+                  "Synthetic data sets for each rho; more data sets make the means more precise."),
+    INTEGER_FIELD(
+        dataset, "0", 0, 1000000, "", DATA, RESEARCH, "experiment=one|rho",
+        "Index of the first synthetic data set, or of the fold that is held out; another index gives other data."),
     BETWEEN_FIELD(rho, "0", -1, 1, "", DATA, RESEARCH, "data=synthetic",
                   "Correlation of the two synthetic factors; a larger one makes them harder to separate."),
     INTEGER_FIELD(rows, "1000", 10, 1000000, "rows", DATA, RESEARCH, "data=synthetic",
-                  "Rows of the synthetic data, half of which are held out."),
+                  "Rows of the synthetic data, of which half are held out; more rows make the factors easier to find."),
     CHOICE_FIELD(
         noise, "deviation", DATA, RESEARCH, "data=synthetic",
         "Meaning of the synthetic noise of 0.5: its standard deviation (the authors' code) or its variance (the "
         "paper)."),
     INTEGER_FIELD(topics, "20", 2, 1000, "topics", DATA, RESEARCH, "data=shifted",
-                  "Topics fitted to the abstracts, half of which shift; must be even."),
+                  "Even number of topics that are fitted to the abstracts, and of which half shift; more topics make "
+                  "each topic narrower."),
     REAL_FIELD(
         shift, "0.5", 0, 100, "", DATA, RESEARCH, "data=shifted",
         "Standard deviation of the logarithm of the factor that multiplies each shifted topic; a larger one moves the "
         "training mixture further from the test mixture."),
 
-    INTEGER_FIELD(latent, "5", 0, 512, "factors", MODEL, BASIC, NULL,
-                  "Number of latent factors K; the sparse decoder leaves those unused that it does not need. 0 counts "
-                  "the principal components of an uploaded table that are above noise."),
+    INTEGER_FIELD(
+        latent, "5", 0, 512, "factors", MODEL, BASIC, NULL,
+        "Number of latent factors K; more factors explain more, the sparse decoder leaves superfluous factors unused, "
+        "and 0 takes the number of principal components of an uploaded table that are above noise."),
     INTEGER_FIELD(hidden, "50", 1, 4096, "units", MODEL, ADVANCED, "model=" VAES,
-                  "Width of the two hidden layers of the encoder and of the decoder."),
+                  "Width of the two hidden layers of the encoder and of the decoder; wider layers fit more complex "
+                  "data and take more time."),
     CHOICE_FIELD(
         likelihood, "gaussian", MODEL, BASIC, "model=" VAES,
         "Distribution of a feature: Gaussian with its own variance, a share of the row's counts (softmax), or 0/1 "
@@ -94,14 +99,12 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     CHOICE_FIELD(
         objective, "code", MODEL, RESEARCH, "model=sparse-vae",
         "Objective: that of the authors' code, which scales its terms differently, or the bound of the paper."),
-    CHOICE_FIELD(
-        estep, "code", MODEL, RESEARCH, "model=sparse-vae",
-        "E-step: odds of slab against spike without the factors of the two densities (the authors' code) or with "
-        "them (the paper)."),
-    CHOICE_FIELD(
-        zeros, "threshold", SPARSITY, ADVANCED, "model=sparse-vae",
-        "Zeros of the mask: entries below 0.01 count as zero, proximal steps make exact zeros, or the decoder also "
-        "skips those zeros for good."),
+    CHOICE_FIELD(estep, "code", MODEL, RESEARCH, "model=sparse-vae",
+                 "E-step: the odds of slab against spike without the normalising factors of the two densities (code, "
+                 "as in the authors' program) or with them (paper)."),
+    CHOICE_FIELD(zeros, "threshold", SPARSITY, ADVANCED, "model=sparse-vae",
+                 "Zeros of the mask: threshold (entries below 0.01 count as zero), proximal (proximal steps make exact "
+                 "zeros), or skip (the decoder also skips these zeros from then on)."),
     POSITIVE_FIELD(lambda1, "1", 0, 1e6, "", SPARSITY, ADVANCED, "model=sparse-vae prior=spike-slab|slab",
                    "Rate of the slab; a larger one shrinks the mask's non-zero entries more."),
     POSITIVE_FIELD(lambda0, "10", 0, 1e6, "", SPARSITY, ADVANCED, "model=sparse-vae prior=spike-slab",
@@ -112,16 +115,19 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
 
     BETWEEN_FIELD(alpha, "0.01", 0, 1, "", SPARSITY, RESEARCH, "model=vsc",
                   "Prior probability that a latent factor is on; a smaller one makes codes sparser."),
-    CHOICE_FIELD(
-        divergence, "corrected", MODEL, RESEARCH, "model=vsc",
-        "Divergence from the prior: as derived, or as in a published program that takes deviations for variances."),
+    CHOICE_FIELD(divergence, "corrected", MODEL, RESEARCH, "model=vsc",
+                 "Divergence from the prior: corrected (as derived), or published (as in a published program that uses "
+                 "standard deviations as variances)."),
     INTEGER_FIELD(warm_up, "0", 0, 100000, "epochs", OPTIMIZER, RESEARCH, "model=vsc",
-                  "Epochs in which the slab moves from a standard normal distribution to the encoder's own."),
+                  "Epochs in which the slab changes from a standard normal distribution to that of the encoder; more "
+                  "epochs make the start of training more stable."),
     REAL_FIELD(nmf_penalty, "1", 0, 1e9, "", SPARSITY, RESEARCH, "model=nmf",
                "Weight of the squares of both matrices; a larger one shrinks them."),
-    INTEGER_FIELD(nmf_iterations, "200", 1, 100000, "passes", OPTIMIZER, RESEARCH, "model=nmf",
-                  "Upper limit of the passes of the factorisation."),
-    INTEGER_FIELD(group, "5", 1, 64, "units", MODEL, RESEARCH, "model=oi-vae", "Units of each feature's own decoder."),
+    INTEGER_FIELD(
+        nmf_iterations, "200", 1, 100000, "passes", OPTIMIZER, RESEARCH, "model=nmf",
+        "Upper limit of the passes of the factorisation; more passes take more time and come nearer to the optimum."),
+    INTEGER_FIELD(group, "5", 1, 64, "units", MODEL, RESEARCH, "model=oi-vae",
+                  "Units of each feature's own decoder; more units fit more complex features and take more time."),
     REAL_FIELD(group_penalty, "1", 0, 1e6, "", SPARSITY, RESEARCH, "model=oi-vae",
                "Weight of the group lasso; a larger one cuts more factors off from a feature."),
 
@@ -129,11 +135,13 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
         precision, "float", OPTIMIZER, ADVANCED, "model=sparse-vae",
         "Precision of the sparse decoder's products in training: float, or bf16 with 8 bits of mantissa, which is "
         "faster where the processor has it."),
-    INTEGER_FIELD(batch, "100", 1, 65536, "rows", OPTIMIZER, ADVANCED, "model=" VAES, "Rows of one optimiser update."),
+    INTEGER_FIELD(batch, "100", 1, 65536, "rows", OPTIMIZER, ADVANCED, "model=" VAES,
+                  "Rows of one optimiser update; larger batches give steadier gradients and fewer updates."),
     INTEGER_FIELD(epochs, "200", 1, 100000, "epochs", OPTIMIZER, BASIC, "model=" VAES,
-                  "Passes over the training rows."),
+                  "Passes over the training rows; more passes take more time and fit the training rows more closely."),
     INTEGER_FIELD(zeros_after, "50", 0, 100000, "epochs", SPARSITY, ADVANCED, "model=sparse-vae zeros=proximal|skip",
-                  "Epochs before the mask gets exact zeros; until then, entries below 0.01 count as zero."),
+                  "Epochs before the mask gets exact zeros, during which entries below 0.01 count as zero; a larger "
+                  "number gives entries more time to grow."),
     POSITIVE_FIELD(learning_rate, "0.01", 0, 10, "", OPTIMIZER, BASIC, "model=" VAES,
                    "Step size of Adam; a larger one trains faster until it diverges."),
     FIT_FIELDS(screen_epochs, "epochs", 100000, "100000"),

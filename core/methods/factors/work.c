@@ -141,7 +141,7 @@ static void products(int rows, int columns, int depth, const float *a, const flo
     kernels_best()->gemm(&call);
 }
 
-/* Hashes what the fits see, so that a checkpoint records the data it was trained on. */
+/* Hashes the data that the fits read, so that a checkpoint records on which data it was trained. */
 static void note_read(struct method_run *run, const struct features *f)
 {
     struct hash hash;

@@ -54,13 +54,15 @@
  * field that counts how long all starts train. */
 #define FIT_FIELDS(screen, screen_unit, screen_most, checkpoint_samples)                                               \
     INTEGER_FIELD(restarts, "1", 1, MULTI_START_MOST, "fits", OPTIMIZER, ADVANCED, NULL,                               \
-                  "Fits from different initial weights, of which the run keeps the one with the lowest objective."),   \
+                  "Fits from different initial weights, of which the run keeps the one with the lowest objective; "    \
+                  "more fits take more time and depend less on chance."),                                              \
         INTEGER_FIELD(screen, "0", 0, screen_most, screen_unit, OPTIMIZER, ADVANCED, NULL,                             \
-                      "Length of training after which the run keeps the best of the restarts and ends the others; 0 "  \
-                      "trains all to their end."),                                                                     \
+                      "Length of training after which the run keeps the best of the restarts and ends the others; a "  \
+                      "larger one chooses more reliably and takes more time, and 0 trains all to their end."),         \
         INTEGER_FIELD(total_samples, "1000000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, ADVANCED, NULL,            \
-                      "Upper limit of the training samples of each fit."),                                             \
+                      "Upper limit of the training samples of each fit; a larger one allows longer training."),        \
         INTEGER_FIELD(checkpoint_every, checkpoint_samples, 1, CONFIG_INT_MAX, "samples", OPTIMIZER, ADVANCED, NULL,   \
-                      "Training samples between two checkpoints.")
+                      "Training samples between two checkpoints; a larger number stores fewer checkpoints, and a "     \
+                      "crash loses more work.")
 
 #endif

@@ -34,15 +34,17 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
         experiment, "one", EVALUATION, RESEARCH, NULL,
         "Experiment: one model, loss against n_d/n_s, loss against p, maps over both, scaling of the limits, or "
         "several activations."),
-    POSITIVE_FIELD(
-        p, "0.044001", 0, 1, "", DATA, BASIC, NULL,
-        "Probability that a feature is not zero; its value is then uniform in [0, 1], and a larger one makes "
-        "features interfere more."),
-    INTEGER_FIELD(n_s, "512", 2, 16777216, "features", DATA, BASIC, NULL,
-                  "Features of the data; rug and linear need a power of two."),
+    POSITIVE_FIELD(p, "0.044001", 0, 1, "", DATA, BASIC, NULL,
+                   "Probability that a feature is not zero, with a value that is then uniform in [0, 1]; a larger "
+                   "probability makes features interfere more."),
+    INTEGER_FIELD(
+        n_s, "512", 2, 16777216, "features", DATA, BASIC, NULL,
+        "Features of the data, a power of two for rug and linear; more features need more dimensions and more time."),
     INTEGER_FIELD(n_d, "0", 0, 16777216, "dimensions", MODEL, BASIC, NULL,
-                  "Dimensions of the bottleneck; 0 takes ratio n_s, rounded down, and at least 1."),
-    POSITIVE_FIELD(ratio, "0.254001", 0, 1, "", MODEL, BASIC, NULL, "Ratio n_d / n_s for jobs whose n_d is 0."),
+                  "Dimensions of the bottleneck; more dimensions store more features, and 0 takes ratio n_s, rounded "
+                  "down, and at least 1."),
+    POSITIVE_FIELD(ratio, "0.254001", 0, 1, "", MODEL, BASIC, NULL,
+                   "Ratio n_d / n_s for jobs whose n_d is 0; a larger ratio stores more features."),
     TEXT_FIELD(models, "", EVALUATION, RESEARCH, EXPERIMENTS,
                "Models to compare, separated by commas (\"trained,rug,linear\"); empty takes `model` alone."),
     TEXT_FIELD(sizes, "", EVALUATION, RESEARCH, EXPERIMENTS,
@@ -55,34 +57,39 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
         activations, "", EVALUATION, RESEARCH, "experiment=activations",
         "Activations of the trained models, separated by commas (\"relu,threshold\"); empty takes `activation` alone."),
 
-    FLAG_FIELD(tied, "false", MODEL, RESEARCH, TRAINED, "Use one matrix for encoder and decoder."),
+    FLAG_FIELD(tied, "false", MODEL, RESEARCH, TRAINED, "Whether encoder and decoder use one matrix."),
     CHOICE_FIELD(
         activation, "relu", MODEL, ADVANCED, TRAINED,
         "Activation of the output z: max(0, z), z above a threshold, the k largest z of a sample, or z where a gate "
         "with its own bias opens."),
     REAL_FIELD(threshold, "0", 0, 10, "", MODEL, ADVANCED, "activation=threshold",
-               "Threshold below which an output is zero; 0 takes the best one for the predicted interference."),
+               "Threshold below which an output is zero; a larger one removes more interference and more features, and "
+               "0 takes the best one for the predicted interference."),
     INTEGER_FIELD(kept, "0", 0, 16777216, "features", MODEL, ADVANCED, "activation=k-sparse",
-                  "Outputs of a sample that are not zero; 0 takes the best number for the predicted interference."),
-    INTEGER_FIELD(
-        relu_updates, "0", 0, CONFIG_INT_MAX, "updates", OPTIMIZER, RESEARCH, "activation=threshold|k-sparse",
-        "Updates with ReLU before the activation takes effect; without them, a feature that never passes gets no "
-        "gradient and stays lost."),
+                  "Outputs of a sample that are not zero; a larger number keeps more features and more interference, "
+                  "and 0 takes the best number for the predicted interference."),
+    INTEGER_FIELD(relu_updates, "0", 0, CONFIG_INT_MAX, "updates", OPTIMIZER, RESEARCH, "activation=threshold|k-sparse",
+                  "Updates with ReLU before the activation takes effect; with more of them, fewer features stay "
+                  "without a gradient for ever because they never pass the activation."),
     CHOICE_FIELD(importance, "equal", DATA, RESEARCH, TRAINED,
                  "Weight of the squared error of feature i: 1, (i + 1)^-importance_rate, or importance_rate^i."),
     REAL_FIELD(importance_rate, "0.9", 0, 10, "", DATA, RESEARCH, TRAINED " importance=power|geometric",
-               "Exponent or base of the importance of features."),
+               "Exponent (power) or base (geometric) of the importance; a larger exponent makes later features less "
+               "important, and a larger base makes them more important."),
     CHOICE_FIELD(
         initialisation, "uniform", MODEL, RESEARCH, TRAINED,
         "Initial weights: uniform in +-1/sqrt(fan in) with such biases, or normal of variance 2/(n_s + n_d) with "
         "biases 0."),
 
-    INTEGER_FIELD(batch, "1024", 1, 65536, "samples", OPTIMIZER, ADVANCED, TRAINED, "Samples of one optimiser update."),
+    INTEGER_FIELD(batch, "1024", 1, 65536, "samples", OPTIMIZER, ADVANCED, TRAINED,
+                  "Samples of one optimiser update; larger batches give steadier gradients and fewer updates."),
     INTEGER_FIELD(block, "30000", 0, CONFIG_INT_MAX, "samples", OPTIMIZER, RESEARCH, TRAINED,
-                  "Samples drawn at a time, the last batch of which is smaller; 0 draws batch by batch."),
+                  "Samples drawn at a time, the last batch of which may be smaller; a larger block compares losses "
+                  "less often (stop=blocks), and 0 draws batch by batch."),
     POSITIVE_FIELD(learning_rate, "3e-3", 0, 10, "", OPTIMIZER, BASIC, TRAINED,
                    "Step size of Adam times sqrt(n_s); a larger one trains faster until it diverges."),
-    POSITIVE_FIELD(epsilon, "1e-7", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED, "Adam's guard against division by zero."),
+    POSITIVE_FIELD(epsilon, "1e-7", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED,
+                   "Constant in the denominator of Adam's step; a larger one makes steps for small gradients smaller."),
     CHOICE_FIELD(
         stop, "blocks", OPTIMIZER, ADVANCED, TRAINED,
         "When to compare the mean loss of the last two windows and to end where it no longer falls: at the start of "
@@ -90,18 +97,23 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
     INTEGER_FIELD(window, "200", 1, 10000, "updates", OPTIMIZER, ADVANCED, TRAINED " stop=blocks|windows",
                   "Updates of a window; a larger one ends training later and more reliably."),
     REAL_FIELD(tolerance, "0", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED " stop=blocks|windows",
-               "Least fall of log10 loss between windows that continues the training; a larger one ends it earlier."),
+               "Minimum decrease of log10 loss between two windows with which the training continues; a larger one "
+               "ends it earlier."),
     CHOICE_FIELD(products, "auto", OPTIMIZER, ADVANCED, TRAINED,
                  "Matrix products: sparse where that is faster, or all dense; the results differ by rounding."),
 
-    INTEGER_FIELD(total_samples, "45000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, BASIC, TRAINED,
-                  "Upper limit of the training samples of each model."),
+    INTEGER_FIELD(
+        total_samples, "45000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, BASIC, TRAINED,
+        "Upper limit of the training samples of each model; more samples take more time and usually lower the loss."),
     INTEGER_FIELD(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, ADVANCED, TRAINED,
-                  "Training samples between two checkpoints."),
+                  "Training samples between two checkpoints; a larger number stores fewer of them and loses more work "
+                  "in a crash."),
     INTEGER_FIELD(test_samples, "100000", 1, 100000000, "samples", EVALUATION, ADVANCED, NULL,
-                  "Fresh samples that measure the loss of each finished model; more make it more precise."),
+                  "Number of new samples with which the loss of each finished model is measured; more samples make it "
+                  "more precise."),
     INTEGER_FIELD(draws, "1", 1, 64, "rugs", EVALUATION, RESEARCH, NULL,
-                  "Rugs of each case with different random rows, whose losses are averaged."),
+                  "Number of rugs with different random rows for each case, whose losses are averaged; more rugs make "
+                  "the mean more precise."),
 };
 
 const struct config_table superposition_config_table = CONFIG_TABLE(superposition_fields, struct superposition_config);

@@ -37,24 +37,31 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
 #define DATASET_FIELDS                                                                                                 \
     DOMAIN_TEXT(dataset, name, "dataset_name", "", BASIC, "Name of the data set (GET /v1/datasets lists them)."),      \
     DOMAIN_TEXT(dataset, hash, "dataset_hash", "", RESEARCH,                                                           \
-                "First 40 digits of the data set's SHA-256, to which the job is bound, filled in from the data set."), \
+                "First 40 digits of the SHA-256 of the data set, so that the job never continues with other data, "    \
+                "filled in from the data set."),                                                                       \
     DOMAIN_CHOICE(dataset, split, "dataset_split", "samples", dataset_split_names, ADVANCED,                           \
                   "What is divided into training, validation and test parts: single samples, or whole groups."),       \
-    DOMAIN_REAL(dataset, test, "dataset_test", "0.15", 0, 0.9, "", ADVANCED, "Share held out for the test."),          \
+    DOMAIN_REAL(dataset, test, "dataset_test", "0.15", 0, 0.9, "", ADVANCED,                                           \
+                "Share of the samples that is held out for the test; a larger share makes the errors more precise "    \
+                "and leaves fewer training samples."),                                                                 \
     DOMAIN_REAL(dataset, validation, "dataset_validation", "0.1", 0, 0.9, "", ADVANCED,                                \
-                "Share held out for validations."),                                                                    \
+                "Share of the samples that is held out for validations; a larger share makes validations more "        \
+                "precise and leaves fewer training samples."),                                                         \
     DOMAIN_TEXT(dataset, test_group, "dataset_test_group", "", ADVANCED,                                               \
-                "Group that is the test part, in place of dataset_test; empty means none."),                           \
+                "Name of the group that becomes the test part instead of the share dataset_test; empty uses the "      \
+                "share."),                                                                                             \
     DOMAIN_INTEGER(dataset, split_seed, "dataset_split_seed", "0", 0, CONFIG_INT_MAX, "", ADVANCED,                    \
                    "Seed of the split into training, validation and test parts."),                                     \
     DOMAIN_INTEGER(dataset, mels, "dataset_mels", "64", 8, 256, "bands", ADVANCED,                                     \
-                   "Mel bands of the spectrogram of a recording."),                                                    \
+                   "Mel bands of the spectrogram of a recording; more bands resolve frequencies better and take "      \
+                   "more time."),                                                                                      \
     DOMAIN_FLAG(dataset, fit, "dataset_fit", "false", ADVANCED,                                                        \
-                "Whether motifs and densities follow from the data: a channel for each name of the vocabulary and, "   \
-                "at the last density, one motif for each token."),                                                     \
+                "Whether the daemon computes the number of motif channels and the densities from the data: one "       \
+                "channel for each name of the vocabulary and, at the last density, one motif for each token."),        \
     DOMAIN_CHOICE(dataset, effort, "effort", "normal", dataset_effort_names, BASIC,                                    \
-                  "How long the preset dataset tries: quick takes about a third of the time of normal and misses "     \
-                  "more, thorough compares three starts, continues the best one and waits longer for improvements."),  \
+                  "How long the preset dataset trains: quick takes about a third of the time of normal and finds "     \
+                  "fewer motifs, and thorough compares three starts, continues the best one and waits longer for "     \
+                  "improvements."),                                                                                    \
     DOMAIN_REAL(dataset, replaced, "replace_letters", "0", 0, 0.5, "", ADVANCED,                                       \
                 "Share of the letters of a training sample that are replaced by random letters each time it is "       \
                 "drawn; a larger share keeps a model from learning few samples by heart."),                            \

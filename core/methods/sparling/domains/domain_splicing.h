@@ -23,8 +23,11 @@ struct splicing_config {
     DOMAIN_INTEGER(splicing, member, "splicing_" #member, preset, low, high, unit, level, meaning)
 
 #define SPLICING_FIELDS                                                                                                \
-    SPLICING_INTEGER(length, "1000", 100, 20000, "nt", ADVANCED, "Bases of a sequence that have a label."),            \
-    SPLICING_INTEGER(flank, "0", 0, 10000, "nt", ADVANCED, "Bases on either side of them that have no label."),        \
+    SPLICING_INTEGER(length, "1000", 100, 20000, "nt", ADVANCED,                                                       \
+                     "Bases of a sequence that have a label; longer sequences take more time."),                       \
+    SPLICING_INTEGER(flank, "0", 0, 10000, "nt", ADVANCED,                                                             \
+                     "Bases without a label on either side of the labelled ones; a longer flank gives the model "      \
+                     "more context and takes more time."),                                                             \
     DOMAIN_TEXT(splicing, dataset, "splicing_dataset", "planted", BASIC,                                               \
                 "Sequences: planted, or the name of a data set of .fa and .gff3 files or SpliceAI's .h5 files."),      \
     DOMAIN_TEXT(splicing, source, "splicing_source", "any", ADVANCED,                                                  \
@@ -32,11 +35,14 @@ struct splicing_config {
     DOMAIN_TEXT(splicing, motifs, "splicing_motifs", "small", ADVANCED,                                                \
                 "Affinity models of the proteins: the small built-in ones, or the name of a data set of RBNS files."), \
     SPLICING_INTEGER(proteins, "6", 2, 512, "proteins", ADVANCED,                                                      \
-                     "Affinity models in use; planted sequences add two motifs for the cores of the sites."),          \
+                     "Number of affinity models in use, to which planted sequences add two motifs for the cores of "   \
+                     "the sites; more proteins make the task harder."),                                                \
     DOMAIN_REAL(splicing, share, "splicing_share", "0.0018", 1e-6, 0.1, "", RESEARCH,                                  \
-                "Share of all positions at which a protein of a data set binds."),                                     \
+                "Share of all positions at which a protein of a data set binds; a larger share gives each protein "    \
+                "more sites."),                                                                                        \
     SPLICING_INTEGER(reach, "60", 1, 5000, "nt", RESEARCH,                                                             \
-                     "Largest distance between a planted site and a protein that affects it."),                        \
+                     "Largest distance between a planted site and a protein that affects it; a larger one lets more "  \
+                     "proteins affect a site."),                                                                       \
     DOMAIN_REAL(splicing, spacing, "splicing_spacing", "40", 5, 10000, "nt", ADVANCED,                                 \
                 "Mean distance between planted motifs; a larger distance plants fewer.")
 /* clang-format on */

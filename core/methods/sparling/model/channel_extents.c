@@ -88,7 +88,7 @@ enum { CHAIN = 8 }; /* see channel_places_reach() */
 
 /* How the motifs of a channel are reported. */
 struct report {
-    int down, right;   /* from the maximum of the channel to the position that is reported */
+    int down, right;   /* offset from the maximum of the channel to the reported position */
     double high, wide; /* motifs that are less apart than this along each axis are one; 0: all are reported */
 };
 

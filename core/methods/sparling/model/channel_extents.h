@@ -49,8 +49,9 @@ enum status channel_places_move(const struct channel_places *places, int channel
  * it is reported. The distance is the shift to the centre, plus a chain of CHAIN motifs, each of which can remove
  * the one before it. Longer chains are possible, but too rare to matter. */
 int channel_places_reach(const struct channel_places *places, int channels);
-/* Makes the changes of a client to a map of reported positions in the map that the head reads. before, after: the map
- * of reported positions before and after the changes; planes: the head's map. All [channels][rows][cols]. */
+/* Applies a client's changes of motifs to the map that the head reads. Clients change reported positions, which
+ * differ from the positions in the head's map. before, after: the map of reported positions before and after the
+ * changes; planes: the head's map, which is changed. All [channels][rows][cols]. */
 void channel_places_change(const struct channel_places *places, int channels, int rows, int cols, const float *before,
                            const float *after, float *planes);
 /* Changes a reported position to that of the channel's maximum. */

@@ -100,7 +100,7 @@ const char *const sites_sets[] = {"all", "test", "validation", NULL};
      NULL},                                                                                                            \
     {                                                                                                                  \
         "channel", FIELD_INT, SITES_AT(channel), "-1", -1, 4095, false, false, NULL, "",                               \
-            "Reports only this channel; -1 reports all.", GROUP_EVALUATION, LEVEL_BASIC, NULL                          \
+            "Channel whose sites are reported; -1 reports all channels.", GROUP_EVALUATION, LEVEL_BASIC, NULL          \
     }
 #define RECORDS                                                                                                        \
     {"set",                                                                                                            \
@@ -127,13 +127,13 @@ const char *const sites_sets[] = {"all", "test", "validation", NULL};
          false,                                                                                                        \
          NULL,                                                                                                         \
          "inputs",                                                                                                     \
-         "More records give more sites and take longer; the end of the set ends the answer.",                          \
+         "Largest number of records; more records give more sites and take longer.",                                   \
          GROUP_EVALUATION,                                                                                             \
          LEVEL_BASIC,                                                                                                  \
          NULL},                                                                                                        \
     {                                                                                                                  \
         "first", FIELD_INT, SITES_AT(first), "0", 0, 4294966295.0, false, false, NULL, "",                             \
-            "Number of the first record in the set.", GROUP_EVALUATION, LEVEL_BASIC, NULL                              \
+            "Index of the first record in the set.", GROUP_EVALUATION, LEVEL_BASIC, NULL                               \
     }
 static const struct config_field pairs_fields[] = {RECORDS};
 static const struct config_table pairs_table = CONFIG_TABLE(pairs_fields, struct sites_parameters);
@@ -144,8 +144,8 @@ static const struct config_field rules_fields[] = {
     {"channel", FIELD_INT, offsetof(struct rules_parameters, channel), "-1", -1, 4095, false, false, NULL, "",
      "Channel that every pair must contain; -1 allows all channels.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
     {"other", FIELD_INT, offsetof(struct rules_parameters, other), "-1", -1, 4095, false, false, NULL, "",
-     "Second channel that every pair must contain; -1 allows all channels. If both channels are set, the answer lists "
-     "all names.",
+     "Second channel that every pair must contain, so that the answer is about one pair and lists all names; -1 allows "
+     "all channels.",
      GROUP_EVALUATION, LEVEL_BASIC, NULL},
 };
 static const struct config_table rules_table = CONFIG_TABLE(rules_fields, struct rules_parameters);
@@ -156,10 +156,11 @@ static const struct config_field sites_fields[] = {
 static const struct config_field where_fields[] = {
     WHERE,
     {"genome", FIELD_TEXT, SITES_AT(genome), "", 0, 0, false, false, NULL, "",
-     "For a body of regions in BED: names the operator's folder with genome.fa and its index.", GROUP_EVALUATION,
-     LEVEL_BASIC, NULL},
+     "For a body of regions in BED: name of the genome, a folder of the operator with genome.fa and its index.",
+     GROUP_EVALUATION, LEVEL_BASIC, NULL},
     {"window", FIELD_INT, SITES_AT(window), "0", 0, 1000000, false, false, NULL, "bases",
-     "For a body of regions: more bases around each summit or middle are read; 0 reads the region itself.",
+     "For a body of regions: length of the window around each summit or middle; a larger window gives the model more "
+     "bases, and 0 takes the whole region.",
      GROUP_EVALUATION, LEVEL_BASIC, NULL},
 };
 static const struct config_table sites_table = CONFIG_TABLE(sites_fields, struct sites_parameters);

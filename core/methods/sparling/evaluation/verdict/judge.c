@@ -1,13 +1,13 @@
-/* The verdict of a SPARLING run, from labels alone.
+/* Computes the verdict of a SPARLING run from labels alone.
  *
  * Three questions decide whether a run has learned. Does the model read each name of the labels (test samples)? Does
  * each name have a channel that predicts it (training samples)? Is the answer better than one that ignores the input?
- * Most comparisons use the end of a confidence interval (core/metrics/interval.h) that speaks for the run, so that a
- * small sample alone causes no finding. `limits` has all thresholds. The result contains
- * the figures that are compared with them (members "evidence" and "channels").
+ * Most comparisons use that end of a confidence interval (core/metrics/interval.h) which is better for the run, so a
+ * small sample alone causes no finding. `limits` has all thresholds. The result contains the figures that are compared
+ * with them (members "evidence" and "channels").
  *
- * Labels of one token each are classes. The head may recognise a class by the absence of motifs, and classes may share
- * motifs. So for classes, channels without a name or with two names are no finding. */
+ * Labels of one token each are classes. The head may recognise a class by the absence of motifs, and classes may
+ * share motifs. So for classes, a channel without a name or with two names causes no finding. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +18,24 @@
 #include "core/metrics/interval.h"
 
 static const struct {
-    double sure;    /* normal quantile of all intervals: 95 % */
-    double related; /* a smaller correlation counts as none: it explains less than a tenth of the variance */
-    double weak;    /* a name is read poorly if answers and labels have a smaller correlation */
-    double common;  /* number of samples with and without a name from which a correlation can be trusted */
-    double useless; /* a model whose edit error is not lower by this share than a constant answer's is useless */
-    double half;    /* as `useless`, for a low accuracy; also the limit of shares of occurrences and of ratios */
-    double drop;    /* difference of accuracies or errors that matters */
-    double heart;   /* minimum difference between the accuracies on training and test samples for the finding
-                       "learned-by-heart" */
-    double crowd;   /* motifs per token: with more, at least half of the motifs are false */
-    double gain;    /* accuracy gained by the later half of the last validations, from which a run still improves */
-    double outside; /* how far values may leave the trained range, in units of its width */
-    double rare;    /* training samples with a name; with no more, nothing can be learned about it */
+    double sure; /* quantile of the normal distribution for all intervals (95 %) */
+    /* A correlation below this explains less than a tenth of the variance, and counts as no correlation. */
+    double related;
+    double weak;   /* if the correlation of answers and labels is below this, the model reads the name poorly */
+    double common; /* minimum number of samples with, and without, a name for a reliable correlation */
+    /* Finding "no-better-than-constant": the edit error is lower than that of a constant answer by less than this
+     * share. */
+    double useless;
+    double half;  /* the same limit for the finding "low-accuracy"; also used for other shares */
+    double drop;  /* minimum difference of accuracies or errors that causes a finding */
+    double heart; /* minimum difference between the accuracies on training and test samples for the finding
+                     "learned-by-heart" */
+    double crowd; /* motifs for each token of a label; if there are more, at least half of the motifs are false */
+    /* If the accuracy rises by this from the first half of the last validations to the second, the run still
+     * improves. */
+    double gain;
+    double outside; /* how far values may be outside of the range of training samples, as a share of its width */
+    double rare;    /* if no more training samples than this have a name, the model cannot learn the name */
 } limits = {.sure = 1.96,
             .related = 0.3,
             .weak = 0.6,
@@ -128,7 +133,7 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
 
 /* ---- texts -------------------------------------------------------------------------------------------- */
 
-/* A list of names for a text: "GATA, EBOX and 3 more". */
+/* A list of names as text, such as "GATA, EBOX and 3 more". */
 struct names {
     char text[240];
     int count;
@@ -158,7 +163,7 @@ static const char *token_name(const struct method_run *run, int token)
     return name ? name : "?";
 }
 
-/* The next step of the finding added last: the same training with twice as many samples. */
+/* Sets the recommended command of the finding that was added last: the same training with twice as many samples. */
 static void next_longer(const struct method_run *run, struct findings *findings)
 {
     const struct sparling_config *c = &run->config;
@@ -169,7 +174,8 @@ static void next_longer(const struct method_run *run, struct findings *findings)
         findings_next(findings, AGAIN "--set total_samples=%lld", (long long)(2 * c->total_samples));
 }
 
-/* The next step of the finding added last: the same training from the best of three starts, or with another seed. */
+/* Sets the recommended command of the finding that was added last: the same training from the best of three starts,
+ * or with another seed. */
 static void next_seed(const struct method_run *run, struct findings *findings)
 {
     const struct sparling_config *c = &run->config;
@@ -186,13 +192,13 @@ static struct interval share(double part, double all)
     return interval_share(all > 0 ? part / all : 0, all, limits.sure);
 }
 
-/* Whether every label has exactly one token. */
+/* Returns whether every label has exactly one token. */
 static bool classes(const struct evidence_sums *s)
 {
     return s->longest == 1 && s->shortest == 1;
 }
 
-/* Whether the answers show that the model does not read a token. */
+/* Returns whether the answers show that the model does not read a token. */
 static bool unread(const struct evidence *e, int token)
 {
     const struct evidence_token *t = &e->tokens[token];
@@ -204,7 +210,7 @@ static bool unread(const struct evidence *e, int token)
     return t->present < limits.common && share(t->both, t->present).high < limits.half;
 }
 
-/* Whether the answers show that the model reads a token only in part. */
+/* Returns whether the answers show that the model reads a token poorly. */
 static bool weak(const struct evidence *e, int token)
 {
     const struct evidence_token *t = &e->tokens[token];
@@ -251,9 +257,9 @@ static void judge_symbols(const struct method_run *run, struct findings *finding
                      100 * right / e->sums.read, 100 * ordered / e->sums.read);
 }
 
-/* Compares the end-to-end error with that of the best answer that ignores the input. Does nothing if the labels are
- * classes and one class has more than half of the samples: an answer that ignores the input is then right too often for
- * a comparison, and judge_symbols() finds what the model does not read. */
+/* Compares the end-to-end error with that of the best answer that ignores the input. Does nothing if labels are
+ * classes and one class has more than half of the samples. An answer that ignores the input is then right too often
+ * for a comparison; judge_symbols() finds the classes that the model does not read. */
 static void judge_error(const struct method_run *run, struct findings *findings)
 {
     const struct evidence_sums *s = &run->evaluation.evidence.sums;
@@ -282,7 +288,7 @@ static void judge_single(const struct method_run *run, struct findings *findings
 
 /* ---- the channels ---------------------------------------------------------------------------------------- */
 
-/* Whether a channel other than `but` has this token as its first name. */
+/* Returns whether a channel other than `but` has this token as its first name. */
 static bool has_own(const struct method_run *run, int token, int but)
 {
     const struct channel_name *channels = run->evaluation.evidence.channels;
@@ -292,7 +298,7 @@ static bool has_own(const struct method_run *run, int token, int but)
     return false;
 }
 
-/* Whether at least two names of the channel are the first name of no other channel. */
+/* Returns whether the channel has at least two names that are not the first name of another channel. */
 static bool merged(const struct method_run *run, int channel)
 {
     const struct channel_name *of = &run->evaluation.evidence.channels[channel];

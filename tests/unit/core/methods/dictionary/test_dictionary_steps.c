@@ -1,5 +1,5 @@
-/* One training step of each learner: compared with NumPy (tests/fixtures/dictionary_steps.h), and the same bits for any
- * number of threads. */
+/* Tests one training step of each learner: the results equal those of NumPy (tests/fixtures/dictionary_steps.h), and
+ * have the same bits for any number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
