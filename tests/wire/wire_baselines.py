@@ -69,7 +69,7 @@ def main(motifd, baselines):
         assert again.returncode == 0 and jobs(folder) == 5 and rows_of(folder) == table
         wrong = subprocess.run(command(motifd, baselines, folder, "retrained"), capture_output=True, text=True, timeout=60)
         assert wrong.returncode == 2 and "before it" in wrong.stderr
-    print("ok baselines")
+    print("ok each_row_of_the_table_is_a_job_and_a_second_run_continues")
 
 
 main(*sys.argv[1:])

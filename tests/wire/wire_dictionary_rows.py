@@ -253,7 +253,7 @@ def main():
                    ("latents point back to the rows", latents_point_back_to_the_rows),
                    ("rows of shards and tensors keep their ids", rows_of_shards_and_tensors_keep_their_ids),
                    ("many rows go through encode and decode", many_rows_go_through_encode_and_decode),
-                   ("steering and comparison answer", steering_and_comparison_answer),
+                   ("steer and compare give the expected codes", steering_and_comparison_answer),
                    ("SAELens computes the same codes from the export", saelens_computes_the_same_codes_from_the_export),
                    ("the Python class encodes, decodes and exports", the_python_class_encodes_decodes_and_exports),
                    ("a superposition job gives its hidden layer", a_superposition_job_gives_its_hidden_layer))

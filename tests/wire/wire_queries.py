@@ -146,7 +146,7 @@ def main(motifd):
             run_checks(("queries: SIGUSR1 and SIGUSR2 do not end the daemon", lambda: user_signals_are_ignored(daemon)),
                        ("queries: others are answered beside large queries", lambda: others_are_answered(daemon, job)),
                        ("queries: SIGTERM ends the daemon within its time", lambda: the_daemon_ends_in_time(daemon, job)),
-                       ("queries: a deadline", lambda: queries_have_a_deadline(motifd, database, job)),
+                       ("queries: a query ends at its deadline", lambda: queries_have_a_deadline(motifd, database, job)),
                        ("queries: a second SIGTERM ends the daemon at once", lambda: a_second_signal_ends_at_once(motifd, database, job)))
         finally:
             if daemon.process.poll() is None:

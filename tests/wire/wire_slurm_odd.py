@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Slurm's programs refuse, print nothing or something unexpected, or are missing. The job must fail with their message or continue. The daemon must remove
 it from Slurm's queue when it is paused or cancelled, and must leave it there for the next daemon otherwise. A script stands in for Slurm's programs and
-prints what the test tells it to print.
+prints what the test has prepared.
 
 usage: wire_slurm_odd.py MOTIFD"""
 import os

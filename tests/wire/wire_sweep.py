@@ -44,7 +44,7 @@ def main(motifd, sweep):
             assert wrong.returncode == 1 and "did you mean 'width'" in wrong.stderr and count(url) == 6
         finally:
             daemon.end()
-    print("ok sweep")
+    print("ok a_sweep_submits_each_job_once_and_summarises_them")
 
 
 main(*sys.argv[1:])

@@ -67,7 +67,7 @@ def evaluation(daemon, job):
     return {name: made["result"][name] for name in ("fpe", "fne", "ce", "e2ee")}
 
 
-def weights_travel(daemon, other, folder, job):
+def imported_weights_have_the_same_bits(daemon, other, folder, job):
     """Exports weights, reads them independently, imports them into a second daemon and exports them again."""
     assert control(daemon, folder, "export", job, "w.safetensors").returncode == 0
     with open(os.path.join(folder, "w.safetensors"), "rb") as file:
@@ -186,7 +186,7 @@ def sha256(*parts):
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def chain_holds(daemon, other, folder, job):
+def the_hash_chain_can_be_recomputed(daemon, other, folder, job):
     """The attestation contains machine, configuration and every checkpoint; its chain of hashes can be recomputed."""
     status, headers, attested = daemon.ask("GET", f"/v1/jobs/{job}/attestation")
     assert status == 200 and headers["ETag"]
@@ -206,7 +206,7 @@ def chain_holds(daemon, other, folder, job):
     assert daemon.ask("GET", "/v1/jobs/none/attestation")[0] == 404
 
 
-def bundle_travels(daemon, other, folder, job):
+def an_imported_bundle_contains_the_whole_job(daemon, other, folder, job):
     assert control(daemon, folder, "export", job, "all.bundle", "--bundle", "--checkpoint", "all").returncode == 0
     with open(os.path.join(folder, "all.bundle"), "rb") as file:
         data = file.read()
@@ -252,7 +252,7 @@ def bundle_travels(daemon, other, folder, job):
     assert refused[0] == 400, refused
 
 
-def bits_are_verified(daemon, other, folder, job):
+def verify_finds_a_changed_step(daemon, other, folder, job):
     """motifctl verify must train every link of the chain again, and must find a changed step."""
     kept = [row["seq"] for row in daemon.ask("GET", f"/v1/jobs/{job}/checkpoints")[2]["checkpoints"]]
     links = len(kept)
@@ -284,7 +284,7 @@ def bits_are_verified(daemon, other, folder, job):
     assert found.returncode == 1 and "OTHER BITS" in found.stdout, found
 
 
-def motifs_are_changed(daemon, other, folder, job):
+def interventions_change_the_answers(daemon, other, folder, job):
     """Tests interventions, and motif maps as arrays."""
     path, seeds = f"/v1/jobs/{job}/interventions", range(6)
     query = {"inputs": [{"sample": {"seed": seed}} for seed in seeds]}
@@ -377,7 +377,7 @@ def run_graph(graph, value):
     return values[graph.output[0].name]
 
 
-def graph_is_g(daemon, other, folder, job):
+def the_onnx_graph_computes_the_motif_map(daemon, other, folder, job):
     """The ONNX model passes the checker and gives the same motif map to 1e-5."""
     assert control(daemon, folder, "export", job, "g.onnx", "--onnx").returncode == 0
     model = onnx.load(os.path.join(folder, "g.onnx"))
@@ -401,7 +401,7 @@ def graph_is_g(daemon, other, folder, job):
     assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint=some")[0] == 400
 
 
-def jobs_are_compared(daemon, other, folder, job):
+def agreement_equals_a_count_in_numpy(daemon, other, folder, job):
     """A model must agree fully with itself. Its agreement with another model must equal what NumPy counts in both motif lists."""
     path, samples = f"/v1/jobs/{job}/compare", 40
     same = daemon.ask("POST", path, {"with": job, "samples": samples})[2]
@@ -437,7 +437,7 @@ def jobs_are_compared(daemon, other, folder, job):
         assert status == 422 and problem["errors"][0]["pointer"] == pointer, problem
 
 
-def channels_are_shown(daemon, other, folder, job):
+def channel_statistics_equal_those_of_numpy(daemon, other, folder, job):
     """Use, histogram and strongest inputs of a channel equal what NumPy computes from the motif maps."""
     path, samples, first = f"/v1/jobs/{job}/channels", 25, 3
     query = {"inputs": [{"sample": {"seed": first + index}} for index in range(samples)]}
@@ -518,7 +518,7 @@ def motif_counts_hold(daemon, job):
     assert counted["unused"] == counts.count(0) and close(counted["least_use"], min(counts) / numpy.mean(counts))
 
 
-def seeds_agree(daemon, other, folder, job):
+def a_study_agrees_as_two_jobs_do(daemon, other, folder, job):
     """A study of two seeds reports the same agreement as a comparison of two jobs."""
     study = daemon.job(daemon.train(seed=5, seeds=2, motif_samples=20))["result"]["study"]
     one, two = (daemon.train(seed=seed) for seed in (5, 6))
@@ -527,7 +527,7 @@ def seeds_agree(daemon, other, folder, job):
     assert found["agreement"] > 0
 
 
-def sequences_are_asked(daemon, other, folder, job):
+def fasta_gives_the_answers_of_its_array(daemon, other, folder, job):
     """FASTA gives the same answers as its one-hot array; each record is an input; a short record is padded with unknown bases."""
     made = daemon.train(preset="splicing", settings={"splicing_length": 100, "width": 8, "units": 1, "channels": 8, "batch": 4,
                                                      "total_samples": 40, "validation_every": 40, "validation_samples": 4, "test_samples": 4,
@@ -610,7 +610,7 @@ def channels_are_compared_with_a_database(daemon, path, own, meme):
     assert status == 422 and "contains motifs" in str(problem), problem
 
 
-def matrices_open_elsewhere(daemon, other, folder, job):
+def matrices_have_the_same_numbers_in_every_format(daemon, other, folder, job):
     """Channels of a model of RNA are matrices in JSON, MEME and JASPAR form. All three have the same numbers."""
     made = daemon.train(preset="splicing", settings={"splicing_length": 100, "width": 8, "units": 1, "channels": 8, "batch": 4,
                                                      "total_samples": 40, "validation_every": 40, "validation_samples": 4, "test_samples": 4,
@@ -680,7 +680,7 @@ def table_is_attested(daemon):
         assert re.fullmatch("[0-9a-f]{64}", attested["digest"]), attested
 
 
-def data_is_attested(daemon, other, folder, job):
+def the_attestation_contains_the_hash_of_the_data(daemon, other, folder, job):
     """The chain starts with the hash of the data; a bundle contains it, and both daemons report the same."""
     assert daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["dataset"] is None, "digitcircle is drawn, not read"
     random = numpy.random.default_rng(1)
@@ -711,9 +711,11 @@ def data_is_attested(daemon, other, folder, job):
     assert other.ask("POST", "/v1/imports", forged, BYTES)[0] == 422
 
 
-CHECKS = [weights_travel, weights_of_every_kind_are_evaluated_or_refused, bodies_wait_on_the_disk, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
-          jobs_are_compared, channels_are_shown, data_is_attested, seeds_agree,
-          labels_follow_motifs, sequences_are_asked, matrices_open_elsewhere]
+CHECKS = [imported_weights_have_the_same_bits, weights_of_every_kind_are_evaluated_or_refused, bodies_wait_on_the_disk,
+          the_hash_chain_can_be_recomputed, an_imported_bundle_contains_the_whole_job, verify_finds_a_changed_step,
+          interventions_change_the_answers, the_onnx_graph_computes_the_motif_map, agreement_equals_a_count_in_numpy,
+          channel_statistics_equal_those_of_numpy, the_attestation_contains_the_hash_of_the_data, a_study_agrees_as_two_jobs_do,
+          labels_follow_motifs, fasta_gives_the_answers_of_its_array, matrices_have_the_same_numbers_in_every_format]
 
 
 def main():
