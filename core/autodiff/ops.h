@@ -274,6 +274,19 @@ struct presence {
     const real *scale;          /* [names] factor on the cross-entropy of the name in all images; NULL: 1 */
 };
 struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct presence *presence);
+/* The likelihood of counts (core/methods/sparling): -log of the probability that channel k of a map has as many motifs
+ * as counts[image][k] says, summed over the names k and averaged over the images of all ranks. Each position has a
+ * motif with probability sigmoid(x + offset_k), independently of the others. Channels from `names` on are ignored. The
+ * arrays are read before the function returns. */
+enum { TALLY_SOME = -1 }; /* as a count: at least one */
+struct tally {
+    int names;
+    int most;              /* larger counts are taken for this one; memory grows with it */
+    const int32_t *counts; /* [images][names] */
+    const real *offset;    /* [names] */
+    const real *scale;     /* [names] factor on the loss of the name; NULL: 1 */
+};
+struct tensor *op_tally(struct exec *e, struct tensor *x, const struct tally *tally);
 /* op_sum: factor * sum of all elements of this rank; op_mean: the mean of all elements of all ranks. Halo and padding
  * of a map do not count. */
 struct tensor *op_sum(struct exec *e, struct tensor *x, double factor);

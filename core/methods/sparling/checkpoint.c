@@ -157,6 +157,12 @@ enum status run_declare(struct method_run *run, struct snapshot *snapshot, struc
     status = ending_snapshot(run, snapshot, err);
     if (status != STATUS_OK)
         return status;
+    status = kept_snapshot(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = reading_snapshot(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
     status = add_evaluation(&run->evaluation, snapshot, err);
     if (status != STATUS_OK)
         return status;
@@ -237,7 +243,7 @@ static enum status check_loaded(struct method_run *run, struct error *err)
     const struct presence_phase *presence = &run->presence;
     sound = sound && presence->ended_updates >= 0 && presence->ended_updates <= run->updates &&
             presence->ended_samples >= 0 && presence->ended_samples <= run->samples && presence_sound(run) &&
-            ending_sound(run) && starts_sound(run);
+            ending_sound(run) && kept_sound(run) && reading_sound(run) && starts_sound(run);
     if (sound && run->phase == PHASE_VALIDATE)
         sound = run->validation_position >= 0 && run->validation_position < 2 * run->config.validation_samples;
     if (sound && run->phase == PHASE_EVALUATE)
@@ -256,8 +262,10 @@ enum status run_loaded(struct method_run *run, struct error *err)
         status = check_loaded(run, err);
     run->evaluation.loaded = -1;
     analysis_clear(run);
-    if (!status)
+    if (!status) {
+        kept_follow(run);
         presence_densities(run);
+    }
     if (run->phase == PHASE_EVALUATE && run->evaluation.part > PART_TEST && run->evaluation.part != PART_EVIDENCE &&
         run->evaluation.part < PART_BOXES)
         run->evaluation.position = 0;

@@ -50,7 +50,7 @@ struct sparling_config {
     int64_t curriculum;
 
     /* Motif model g. */
-    int64_t patience, starts;
+    int64_t patience, starts, reading_samples;
     int64_t width, units, first_window, narrow_units, channels_motif;
     bool centre_motifs;
 
@@ -71,7 +71,7 @@ struct sparling_config {
     int64_t reinitialise_samples;
 
     /* Presence objective, and densities of channels that follow their names. */
-    double presence_weight, presence_sharpness;
+    double presence_weight, presence_sharpness, tally_weight;
     int64_t presence_samples, presence_validations;
     bool density_by_name, calibrate, other_strand;
 

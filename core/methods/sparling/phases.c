@@ -45,6 +45,8 @@ enum status run_begin(struct method_run *r, struct error *err)
     r->accuracy = NAN;
     starts_begin(r);
     ending_begin(r);
+    r->kept = (struct kept){0};
+    r->reading = (struct reading){0};
     calibration_drop(r);
     r->calibration.position = 0;
     r->reinitialisation = (struct reinitialisation){0};
@@ -87,6 +89,8 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
 {
     bool alone = run->presence.alone;
     *ended = false;
+    if (reading_now(run))
+        return STATUS_OK;
     enum status status = presence_validated(run, err);
     if (!status && run->starts.due) {
         run->starts.due = false;
@@ -101,6 +105,10 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
     if (!status && !alone && run->config.patience > 0 && annealer_at_least(&run->annealer, &run->rule)) {
         *ended = ending_validated(run, loss, *ended);
         run->annealer.pending = *ended;
+        if (run->ending.from == run->samples && kept_better(run))
+            status = kept_restore(run, err);
+    } else if (*ended) {
+        kept_stage(run);
     }
     if (!status)
         run_metric(run, "target_accuracy", run->annealer.target);
@@ -170,16 +178,27 @@ static enum status begin_evaluation(struct method_run *run, struct error *err)
     return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
 }
 
+/* Called when g is final: trains the head alone, or begins the evaluation. */
+static enum status fix_motifs(struct method_run *run, struct error *err)
+{
+    if (!reading_begin(run))
+        return begin_evaluation(run, err);
+    run->phase = PHASE_TRAIN;
+    return STATUS_OK;
+}
+
 /* Called between two updates. If a stage has ended, its checkpoint is saved by now: starts the next stage. Ends
  * training after the last one. */
 static enum status settle(struct method_run *run, struct error *err)
 {
     bool last = annealer_last(&run->annealer, &run->rule);
+    if (reading_now(run))
+        return run->samples < run->reading.to ? STATUS_OK : begin_evaluation(run, err);
     if (run->annealer.pending)
         run->stage_updates = 0;
     if (!last)
         annealer_advance(&run->annealer, &run->rule);
-    if (!last && run->samples < run->config.total_samples) {
+    if (!last && run->samples < reading_limit(run)) {
         bool check = run->reinitialise_due;
         run->reinitialise_due = 0;
         return check ? run_reinitialise(run, err) : STATUS_OK;
@@ -188,7 +207,7 @@ static enum status settle(struct method_run *run, struct error *err)
     if (run->study.distribution.item_waits)
         return STATUS_OK;
     if (!run->config.calibrate)
-        return begin_evaluation(run, err);
+        return fix_motifs(run, err);
     run->phase = PHASE_CALIBRATE;
     return STATUS_OK;
 }
@@ -231,7 +250,7 @@ enum status run_advance(struct method_run *run, enum method_request *request, st
         case PHASE_CALIBRATE:
             status = calibration_piece(run, &done, err);
             if (!status && done)
-                status = begin_evaluation(run, err);
+                status = fix_motifs(run, err);
             break;
         case PHASE_EVALUATE:
             status = evaluation_piece(run, &done, err);
@@ -263,7 +282,7 @@ void run_progress(const struct method_run *run, struct method_progress *out)
     double before_last = sparling_stages(&run->config) - 1,
            ended = (double)(run->annealer.stage + run->annealer.pending);
     double annealed = before_last > 0 ? SPARLING_ANNEALING * fmin(1, ended / before_last) : 0;
-    double part = fmin(1, ended > before_last ? 1 : fmax(samples / total, annealed));
+    double part = reading_part(run, fmin(1, ended > before_last ? 1 : fmax(samples / total, annealed)));
     *out = (struct method_progress){
         .step = run->updates,
         .samples = run->samples,
@@ -275,6 +294,8 @@ void run_progress(const struct method_run *run, struct method_progress *out)
             part > 0 && ended < before_last ? fmin(total - samples, samples * (1 / part - 1)) : total - samples,
         .stage = run_stage(run->phase),
     };
+    if (reading_now(run))
+        out->eta_samples = fmax(0, (double)run->reading.to - samples);
     if (run->phase == PHASE_EVALUATE || run->phase == PHASE_DONE) {
         out->fraction = run->phase == PHASE_DONE ? 1 : training + (1 - training) * evaluation_fraction(run);
         out->eta_samples = 0;

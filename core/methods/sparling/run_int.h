@@ -1,7 +1,7 @@
 /* A SPARLING run in progress: private to core/methods/sparling.
  *
  *   TRAIN --(validation_every samples)--> VALIDATE --> TRAIN ...
- *   TRAIN --(last density reached, or total_samples)--> CALIBRATE --> EVALUATE --> DONE
+ *   TRAIN --(last density reached, or total_samples)--> CALIBRATE --> TRAIN (the head alone) --> EVALUATE --> DONE
  *
  * run.c creates and destroys a run. phases.c drives its phases. training/train.c does one update or one piece of a
  * validation, evaluation/evaluate.c one piece of the evaluation. checkpoint.c declares everything that is saved.
@@ -143,6 +143,9 @@ struct presence_phase {
     int names;             /* names with a channel; 0: the run has no presence objective */
     bool *occurs;          /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
     int counted;           /* the name that stands for all counts above 0; -1: labels are no counts */
+    int32_t *tally;        /* [batch][names] how often the label of a sample contains a name (counts.c) */
+    real *offset;          /* [names] logit of a motif at a position whose value is 0 */
+    bool exact;            /* whether labels say how often a name occurs, and not only whether it does */
     real *weight;          /* [names] weight of the samples whose label contains the name */
     double *share;         /* [2][motif channels] density of each channel as a multiple of the common density: by the
                             * labels, and times PRESENCE_FACTOR */
@@ -190,6 +193,17 @@ struct ending {
     int64_t from, to;      /* samples between which the learning rate falls; 0: not yet */
 };
 
+/* The best stage before the last density (kept.c). Saved in checkpoints. */
+struct kept {
+    double accuracy, density; /* of that stage; 0: no stage has ended */
+    int64_t restored;         /* 1: the run went back to it */
+};
+
+/* The last part of the training, in which the head alone trains (reading.c). Saved in checkpoints. */
+struct reading {
+    int64_t from, to; /* sample counts at its beginning and end; 0: not yet */
+};
+
 /* The calibration in progress (calibrate.c). */
 struct calibration_score {
     float peak; /* largest value of a channel above its threshold in a sample */
@@ -227,6 +241,8 @@ struct method_run {
     struct presence_phase presence;
     struct starts starts;
     struct ending ending;
+    struct kept kept;
+    struct reading reading;
     struct calibration calibration;
     int64_t reinitialise_due; /* 1: check the channels as soon as the stage of the last validation is saved */
     int64_t validation_position, validation_correct, validation_counted;
@@ -337,6 +353,13 @@ bool presence_true(const struct method_run *run, const struct domain_truth *trut
 /* The name of the smallest count above 0, or -1 if labels are no counts. */
 int presence_counted(const struct method_run *run);
 
+/* How often the label of a sample contains a name; TALLY_SOME: at least once, if labels do not say more. */
+int tally_of(const struct method_run *run, const struct domain_truth *truth, int name);
+/* Sets what the count objective knows from the labels: count and share as domain.frequencies() writes them. */
+void tally_follow(struct method_run *run, const double *count, const double *share);
+/* The loss of the count objective for a batch. map: the one before the bottleneck. NULL after a failure. */
+struct tensor *tally_loss(struct method_run *run, const struct batch *batch, struct tensor *map);
+
 /* Defined in filters.c. filters_begin() copies the motifs of motif_start into the filters of a new model; errors are
  * those of motif_start_filters(). filters_hold() sets the gradients of frozen filters to 0. */
 enum status filters_begin(struct method_run *run, struct error *err);
@@ -363,6 +386,38 @@ bool ending_validated(struct method_run *run, double loss, bool reached);
 bool ending_sound(const struct method_run *run);
 /* Adds the state to a checkpoint as entries "ending.*", if the run ends by itself. */
 enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+
+/* Defined in kept.c. */
+/* Notes the accuracy of a stage that ends before the last density. */
+void kept_stage(struct method_run *run);
+/* Whether an earlier stage was clearly better than the last density. */
+bool kept_better(const struct method_run *run);
+/* Reads the weights of that stage, at whose density the run ends. Errors are those of reading checkpoints. */
+enum status kept_restore(struct method_run *run, struct error *err);
+/* Sets the last density after a checkpoint was loaded. */
+void kept_follow(struct method_run *run);
+/* Whether the numbers that were read from a checkpoint are possible. */
+bool kept_sound(const struct method_run *run);
+/* Declares the state as entries "kept.*", if the run ends by itself. */
+enum status kept_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+
+/* Defined in reading.c. */
+/* The sample count at which the training of g ends at the latest. */
+int64_t reading_limit(const struct method_run *run);
+/* Begins the last part of the training. false: the configuration has none. */
+bool reading_begin(struct method_run *run);
+/* Whether the last part of the training has begun. */
+bool reading_now(const struct method_run *run);
+/* Share of the learning rate that an update has in this part. */
+double reading_rate(const struct method_run *run);
+/* The share of the training that is done, if `before` is that of the training before this part. */
+double reading_part(const struct method_run *run, double before);
+/* The motif map of a batch as a client gets it, without gradients. NULL after a failure. */
+struct tensor *reading_motifs(struct method_run *run, const struct batch *batch);
+/* Whether the numbers that were read from a checkpoint are possible. */
+bool reading_sound(const struct method_run *run);
+/* Declares the state as entries "reading.*", if the configuration has this part. */
+enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in calibrate.c. */
 /* Does one piece of the calibration. *done: it was the last one. STATUS_NO_MEMORY, and errors of the computation. */

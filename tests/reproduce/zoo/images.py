@@ -309,4 +309,13 @@ class Textures(Family):
         return Marks([[self.names[k]] for k in np.argmax(logs, axis=0)], [])
 
 
-FAMILIES = [Shapes(), Sizes(), Colours(), Font(), Turned(), Pairs(), Crowd(), Textures()]
+class Weaves(Textures):
+    """28 x 36 pixels of one of four random textures that differ in grain and direction; label: the class. There are no places."""
+    name = "weaves"
+    names = ("even", "steep", "rising", "falling")
+    side = (28, 36)
+    energies = ((0.14, 0.14, 0), (0.12, 0.19, 0), (0.19, 0.12, 30), (0.19, 0.12, -30))
+    noise = 0.5
+
+
+FAMILIES = [Shapes(), Sizes(), Colours(), Font(), Turned(), Pairs(), Crowd(), Textures(), Weaves()]

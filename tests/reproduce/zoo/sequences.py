@@ -294,6 +294,14 @@ class DnaTally(DnaCount):
     always = tuple(published(("FOXA1", "E2F4")))
 
 
+class DnaTurned(DnaStrands):
+    """220 bases with 1 to 3 words drawn from six published matrices, either strand, labelled in order; words may repeat."""
+    name = "dna-turned"
+    length = 220
+    names = ("RUNX3", "NFKB1", "MEF2A", "CEBPB", "YY1", "Gata3")
+    spread = tuple(published(("E2F4", "SRF")))
+
+
 class Routines(Letters):
     """Logs of 100 events of 20 kinds; four routines are 4 or 5 events with gaps between them, two with the same events; label: in order."""
     name = "routines"
@@ -315,4 +323,4 @@ class Routines(Letters):
         return [of_pattern(pattern, self.letters, self.background(), 0.02) for pattern in self.distractors]
 
 
-FAMILIES = [DnaWords(), Koo12(), DnaBound(), Proteins(), Routines(), DnaTally(), DnaStrands(), DnaSixteen(), DnaCount(), Events()]
+FAMILIES = [DnaWords(), Koo12(), DnaBound(), Proteins(), Routines(), DnaTally(), DnaTurned(), DnaStrands(), DnaSixteen(), DnaCount(), Events()]

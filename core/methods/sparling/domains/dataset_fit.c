@@ -20,17 +20,21 @@ static bool letters(const struct dataset_config *c, bool sound)
  * may be much longer, so there the window has about a tenth of the positions, from 29 to 61. For letters one unit is
  * enough. Samples of four channels are bases, whose motifs may lie on either strand: g needs twice the features and
  * more units to join the strands. Recordings keep kernels of 3 positions and windows of 21, the length of a word: in
- * a longer window, g could mark a word at a position beside it. */
-static void fit_window(struct sparling_config *config, const struct method_given *given, bool sound)
+ * a longer window, g could mark a word at a position beside it. A small picture
+ * with one class, for example a texture, may show its class everywhere, so there the window has 31 pixels. */
+static void fit_window(struct sparling_config *config, const struct method_given *given,
+                       const struct dataset_facts *facts)
 {
+    const int64_t small = 4096;
     const struct dataset_config *c = &config->dataset;
-    bool line = c->rows == 1, text = letters(c, sound), bases = text && c->channels == 4;
+    bool sound = facts->sound, line = c->rows == 1, text = letters(c, sound), bases = text && c->channels == 4,
+         whole = facts->classes && !line && c->rows * c->cols <= small;
     int cols = (int)c->cols, tenth = cols / 40 < 7 ? 7 : cols / 40 > 15 ? 15 : cols / 40;
-    int units = sound ? 5 : bases ? 4 : text ? 1 : line ? 2 : 3;
+    int units = sound ? 5 : bases ? 4 : text ? 1 : line ? 2 : whole ? 4 : 3;
     if (!has(given, "width") && bases)
         config->width = 32;
     if (!has(given, "first_window"))
-        config->first_window = sound ? 1 : line ? 4 * (tenth - units) + (bases ? 3 : 1) : 9;
+        config->first_window = sound ? 1 : line ? 4 * (tenth - units) + (bases ? 3 : 1) : whole ? 15 : 9;
     if (!has(given, "units"))
         config->units = units;
 }
@@ -46,11 +50,23 @@ static void fit_rate(struct sparling_config *config, const struct method_given *
     if (!has(given, "learning_rate"))
         config->learning_rate = 5e-4;
     if (!has(given, "total_samples"))
-        config->total_samples = 240000;
+        config->total_samples = 280000;
+    if (!has(given, "reading_samples"))
+        config->reading_samples = 40000;
     if (!has(given, "presence_samples"))
         config->presence_samples = 100000;
     if (!has(given, "presence_sharpness") && config->dataset.channels == 4)
         config->presence_sharpness = 2;
+}
+
+/* The count objective: labels that are counts say how often the motifs occur. Motifs of bases are short, and the
+ * objective sharpens them. */
+static void fit_counts(struct sparling_config *config, const struct method_given *given,
+                       const struct dataset_facts *facts)
+{
+    bool bases = letters(&config->dataset, facts->sound) && config->dataset.channels == 4;
+    if ((facts->counts || bases) && !has(given, "tally_weight"))
+        config->tally_weight = 1;
 }
 
 /* Without a first phase, training follows the densities and the schedule of the learning rate alone. */
@@ -60,6 +76,8 @@ static void fit_without_phase(struct sparling_config *config, const struct metho
         config->patience = 0;
     if (!has(given, "calibrate"))
         config->calibrate = false;
+    if (!has(given, "reading_samples"))
+        config->reading_samples = 0;
     if (!has(given, "momentum"))
         config->momentum = 0.9;
 }
@@ -71,7 +89,9 @@ static void fit_effort(struct sparling_config *config, const struct method_given
     if (config->dataset.effort == EFFORT_NORMAL)
         return;
     if (!has(given, "total_samples"))
-        config->total_samples = quick ? 60000 : 2 * config->total_samples;
+        config->total_samples = quick ? 72000 : 2 * config->total_samples;
+    if (!has(given, "reading_samples"))
+        config->reading_samples = quick ? 12000 : 2 * config->reading_samples;
     if (!has(given, "presence_samples") && quick)
         config->presence_samples = 24000;
     if (!has(given, "presence_validations"))
@@ -97,7 +117,7 @@ static int64_t pool_of_map(int64_t usual, int64_t rows, int64_t cols)
  * presence objective it falls from ten times that density, as in the preset digitcircle-quick. After such a first phase
  * the channels mark the right motifs already, so the density starts at three times the last one and a few stages are
  * enough. Fields that the client has given keep their values. */
-void dataset_fit(struct sparling_config *config, const struct method_given *given, double mean, bool sound)
+void dataset_fit(struct sparling_config *config, const struct method_given *given, const struct dataset_facts *facts)
 {
     const double known = 3, unknown = 1 / pow(0.75, 8); /* first density as a multiple of the last one */
     const struct dataset_config *c = &config->dataset;
@@ -107,10 +127,11 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
     if (!has(given, "pool"))
         config->pool = pool_of_map(config->pool, c->rows, c->cols);
     bool presence = sparling_presence_alone(config);
-    double one = mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
+    double one = facts->mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
     if (presence && !c->positions) {
-        fit_window(config, given, sound);
-        fit_rate(config, given, sound);
+        fit_window(config, given, facts);
+        fit_rate(config, given, facts->sound);
+        fit_counts(config, given, facts);
         fit_effort(config, given);
     } else {
         fit_without_phase(config, given);

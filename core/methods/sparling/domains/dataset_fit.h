@@ -4,9 +4,15 @@
 
 #include "core/methods/sparling/config.h"
 
-/* Sets window and width of g, effort, channels, pooling and schedule from the sizes in config->dataset. given: the
- * fields that the client has given, which keep their values. mean: number of tokens of a mean label. sound: whether the
- * data are recordings. */
-void dataset_fit(struct sparling_config *config, const struct method_given *given, double mean, bool sound);
+/* What the data and labels are, besides their sizes in config->dataset. */
+struct dataset_facts {
+    double mean;  /* number of tokens of a mean label */
+    bool sound;   /* the data are recordings */
+    bool counts;  /* labels are counts of motifs */
+    bool classes; /* every sample has one class */
+};
+/* Sets window and width of g, effort, channels, pooling and schedule. given: the fields that the client has given,
+ * which keep their values. */
+void dataset_fit(struct sparling_config *config, const struct method_given *given, const struct dataset_facts *facts);
 
 #endif

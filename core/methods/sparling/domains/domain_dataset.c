@@ -212,7 +212,11 @@ static enum status resolve(struct sparling_config *config, const struct method_g
     d->longest = d->positions ? d->cols : c.longest;
     d->boxes = most_boxes(&c);
     if (!status && d->fit) {
-        dataset_fit(config, repeated ? NULL : given, mean_label(&c), sound);
+        const struct dataset_facts facts = {.mean = mean_label(&c),
+                                            .sound = sound,
+                                            .counts = c.target == TARGET_COUNT,
+                                            .classes = c.target == TARGET_CLASS && c.label_start[c.count] == c.count};
+        dataset_fit(config, repeated ? NULL : given, &facts);
         fit_samples(config, &c);
     }
     if (!status)

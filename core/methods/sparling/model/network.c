@@ -358,7 +358,7 @@ struct tensor *network_motifs_extras(struct exec *e, struct network *n, const re
     struct tensor *reverse = NULL, *x = normalised(e, n, inputs, count, &n->shape, &reverse);
     if (!extras)
         return bottleneck(e, n, x, density, NULL);
-    *extras = (struct network_extras){.reverse = reverse};
+    *extras = (struct network_extras){.reverse = reverse, .before = x};
     if (n->presence_gain)
         extras->scores = op_log_mean_exp(e, x, n->config.presence_sharpness);
     x = bottleneck(e, n, x, density, &extras->penalty);

@@ -66,6 +66,7 @@ struct network_extras {
     struct tensor *penalty; /* the term that sparsity l1, scaled-l1 or kl adds to the loss, else NULL */
     struct tensor
         *scores; /* with the presence objective: [count][motif channels] the pooled map before the bottleneck */
+    struct tensor *before; /* the map before the bottleneck */
 };
 struct tensor *network_motifs_extras(struct exec *e, struct network *network, const real *inputs, int count,
                                      double density, struct network_extras *extras);

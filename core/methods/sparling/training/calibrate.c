@@ -6,8 +6,10 @@
  * it sets the threshold of channel k with the validation samples. A false sample is one in which the channel is
  * active although the label does not contain name k; a missed sample is one in which it is not active although the
  * label contains name k. The threshold becomes as low as possible, as long as there are no more false than missed
- * samples. Trained weights do not change. Each step of a calibration reads one batch. Checkpoints do not contain the
- * scores of the second part, so after a resume the second part begins again. */
+ * samples. If labels say how often a name occurs, each of the largest peaks of a channel in a sample takes the place of
+ * a sample: the second one stands for the second motif, and so on. Trained weights do not change. Each step of a
+ * calibration reads one batch. Checkpoints do not contain the scores of the second part, so after a resume the second
+ * part begins again. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +17,8 @@
 
 enum {
     NORM_BATCHES = 128, /* batches whose statistics are averaged */
-    SAMPLES = 2000 /* number of validation samples for the thresholds; if there are fewer, some count several times */
+    SAMPLES = 2000, /* number of validation samples for the thresholds; if there are fewer, some count several times */
+    PEAKS = 4       /* peaks of a sample that count if labels say how often a name occurs */
 };
 
 void calibration_drop(struct method_run *run)
@@ -42,6 +45,12 @@ static int names_of(const struct method_run *run)
     return c->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(c) ? run->presence.names : 0;
 }
 
+/* Peaks of a sample that count for a name. */
+static int peaks_of(const struct method_run *run)
+{
+    return run->config.tally_weight > 0 && run->presence.exact ? PEAKS : 1;
+}
+
 /* ---- running statistics -------------------------------------------------------------------------------------- */
 
 /* Computes one training batch; the statistics become the mean over the batches so far. */
@@ -61,21 +70,39 @@ static enum status open_scores(struct method_run *run, struct error *err)
 {
     struct calibration *c = &run->calibration;
     size_t names = (size_t)names_of(run);
-    c->score = calloc(names * SAMPLES + 1, sizeof *c->score);
+    c->score = calloc(names * (size_t)(SAMPLES * peaks_of(run)) + 1, sizeof *c->score);
     return c->score ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
 }
 
-/* The largest value of a channel. */
-static float peak_of(const struct tensor *map, int image, int channel)
+/* Whether a position is closer to an earlier peak than two motifs are: a quarter of the window of g. */
+static bool is_near(const struct method_run *run, const int (*peak)[2], int peaks, int row, int col)
+{
+    int least = run->network->map.reach / 4;
+    for (int i = 0; i < peaks; i++)
+        if (abs(row - peak[i][0]) <= least && abs(col - peak[i][1]) <= least)
+            return true;
+    return false;
+}
+
+/* Finds the largest values of a channel that are not near each other. -INFINITY: there is no further one. */
+static void find_peaks(const struct method_run *run, const struct tensor *map, int image, int channel, float *value)
 {
     const struct map_shape *s = &map->map;
-    float most = -INFINITY;
-    for (int row = 0; row < s->height; row++) {
-        const real *at = map->data + map_offset(s, image, channel / MAP_LANES, row, 0) + channel % MAP_LANES;
-        for (int col = 0; col < s->width; col++)
-            most = fmaxf(most, (float)at[(ptrdiff_t)col * MAP_LANES]);
+    int place[PEAKS][2] = {{0}};
+    for (int i = 0; i < peaks_of(run); i++) {
+        value[i] = -INFINITY;
+        for (int row = 0; row < s->height; row++) {
+            const real *at = map->data + map_offset(s, image, channel / MAP_LANES, row, 0) + channel % MAP_LANES;
+            for (int col = 0; col < s->width; col++) {
+                float here = (float)at[(ptrdiff_t)col * MAP_LANES];
+                if (here > value[i] && !is_near(run, (const int(*)[2])place, i, row, col)) {
+                    value[i] = here;
+                    place[i][0] = row;
+                    place[i][1] = col;
+                }
+            }
+        }
     }
-    return most;
 }
 
 static enum status add_scores(struct method_run *run, struct error *err)
@@ -93,8 +120,12 @@ static enum status add_scores(struct method_run *run, struct error *err)
     status = exec_status(&run->exec, err);
     for (int i = 0; !status && i < request.count; i++)
         for (int k = 0; k < names_of(run); k++) {
-            c->score[(ptrdiff_t)k * SAMPLES + first + i] =
-                (struct calibration_score){peak_of(scores, i, k), presence_true(run, &batch->truths[i], k)};
+            int peaks = peaks_of(run), count = tally_of(run, &batch->truths[i], k);
+            float value[PEAKS];
+            struct calibration_score *to = c->score + ((ptrdiff_t)k * SAMPLES + first + i) * peaks;
+            find_peaks(run, scores, i, k, value);
+            for (int j = 0; j < peaks; j++)
+                to[j] = (struct calibration_score){value[j], count == TALLY_SOME || count > j};
         }
     c->position += request.count;
     return status;
@@ -110,12 +141,12 @@ static int falling(const void *a, const void *b)
     return x->has - y->has;
 }
 
-/* Returns in how many samples the channel will be active. It takes the samples with the largest scores first, as
- * long as there are no more false than missed samples. with: number of samples with the name. */
-static int active_samples(const struct calibration_score *score, int with)
+/* Returns how many peaks will be active. It takes the largest peaks first, as long as there are no more false than
+ * missed peaks. with: number of peaks with the name. */
+static int active_samples(const struct calibration_score *score, int peaks, int with)
 {
     int count = 0, wrong = 0, right = 0;
-    for (int i = 0; i < SAMPLES; i++) {
+    for (int i = 0; i < peaks; i++) {
         right += score[i].has;
         wrong += !score[i].has;
         if (wrong > with - right)
@@ -125,22 +156,25 @@ static int active_samples(const struct calibration_score *score, int with)
     return count;
 }
 
-/* Sets the threshold of each channel. A threshold stays as it is if no sample or every sample has the name, because
- * such samples do not determine it. */
+/* Sets the threshold of each channel. A threshold stays as it is if no peak or every peak has the name, because such
+ * peaks do not determine it. If labels are counts, one channel marks all motifs, and the others become silent. */
 static void set_thresholds(struct method_run *run)
 {
     struct calibration *c = &run->calibration;
     real *thresholds = sparse_edit_thresholds(run->network->sparse);
+    int peaks = SAMPLES * peaks_of(run);
     for (int k = 0; k < names_of(run); k++) {
-        struct calibration_score *score = c->score + (ptrdiff_t)k * SAMPLES;
+        struct calibration_score *score = c->score + (ptrdiff_t)k * peaks;
         int with = 0;
-        for (int i = 0; i < SAMPLES; i++)
+        for (int i = 0; i < peaks; i++)
             with += score[i].has;
-        if (with == 0 || with == SAMPLES)
+        if (with == peaks || (with == 0 && run->presence.counted < 0))
             continue;
-        qsort(score, SAMPLES, sizeof *score, falling);
-        int active = active_samples(score, with);
-        if (active > 0 && active < SAMPLES)
+        qsort(score, (size_t)peaks, sizeof *score, falling);
+        if (with == 0)
+            thresholds[k] += (real)score[0].peak;
+        int active = active_samples(score, peaks, with);
+        if (active > 0 && active < peaks && score[active].peak > -INFINITY)
             thresholds[k] += (real)((score[active - 1].peak + score[active].peak) / 2);
     }
 }

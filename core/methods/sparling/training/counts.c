@@ -1,6 +1,55 @@
 /* The presence of names in labels. Labels that are counts have no names of motifs: one name stands for all counts above
  * zero, and its channel marks every motif. */
+#include <math.h>
+
 #include "core/methods/sparling/run_int.h"
+
+/* Largest count that the count objective tells from larger ones. */
+enum { TALLY_MOST = 64 };
+
+/* How often a name occurs in a label. */
+int tally_of(const struct method_run *run, const struct domain_truth *truth, int name)
+{
+    const struct presence_phase *p = &run->presence;
+    const struct domain *domain = run->domain.domain;
+    int count = 0;
+    if (p->counted >= 0) {
+        int64_t says = truth->length > 0 ? domain->counts(run->domain.state, truth->label[0]) : 0;
+        return name != p->counted || says < 0 ? 0 : says > TALLY_MOST ? TALLY_MOST : (int)says;
+    }
+    for (int j = 0; j < truth->length; j++)
+        count += truth->label[j] == name;
+    return count > 0 && !p->exact ? TALLY_SOME : count;
+}
+
+void tally_follow(struct method_run *run, const double *count, const double *share)
+{
+    struct presence_phase *p = &run->presence;
+    double positions = (double)run->domain.shape.rows * run->domain.shape.cols, motifs = 0;
+    p->exact = p->counted >= 0;
+    for (int k = 0; k < p->names; k++) {
+        p->exact |= count[k] > share[k] * (1 + 1e-9);
+        motifs += p->counted < 0 ? 0 : share[k] * fmax(0, (double)run->domain.domain->counts(run->domain.state, k));
+    }
+    for (int k = 0; k < p->names; k++) {
+        double mean = k == p->counted ? motifs : count[k];
+        p->offset[k] = (real)log(fmin(0.5, fmax(1e-6, mean / positions)));
+    }
+}
+
+struct tensor *tally_loss(struct method_run *run, const struct batch *batch, struct tensor *map)
+{
+    struct presence_phase *p = &run->presence;
+    struct tally tally = {.names = p->names, .most = 1, .counts = p->tally, .offset = p->offset};
+    for (int i = 0; i < batch->request.count; i++)
+        for (int k = 0; k < p->names; k++) {
+            int count = tally_of(run, &batch->truths[i], k);
+            p->tally[i * p->names + k] = count;
+            tally.most = count > tally.most ? count : tally.most;
+        }
+    tally.scale = p->alone ? p->scale : NULL;
+    return op_tally(&run->exec, map, &tally);
+}
 
 int presence_counted(const struct method_run *run)
 {

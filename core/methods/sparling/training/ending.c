@@ -57,7 +57,7 @@ bool ending_validated(struct method_run *run, double loss, bool reached)
         c->accuracy = fmax(c->accuracy, run->accuracy);
     }
     int64_t length = length_of_fall(run);
-    if (reached || c->flat >= run->config.patience || run->samples + length >= run->config.total_samples) {
+    if (reached || c->flat >= run->config.patience || run->samples + length >= reading_limit(run)) {
         c->from = run->samples;
         c->to = run->samples + length;
     }

@@ -70,6 +70,7 @@ static enum status follow_names(struct method_run *run, struct error *err)
         double share = fmax(count[tokens + k], 1e-9);
         p->weight[k] = (real)fmin(LARGEST_WEIGHT, fmax(1, (1 - share) / share));
     }
+    tally_follow(run, count, count + tokens);
     if (p->counted >= 0) {
         follow_counts(run, count + tokens);
         free(count);
@@ -91,14 +92,18 @@ enum status presence_open(struct method_run *run, struct error *err)
     p->names = sparling_presence_names(c);
     p->counted = presence_counted(run);
     p->occurs = calloc((size_t)c->batch * (size_t)(p->names + 1), sizeof *p->occurs);
+    p->tally = calloc((size_t)c->batch * (size_t)(p->names + 1), sizeof *p->tally);
+    p->offset = calloc((size_t)p->names + 1, sizeof *p->offset);
     p->weight = calloc((size_t)p->names + 1, sizeof *p->weight);
     p->share = calloc(2 * (size_t)c->channels_motif, sizeof *p->share);
     p->scale = calloc((size_t)p->names + 1, sizeof *p->scale);
     p->names_table = calloc((size_t)PRESENCE_COLUMNS * (size_t)(p->names + 1), sizeof *p->names_table);
-    if (!p->occurs || !p->weight || !p->share || !p->scale || !p->names_table)
+    if (!p->occurs || !p->tally || !p->offset || !p->weight || !p->share || !p->scale || !p->names_table)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the presence objective");
-    for (int k = 0; k < p->names; k++)
+    for (int k = 0; k < p->names; k++) {
         p->weight[k] = R(1.0);
+        p->offset[k] = (real)-log((double)run->domain.shape.rows * run->domain.shape.cols);
+    }
     for (int64_t i = 0; i < c->channels_motif; i++)
         p->share[i] = 1;
     bool follows = p->names > 0 || sparling_uneven(c);
@@ -108,6 +113,8 @@ enum status presence_open(struct method_run *run, struct error *err)
 void presence_close(struct method_run *run)
 {
     free(run->presence.occurs);
+    free(run->presence.tally);
+    free(run->presence.offset);
     free(run->presence.weight);
     free(run->presence.share);
     free(run->presence.scale);

@@ -16,7 +16,9 @@ static double learning_rate(const struct method_run *run)
     double began = (double)run->presence.ended_samples;
     double at = run->presence.alone ? 0 : fmin(1, ((double)run->samples - began) / ((double)c->total_samples - began));
     at = fmax(0, (at - c->schedule_start) / (1 - c->schedule_start));
-    if (c->patience > 0)
+    if (reading_now(run))
+        rate *= reading_rate(run);
+    else if (c->patience > 0)
         rate *= ending_rate(run);
     else if (c->schedule == SCHEDULE_COSINE)
         rate *= last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at));
@@ -128,6 +130,12 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
         f.total = f.loss = op_cross_entropy(e, f.logits, batch->symbols);
         return f;
     }
+    if (reading_now(run)) {
+        f.motifs = reading_motifs(run, batch);
+        f.logits = run_logits(run, f.motifs, batch);
+        f.loss = f.total = op_cross_entropy(e, f.logits, batch->targets);
+        return f;
+    }
     struct network_extras extras;
     f.motifs = network_motifs_extras(e, n, batch->images, count, run->annealer.density, &extras);
     f.scores = extras.scores;
@@ -142,6 +150,8 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
         if (f.presence)
             f.total = op_add(e, f.total, op_scale(e, f.presence, run->config.presence_weight));
     }
+    if (f.presence && run->config.tally_weight > 0 && e->training)
+        f.total = op_add(e, f.total, op_scale(e, tally_loss(run, batch, extras.before), run->config.tally_weight));
     if (extras.penalty)
         f.total = op_add(e, f.total, extras.penalty);
     return f;

@@ -354,7 +354,7 @@ static void judge_use(const struct method_run *run, struct findings *findings)
         char text[64];
         int same = (int)channels[c].same;
         snprintf(text, sizeof text, "%d", c);
-        if (channels[c].active == 0)
+        if (channels[c].active == 0 && run->presence.counted < 0) /* of counts, one channel marks all motifs */
             names_add(&unused, text);
         if (same < 0 || (same < c && channels[same].same == c))
             continue;

@@ -327,8 +327,9 @@ static void presence_objective_shortens_the_schedule(void **state)
     assert_true(c.units == 4 && c.first_window == 15 && c.width == 32);
     assert_true(without.units == 1 && without.first_window == 1 && without.width == 8);
     /* letters need a lower learning rate and more samples */
-    assert_true(c.learning_rate == 5e-4 && c.presence_sharpness == 2);
-    assert_true(c.total_samples == 240000 && c.presence_samples == 100000 && without.total_samples < 1000);
+    assert_true(c.learning_rate == 5e-4 && c.presence_sharpness == 2 && c.tally_weight == 1);
+    assert_true(c.total_samples == 280000 && c.reading_samples == 40000 && c.presence_samples == 100000 &&
+                without.total_samples < 1000);
     static const char *const units[] = {"units", "learning_rate", "total_samples", NULL};
     struct method_given given = {in_list, units};
     struct error err = {0};

@@ -19,11 +19,13 @@
 #include "core/methods/sparling/config.h"
 #include "tests/support/text_sink.h"
 #include "core/methods/sparling/domains/domain.h"
+#include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/fault.h"
+#include "tests/support/run_env.h"
 
 static char root[] = "/tmp/motifd-kinds-XXXXXX";
-static char *abc[] = {"a", "b", "c"};
+static char *abc[] = {"a", "b", "c"}, *numbers[] = {"0", "1", "3"};
 enum { COUNT = 60, TONE = 8000 };
 
 static enum status put(void *context, const void *bytes, size_t count, struct error *err)
@@ -112,6 +114,13 @@ static int setup(void **state)
     for (int i = 0; i < COUNT; i++)
         box[i][0] = 0;
     store("one-name", &m.c);
+    m.c.vocabulary.count = 3;
+    m.c.vocabulary.name = numbers;
+    m.c.target = TARGET_COUNT;
+    m.c.boxes = 0;
+    for (int i = 0; i < COUNT; i++)
+        m.label[i] = i % 3;
+    store("counts", &m.c);
     test_free(m.c.values);
     /* Stores sequences of two lengths with a class at every position. The third class does not occur. */
     make(&m, COLLECTION_SEQUENCES, 2, 1, 6);
@@ -329,6 +338,86 @@ static void labels_at_every_position_end_with_the_sequence(void **state)
 
 /* ---- recordings --------------------------------------------------------------------------------------------- */
 
+/* Whether channel 0 or 2 is active in one of the first validation samples. */
+static bool others_are_active(struct method_run *run)
+{
+    bool active = false;
+    for (int first = 0; first < 20; first += 2) {
+        const struct batch_request request = {.seed = VALIDATION_SEED, .first = first, .seen = first, .count = 2};
+        const struct batch *batch;
+        assert_int_equal(batch_source_take(run->source, &request, NULL, &batch, NULL), STATUS_OK);
+        exec_begin(&run->exec, false, 0);
+        struct tensor *map = network_motifs(&run->exec, run->network, batch->images, 2, 1);
+        assert_non_null(map);
+        for (int i = 0; i < 2 * 24; i++) {
+            const real *at = map->data + map_offset(&map->map, i / 24, 0, i % 24 / 6, i % 6);
+            active |= at[0] > 0 || at[2] > 0;
+        }
+    }
+    return active;
+}
+
+/* The name "1" stands for every count above 0, and its label says how many motifs there are. After the calibration no
+ * other channel marks anything. */
+static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
+{
+    static const struct config_setting presence[] = {{"presence_weight", "1"},
+                                                     {"presence_samples", "100"},
+                                                     {"batch", "2"},
+                                                     {"density_by_name", "true"},
+                                                     {"calibrate", "true"},
+                                                     {"reading_samples", "8"},
+                                                     {"width", "8"},
+                                                     {"units", "1"},
+                                                     {"channels", "16"},
+                                                     {"heads", "2"},
+                                                     {"layers", "1"},
+                                                     {"total_samples", "64"},
+                                                     {"validation_every", "16"},
+                                                     {"validation_samples", "8"},
+                                                     {"motif_samples", "4"},
+                                                     {"test_samples", "4"},
+                                                     {"stage_samples", "0"},
+                                                     {"embed_order", "pool-then-embed"},
+                                                     {"pool", "2"},
+                                                     {"lstm", "false"},
+                                                     {NULL, NULL}};
+    static const int count_of[3] = {0, 1, 3};
+    struct sparling_config c = configured("counts", presence), plain = configured("plain", presence);
+    struct run_env host;
+    struct error err = {0};
+    struct method_run *run;
+    if (sparling_method.resolve(&c, NULL, root, &err) || sparling_method.resolve(&plain, NULL, root, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    assert_true(c.tally_weight == 1 && plain.tally_weight == 0);
+    assert_int_equal(run_env_open(&host, 1, NULL, &err), STATUS_OK);
+    host.env.data = root;
+    if (sparling_method.create(&c, &host.env, &run, &err))
+        fail_msg("%s", err.message);
+    run->step_seconds = 0; /* each step does one piece of work */
+    assert_true(run->presence.counted == 1 && run->presence.exact);
+    for (int32_t label = 0; label < 3; label++) {
+        const struct domain_truth truth = {.length = 1, .label = &label};
+        assert_int_equal(tally_of(run, &truth, 1), count_of[label]);
+        assert_int_equal(tally_of(run, &truth, 2), 0);
+        assert_int_equal(presence_true(run, &truth, 1), count_of[label] > 0);
+    }
+    double count[3], share[3];
+    run->domain.domain->frequencies(run->domain.state, count, share);
+    assert_true(fabs((double)run->presence.offset[1] - log((share[1] + 3 * share[2]) / 24)) < 1e-5);
+    enum method_request request = METHOD_CONTINUE;
+    bool before = false;
+    for (int i = 0; i < 20000 && request != METHOD_DONE; i++) {
+        if (run_env_step(&host, &sparling_method, run, &request, &err))
+            fail_msg("%s", err.message);
+        before |= run->phase == PHASE_CALIBRATE && run->calibration.position == 1 && others_are_active(run);
+    }
+    assert_true(request == METHOD_DONE && run->reading.to - run->reading.from == 8);
+    assert_true(before && !others_are_active(run));
+    sparling_method.destroy(run);
+    run_env_close(&host);
+}
+
 static void recordings_become_spectrograms(void **state)
 {
     static float planes[64 * 128], given[64 * 128], wave[TONE];
@@ -524,6 +613,7 @@ int main(void)
                                        cmocka_unit_test(other_values_are_standardised_and_rare_values_are_ink),
                                        cmocka_unit_test(inputs_far_from_the_range_of_the_data_are_reported),
                                        cmocka_unit_test(labels_at_every_position_end_with_the_sequence),
+                                       cmocka_unit_test(counts_train_one_channel_to_mark_as_many_motifs),
                                        cmocka_unit_test(recordings_become_spectrograms),
                                        cmocka_unit_test(groups_stay_together),
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),

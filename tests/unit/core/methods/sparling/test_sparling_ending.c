@@ -97,6 +97,99 @@ static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **s
     }
 }
 
+/* After the calibration the head trains alone for a quarter of all samples. */
+static const struct config_setting reads[] = {
+    {"patience", "2"},     {"calibrate", "true"},       {"total_samples", "800"}, {"learning_rate_final", "0.1"},
+    {"first_window", "3"}, {"reading_samples", "1000"}, {"tally_weight", "0.5"},  {NULL, NULL}};
+
+static void the_head_trains_alone_on_the_maps_of_the_calibrated_model(void **state)
+{
+    struct trial t;
+    char g[2][HASH_TEXT], sparse[2][HASH_TEXT], h[2][HASH_TEXT];
+    trial_begin(&t, reads, 1);
+    while (!reading_now(t.run))
+        assert_true(trial_step(&t) != METHOD_DONE);
+    assert_int_equal(t.run->phase, PHASE_TRAIN);
+    assert_int_equal(t.run->reading.to - t.run->reading.from, 200);
+    assert_true(t.run->reading.from == t.run->samples && t.run->samples <= 600);
+    assert_true(reading_rate(t.run) == 1);
+    for (int i = 0; i < 2; i++) {
+        trial_hash(&t, "g.", g[i]);
+        trial_hash(&t, "sparse.", sparse[i]);
+        trial_hash(&t, "h.", h[i]);
+        while (i == 0 && t.run->phase != PHASE_EVALUATE)
+            trial_step(&t);
+    }
+    assert_string_equal(g[0], g[1]);
+    assert_string_equal(sparse[0], sparse[1]);
+    assert_string_not_equal(h[0], h[1]);
+    assert_int_equal(t.run->samples, t.run->reading.to);
+    assert_true(fabs(reading_rate(t.run) - 0.1) < 1e-9);
+    trial_end(&t);
+}
+
+static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(void **state)
+{
+    static const int every[] = {3, 41};
+    char whole[65], other[65];
+    unsigned char digest[2][HASH_BYTES];
+    trial_train(reads, 1, 0, whole, digest[0]);
+    for (int i = 0; i < (SANITIZED ? 1 : 2); i++) {
+        trial_train(reads, 2 + i, every[i], other, digest[1]);
+        assert_string_equal(whole, other);
+        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
+    }
+}
+
+/* Runs until the learning rate begins to fall. Before that, the first stage gets an accuracy that is higher than any of
+ * the last density by `more`. Writes the hashes of g at the end of the first stage, and now. */
+static void reach_fall(struct trial *t, double more, char stage[HASH_TEXT], char now[HASH_TEXT])
+{
+    trial_begin(t, own_end, 1);
+    while (t->run->annealer.stage + t->run->annealer.pending == 0)
+        trial_step(t);
+    trial_hash(t, "g.", stage);
+    double density = t->run->annealer.density;
+    assert_true(t->run->kept.density == density && t->run->kept.accuracy >= 0);
+    while (t->run->ending.from == 0) {
+        t->run->kept = (struct kept){fmin(1, t->run->ending.accuracy + more), density, 0};
+        trial_step(t);
+    }
+    trial_hash(t, "g.", now);
+}
+
+static void a_run_goes_back_to_an_earlier_stage_that_read_the_labels_better(void **state)
+{
+    struct trial t;
+    char stage[HASH_TEXT], now[HASH_TEXT];
+    reach_fall(&t, 0.9, stage, now);
+    assert_string_equal(stage, now);
+    assert_int_equal(t.run->kept.restored, 1);
+    double density = t.run->kept.density;
+    assert_true(t.run->annealer.density == density && density > t.config.density_final * 1.5);
+    for (int i = 0; i < 7; i++) {
+        trial_step(&t);
+        trial_reload(&t);
+    }
+    while (trial_step(&t) != METHOD_DONE)
+        assert_true(t.run->annealer.density == density);
+    assert_int_equal(t.run->samples, t.run->ending.to);
+    const struct evaluation *e = &t.run->evaluation;
+    assert_true(e->row[e->rows - 1].density == density);
+    trial_end(&t);
+}
+
+static void a_run_keeps_the_last_density_when_an_earlier_stage_was_hardly_better(void **state)
+{
+    struct trial t;
+    char stage[HASH_TEXT], now[HASH_TEXT];
+    reach_fall(&t, 0.02, stage, now);
+    assert_string_not_equal(stage, now);
+    assert_int_equal(t.run->kept.restored, 0);
+    assert_true(t.run->annealer.density == sparling_last_density(&t.config));
+    trial_end(&t);
+}
+
 /* Each of three starts trains with 32 samples. Training then continues the best start. To do so it repeats that
  * start, unless it is the last one, whose weights are still in memory. */
 static const struct config_setting many_starts[] = {
@@ -155,6 +248,10 @@ int main(void)
         cmocka_unit_test(a_run_ends_when_it_no_longer_improves),
         cmocka_unit_test(a_calibration_balances_missed_and_false_samples_of_each_name),
         cmocka_unit_test(own_end_and_calibration_do_not_depend_on_threads_and_pauses),
+        cmocka_unit_test(the_head_trains_alone_on_the_maps_of_the_calibrated_model),
+        cmocka_unit_test(training_of_the_head_alone_does_not_depend_on_threads_and_pauses),
+        cmocka_unit_test(a_run_goes_back_to_an_earlier_stage_that_read_the_labels_better),
+        cmocka_unit_test(a_run_keeps_the_last_density_when_an_earlier_stage_was_hardly_better),
         cmocka_unit_test(the_best_start_is_continued),
         cmocka_unit_test(starts_do_not_depend_on_threads_and_pauses),
     };

@@ -1,0 +1,99 @@
+/* Goes back to an earlier stage if the labels cannot be read as well at the last density (a texture needs many
+ * positions, for example).
+ *
+ * The accuracies that are compared belong to the full learning rate: that at the end of each earlier stage, and the
+ * best one at the last density. When the learning rate would begin to fall, the weights of the best earlier stage are
+ * read from its checkpoint if it was clearly better. The run then ends at the density of that stage. */
+#include <math.h>
+
+#include "core/methods/sparling/run_int.h"
+
+/* An earlier stage is clearly better if its accuracy is higher by MARGIN and by DEVIATIONS standard deviations of the
+ * difference of two validations. */
+static const double MARGIN = 0.03, DEVIATIONS = 3;
+
+void kept_stage(struct method_run *run)
+{
+    struct kept *k = &run->kept;
+    if (run->accuracy < k->accuracy)
+        return;
+    k->accuracy = run->accuracy;
+    k->density = run->annealer.density;
+}
+
+bool kept_better(const struct method_run *run)
+{
+    const struct kept *k = &run->kept;
+    double now = run->ending.accuracy, mean = (k->accuracy + now) / 2,
+           deviation = sqrt(2 * mean * (1 - mean) / (double)run->config.validation_samples);
+    return !k->restored && k->density > 0 && run->env.checkpoints.count && !study_of_many(run) &&
+           k->accuracy > now + fmax(MARGIN, DEVIATIONS * deviation);
+}
+
+/* Declares what a stage is restored from: weights, optimiser and thresholds. */
+static enum status declare(void *owner, struct snapshot *snapshot, struct error *err)
+{
+    struct method_run *run = owner;
+    enum status status = params_snapshot(run->network->params, snapshot, err);
+    if (!status)
+        status = adam_snapshot(run->adam, snapshot, err);
+    return status ? status : sparse_snapshot(run->network->sparse, snapshot, err);
+}
+
+/* Finds the newest checkpoint that ended a stage of this density; count if there is none. */
+static enum status find(struct method_run *run, double density, size_t *at, size_t *count, struct error *err)
+{
+    const struct method_checkpoints *list = &run->env.checkpoints;
+    enum status status = list->count(list->context, count, err);
+    *at = *count;
+    for (size_t i = 0; !status && i < *count; i++) {
+        struct method_checkpoint stage;
+        status = list->describe(list->context, i, &stage, err);
+        if (!status && stage.stage_end && stage.density == density)
+            *at = i;
+    }
+    return status;
+}
+
+enum status kept_restore(struct method_run *run, struct error *err)
+{
+    const struct method_checkpoints *list = &run->env.checkpoints;
+    struct snapshot_reader reader;
+    size_t at, count;
+    enum status status = find(run, run->kept.density, &at, &count, err);
+    if (status || at == count)
+        return status; /* without the checkpoint, training ends at the last density */
+    status = list->open(list->context, at, &reader, err);
+    if (!status)
+        status = snapshot_load(declare, run, &reader, SNAPSHOT_ALL, err);
+    if (status)
+        return status;
+    run->kept.restored = 1;
+    run->annealer.density = run->kept.density;
+    run_metric(run, "restored_density", run->kept.density);
+    kept_follow(run);
+    return STATUS_OK;
+}
+
+void kept_follow(struct method_run *run)
+{
+    if (run->kept.restored)
+        run->rule.density_final = run->kept.density;
+}
+
+bool kept_sound(const struct method_run *run)
+{
+    const struct kept *k = &run->kept;
+    return k->accuracy >= 0 && k->accuracy <= 1 && k->density >= 0 && k->density <= 1 &&
+           (k->restored == 0 || (k->restored == 1 && k->density > 0));
+}
+
+enum status kept_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
+{
+    if (run->config.patience == 0)
+        return STATUS_OK;
+    enum status status = snapshot_add_f64(snapshot, "kept.accuracy", &run->kept.accuracy, err);
+    if (!status)
+        status = snapshot_add_f64(snapshot, "kept.density", &run->kept.density, err);
+    return status ? status : snapshot_add_i64(snapshot, "kept.restored", &run->kept.restored, err);
+}
