@@ -13,8 +13,9 @@
 
 /* --- maps ------------------------------------------------------------------------------------- */
 
-/* 1x1 convolution of planes [images][in][height][width] (borrowed until backward) to a map of w->dim[0] channels.
- * w: [out][in][1][1]; b: [out]. The input gets no gradient. */
+/* Convolution of planes [images][in][height][width] (borrowed until backward) to a map of w->dim[0] channels, with zero
+ * padding that keeps the size. w: [out][in][kh][kw], kh and kw odd; b: [out]. The input gets no gradient. Planes that
+ * are zero at most positions take less time. */
 struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, int in, int height, int width, int halo_h,
                               struct weight *w, struct weight *b);
 

@@ -78,15 +78,37 @@ struct conv_gradient_call {
     int in_lanes, out_lanes;
 };
 
-/* 1x1 convolution of a planar input with few channels: out[o] = bias[o] + sum_c weights[o][c] in[c].
- * in: [channels] planes, `in_plane` reals apart, with rows `in_row` reals apart. weights: [16 out_blocks][channels],
- * zero in padding rows. moments: as in conv_call. The gradient kernel reads dout and adds to the partials dweights and
+/* 1x1 convolution of a planar input: out[o] = bias[o] + sum_c weights[c][o] in[c], in the order of c.
+ * in: [channels] planes, `in_plane` reals apart, with rows `in_row` reals apart. weights: [channels][16 out_blocks],
+ * zero in the padding. moments: as in conv_call. The gradient kernel reads dout and adds to the partials dweights and
  * dbias, which have the same shapes. The input gets no gradient, because it is data. */
 struct planar_call {
     int channels, out_blocks, rows, width;
     const real *in;
     ptrdiff_t in_plane, in_row;
     struct map_strip out; /* the result, which the forward kernel writes; the gradient kernel reads dout here */
+    const real *weights, *bias;
+    double *moments;
+    real *dweights, *dbias;
+};
+
+/* The values of an image's planes that are not zero: value[i] is in column col[i]. Those of row r of plane p are number
+ * first[p * height + r] to first[p * height + r + 1] - 1, in the order of their columns. */
+struct planar_sites {
+    const int *first, *col;
+    const real *value;
+};
+
+/* Convolution of planes that are zero nearly everywhere, such as letters, of which each position has one. Planes beyond
+ * their edges are zero. The result is that of a planar_call whose channels are the planes moved by each tap, in the
+ * order [planes][kernel_h][kernel_w]: the kernels add the same products in the same order, but leave out those with
+ * zero. The strip has `rows` rows from `row` and `width` columns from `col`. height, columns: sizes of the image.
+ * weights: [planes][kernel_h][kernel_w][16 out_blocks]. Everything else: as in planar_call. */
+struct sites_call {
+    int planes, kernel_h, kernel_w, out_blocks;
+    int height, columns, row, rows, col, width;
+    struct planar_sites sites;
+    struct map_strip out;
     const real *weights, *bias;
     double *moments;
     real *dweights, *dbias;
@@ -347,6 +369,8 @@ struct kernels {
     void (*conv_gradient)(const struct conv_gradient_call *call);
     void (*planar_forward)(const struct planar_call *call);
     void (*planar_gradient)(const struct planar_call *call);
+    void (*sites_forward)(const struct sites_call *call);
+    void (*sites_gradient)(const struct sites_call *call);
 
     /* Overwrites moments [2][16 blocks] with those of a strip (see conv_call). */
     void (*map_moments)(int blocks, int rows, int width, struct map_strip x, double *moments);
@@ -463,8 +487,13 @@ size_t embed_packed_size(int features, int channels);
 /* Packs weights [features][channels]. */
 void embed_pack(const real *weights, int features, int channels, real *packed);
 
-/* Copies [rows][columns] to [to_rows][to_columns] and fills the rest with zeros; for vectors (rows 1) and planar
- * weights. */
+/* Copies weights [out][in] to [in][padded out], zero in the padding. planar_unpack_add() adds to weights [out][in] the
+ * sum of `count` partials [in][padded out], `stride` reals apart, in order. */
+void planar_pack(const real *weights, int out_channels, int in_channels, real *packed);
+void planar_unpack_add(const real *partials, int count, size_t stride, int out_channels, int in_channels,
+                       real *weights);
+
+/* Copies [rows][columns] to [to_rows][to_columns] and fills the rest with zeros; for vectors (rows 1). */
 void pad_rows(const real *from, int rows, int columns, real *to, int to_rows, int to_columns);
 /* Adds the upper left [rows][columns] part of `from`, which has from_columns columns, to `to`. */
 void unpad_rows_add(const real *from, int from_columns, real *to, int rows, int columns);

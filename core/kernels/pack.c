@@ -99,6 +99,33 @@ void conv_unpack_add(const real *partials, int count, size_t stride, int out_cha
                           conv_unpack_parts(out_channels, in_channels), weights);
 }
 
+void planar_pack(const real *weights, int out_channels, int in_channels, real *packed)
+{
+    int padded = map_padded(out_channels);
+    memset(packed, 0, (size_t)in_channels * (size_t)padded * sizeof *packed);
+    for (int o = 0; o < out_channels; o++)
+        for (int i = 0; i < in_channels; i++)
+            packed[(size_t)i * (size_t)padded + (size_t)o] = *weights++;
+}
+
+void planar_unpack_add(const real *partials, int count, size_t stride, int out_channels, int in_channels, real *weights)
+{
+    int padded = map_padded(out_channels);
+    for (int i = 0; i < in_channels; i++)
+        for (int o = 0; o < out_channels; o += MAP_LANES) {
+            const real *from = partials + (size_t)i * (size_t)padded + (size_t)o;
+            real sum[MAP_LANES] = {0}, *to = weights + (size_t)o * (size_t)in_channels + (size_t)i;
+            int outs = lanes_from(out_channels, o);
+            for (int k = 0; k < outs; k++)
+                sum[k] = to[(size_t)k * (size_t)in_channels];
+            for (int n = 0; n < count; n++, from += stride)
+                for (int k = 0; k < MAP_LANES; k++)
+                    sum[k] += from[k];
+            for (int k = 0; k < outs; k++)
+                to[(size_t)k * (size_t)in_channels] = sum[k];
+        }
+}
+
 size_t embed_packed_size(int features, int channels)
 {
     return 2 * (size_t)features * (size_t)map_padded(channels);

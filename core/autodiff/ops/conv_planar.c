@@ -1,105 +1,215 @@
-/* The first convolution of a network: 1x1, from the planes of the data to the blocked layout. */
+/* The first convolution of a network: from the planes of the data to the blocked layout.
+ *
+ * Letters and black-and-white pictures are zero at most positions. If few values of every image are not zero, the
+ * kernels run over these values (struct planar_sites) and leave out the products with zero. Otherwise the planes are
+ * copied once for each tap, moved by the tap, and a 1x1 convolution of the copies runs over all positions. Both ways
+ * add the same products in the same order, so results do not depend on the choice. */
+#include <string.h>
+
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
+/* Sites are used if at most one value in SHARE is not zero, and if a convolution has at least TAPS products for each
+ * output: below, it is limited by the memory of its output anyway. */
+enum { SHARE = 4, TAPS = 8 };
+
+/* The planes of a batch and what the kernels read of them. */
+struct planar_input {
+    const real *planes;
+    int images, in, height, width, kernel_h, kernel_w;
+    const real *moved;          /* [images][in][kernel_h][kernel_w][height][width] the moved planes, or NULL */
+    struct planar_sites *sites; /* [images], or NULL */
+};
+
 struct planar_node {
     struct node node;
-    const real *planes;
-    int in;
+    struct planar_input input;
     struct weight *w, *b;
 };
 
+static size_t plane_size(const struct planar_input *p)
+{
+    return (size_t)p->height * (size_t)p->width;
+}
+
+/* Number of products of an output: the channels of the 1x1 convolution. */
+static int products(const struct planar_input *p)
+{
+    return p->in * p->kernel_h * p->kernel_w;
+}
+
+/* ---- what the kernels read --------------------------------------------------------------------- */
+
+struct collect_task {
+    const struct planar_input *input;
+    struct planar_sites *sites; /* [images]; the task sets first to NULL if an image has too many sites */
+    int *first, *col;           /* [images] tables */
+    real *value;
+    size_t room; /* upper limit of the sites of an image */
+};
+
+/* Collects the sites of one image. */
+static void collect_image(void *context, int image, int worker)
+{
+    (void)worker;
+    const struct collect_task *t = context;
+    const struct planar_input *p = t->input;
+    size_t rows = (size_t)p->in * (size_t)p->height, width = (size_t)p->width, count = 0;
+    const real *from = p->planes + (size_t)image * rows * width;
+    /* one more than `room`, because the value after the last site is written, too */
+    int *first = t->first + (size_t)image * (rows + 1), *col = t->col + (size_t)image * (t->room + width);
+    real *value = t->value + (size_t)image * (t->room + width);
+    for (size_t row = 0; row < rows; row++, from += width) {
+        first[row] = (int)count;
+        for (size_t x = 0; x < width; x++) {
+            col[count] = (int)x;
+            value[count] = from[x];
+            count += from[x] != R(0.0);
+        }
+        if (count >= t->room) {
+            t->sites[image].first = NULL;
+            return;
+        }
+    }
+    first[rows] = (int)count;
+    t->sites[image] = (struct planar_sites){first, col, value};
+}
+
+/* Collects the sites of all images. p->sites stays NULL if an image has too many. False after a failure. */
+static bool collect(struct exec *e, struct planar_input *p)
+{
+    size_t images = (size_t)p->images, rows = (size_t)p->in * (size_t)p->height;
+    struct collect_task t = {.input = p, .room = (size_t)p->in * plane_size(p) / SHARE};
+    if (products(p) < TAPS)
+        return true;
+    t.sites = op_alloc(e, images * sizeof *t.sites);
+    t.first = op_alloc(e, images * (rows + 1) * sizeof *t.first);
+    t.col = op_alloc(e, images * (t.room + (size_t)p->width) * sizeof *t.col);
+    t.value = op_reals(e, images * (t.room + (size_t)p->width));
+    if (!t.sites || !t.first || !t.col || !t.value || !op_run(e, collect_image, &t, p->images))
+        return false;
+    for (size_t i = 0; i < images; i++)
+        if (!t.sites[i].first)
+            return true;
+    p->sites = t.sites;
+    return true;
+}
+
+/* Copies the planes once for each tap, moved by the tap, with zeros outside. False after a failure. */
+static bool move(struct exec *e, struct planar_input *p)
+{
+    int high = p->kernel_h, wide = p->kernel_w;
+    size_t taps = (size_t)(high * wide), planes = (size_t)p->images * (size_t)p->in;
+    p->moved = p->planes;
+    if (taps == 1)
+        return true;
+    real *to = op_zeros(e, planes * taps * plane_size(p));
+    if (!to)
+        return false;
+    p->moved = to;
+    for (size_t n = 0; n < planes; n++)
+        for (int k = 0; k < high * wide; k++, to += plane_size(p)) {
+            const real *plane = p->planes + n * plane_size(p);
+            int down = k / wide - high / 2, right = k % wide - wide / 2;
+            int first = right < 0 ? -right : 0, last = right > 0 ? p->width - right : p->width;
+            for (int row = 0; row < p->height; row++)
+                if (row + down >= 0 && row + down < p->height && last > first)
+                    memcpy(to + (ptrdiff_t)row * p->width + first,
+                           plane + (ptrdiff_t)(row + down) * p->width + first + right,
+                           (size_t)(last - first) * sizeof *to);
+        }
+    return true;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------ */
+
 struct planar_task {
     const struct kernels *kernels;
+    const struct planar_input *input;
     struct map_split split;
-    struct planar_call call;
-    const real *planes;
     struct tensor *out;
+    const real *weights, *bias; /* forward: packed weights, and the bias */
     double *moments;
-    real *partials;              /* backward: [chunks][padded][in + 1] gradients of the weights and the bias */
+    real *partials;              /* backward: [chunks][products + 1][padded] gradients of the weights and the bias */
     const struct region *region; /* backward: the region of the gradient, or NULL */
     struct region_cut cut;
 };
 
-static void planar_task(void *context, int chunk, int worker)
+/* Computes a box: the result with `weights`, or else the partial gradient number `chunk`. */
+static void planar_box(const struct planar_task *task, const struct box *box, int chunk)
 {
-    const struct planar_task *task = context;
+    const struct planar_input *p = task->input;
     const struct map_shape *shape = &task->out->map;
-    struct map_piece piece = map_piece(&task->split, shape, chunk);
-    struct planar_call call = task->call;
-    size_t padded = (size_t)map_padded(shape->channels), in = (size_t)call.channels;
-    call.rows = piece.rows;
-    call.in = task->planes + (ptrdiff_t)piece.image * call.channels * call.in_plane + piece.row * call.in_row;
-    if (task->partials == NULL) {
-        call.out = map_strip_at(shape, task->out->data, piece.image, piece.row);
-        call.moments = task->moments == NULL ? NULL : task->moments + (size_t)chunk * 2 * padded;
-        task->kernels->planar_forward(&call);
+    size_t padded = (size_t)map_padded(shape->channels), in = (size_t)products(p);
+    bool forward = task->partials == NULL;
+    struct map_strip out = region_strip(shape, forward ? task->out->data : task->out->grad, box);
+    double *moments = task->moments == NULL ? NULL : task->moments + (size_t)chunk * 2 * padded;
+    real *dweights = forward ? NULL : task->partials + (size_t)chunk * padded * (in + 1);
+    real *dbias = forward ? NULL : dweights + padded * in;
+    if (p->sites) {
+        struct sites_call call = {
+            p->in,     p->kernel_h, p->kernel_w, map_blocks(shape->channels), p->height, p->width,      box->row,
+            box->rows, box->col,    box->cols,   p->sites[box->image],        out,       task->weights, task->bias,
+            moments,   dweights,    dbias};
+        (forward ? task->kernels->sites_forward : task->kernels->sites_gradient)(&call);
         return;
     }
-    call.out = map_strip_at(shape, task->out->grad, piece.image, piece.row);
-    call.dweights = task->partials + (size_t)chunk * padded * (in + 1);
-    call.dbias = call.dweights + padded * in;
-    task->kernels->planar_gradient(&call);
+    const real *planes = p->moved + (size_t)box->image * in * plane_size(p) + (ptrdiff_t)box->row * p->width + box->col;
+    struct planar_call call = {(int)in,       map_blocks(shape->channels),
+                               box->rows,     box->cols,
+                               planes,        (ptrdiff_t)plane_size(p),
+                               p->width,      out,
+                               task->weights, task->bias,
+                               moments,       dweights,
+                               dbias};
+    (forward ? task->kernels->planar_forward : task->kernels->planar_gradient)(&call);
 }
 
-/* Computes the partial weight gradient of some boxes of the region. */
+static void planar_task(void *context, int chunk, int worker)
+{
+    (void)worker;
+    const struct planar_task *task = context;
+    struct map_piece piece = map_piece(&task->split, &task->out->map, chunk);
+    struct box box = {piece.image, piece.row, 0, piece.rows, task->out->map.width};
+    planar_box(task, &box, chunk);
+}
+
+/* Computes the partial gradient of some boxes of the region. */
 static void planar_region_task(void *context, int piece, int worker)
 {
+    (void)worker;
     const struct planar_task *task = context;
-    const struct map_shape *shape = &task->out->map;
-    struct planar_call call = task->call;
-    size_t padded = (size_t)map_padded(shape->channels), in = (size_t)call.channels;
-    call.dweights = task->partials + (size_t)piece * padded * (in + 1);
-    call.dbias = call.dweights + padded * in;
-    for (int i = task->cut.cut[piece]; i < task->cut.cut[piece + 1]; i++) {
-        const struct box *box = &task->region->box[i];
-        call.rows = box->rows;
-        call.width = box->cols;
-        call.in =
-            task->planes + (ptrdiff_t)box->image * call.channels * call.in_plane + box->row * call.in_row + box->col;
-        call.out = region_strip(shape, task->out->grad, box);
-        task->kernels->planar_gradient(&call);
-    }
+    for (int i = task->cut.cut[piece]; i < task->cut.cut[piece + 1]; i++)
+        planar_box(task, &task->region->box[i], piece);
 }
 
-static struct planar_task planar_prepare(struct exec *e, const real *planes, int in, struct tensor *out)
+static struct planar_task planar_prepare(struct exec *e, const struct planar_input *input, struct tensor *out)
 {
-    const struct map_shape *s = &out->map;
-    struct planar_task task = {.kernels = e->kernels, .split = map_split(s, 16), .planes = planes, .out = out};
-    task.call = (struct planar_call){.channels = in,
-                                     .out_blocks = map_blocks(s->channels),
-                                     .width = s->width,
-                                     .in_plane = (ptrdiff_t)s->height * s->width,
-                                     .in_row = s->width};
-    return task;
+    return (struct planar_task){.kernels = e->kernels, .input = input, .split = map_split(&out->map, 16), .out = out};
 }
 
 static void planar_backward(struct exec *e, struct node *node)
 {
     struct planar_node *p = (struct planar_node *)node;
     struct tensor *out = node->out;
-    size_t padded = (size_t)map_padded(out->map.channels), in = (size_t)p->in;
-    struct planar_task task = planar_prepare(e, p->planes, p->in, out);
+    size_t padded = (size_t)map_padded(out->map.channels), in = (size_t)products(&p->input), stride = padded * (in + 1);
+    struct planar_task task = planar_prepare(e, &p->input, out);
     int chunks = task.split.chunks;
     task.region = out->where;
     if (task.region != NULL) {
         task.cut = region_cut(e, task.region, 1024, task.split.chunks);
         chunks = task.cut.pieces;
     }
-    task.partials = op_zeros(e, (size_t)chunks * padded * (in + 1));
+    task.partials = op_zeros(e, (size_t)chunks * stride);
     if (task.partials == NULL || (task.region != NULL && task.cut.cut == NULL))
         return;
     (void)op_run(e, task.region != NULL ? planar_region_task : planar_task, &task, chunks);
     bool add;
-    real *dw = weight_wants(e, p->w) ? weight_open(p->w, true, &add) : NULL;
-    real *db = weight_wants(e, p->b) ? weight_open(p->b, true, &add) : NULL;
-    for (int chunk = 0; chunk < chunks; chunk++) {
-        const real *partial = task.partials + (size_t)chunk * padded * (in + 1);
-        if (dw != NULL)
-            unpad_rows_add(partial, p->in, dw, out->map.channels, p->in);
-        if (db != NULL)
-            unpad_rows_add(partial + padded * in, (int)padded, db, 1, out->map.channels);
-    }
+    if (weight_wants(e, p->w))
+        planar_unpack_add(task.partials, chunks, stride, out->map.channels, (int)in, weight_open(p->w, true, &add));
+    if (weight_wants(e, p->b))
+        planar_unpack_add(task.partials + padded * in, chunks, stride, out->map.channels, 1,
+                          weight_open(p->b, true, &add));
 }
 
 struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, int in, int height, int width, int halo_h,
@@ -109,26 +219,37 @@ struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, in
     if (e->error.code != STATUS_OK)
         return NULL;
     int channels = w->dim[0], padded = map_padded(channels);
-    if (w->count != (size_t)channels * (size_t)in || b->count != (size_t)channels) {
+    if (w->rank != 4 || w->dim[1] != in || b->count != (size_t)channels) {
         op_fail(e, STATUS_INTERNAL, "first convolution: shapes do not fit");
         return NULL;
     }
     struct map_shape shape = {images, channels, height, width, halo_h, 1};
-    struct tensor *out = op_out_map(e, &shape, weight_wants(e, w) || weight_wants(e, b));
     struct planar_node *p = op_alloc(e, sizeof(*p));
-    real *weights = op_zeros(e, (size_t)padded * (size_t)in), *bias = op_zeros(e, (size_t)padded);
-    if (out == NULL || p == NULL || weights == NULL || bias == NULL)
+    if (p == NULL)
         return NULL;
-    pad_rows(w->value, channels, in, weights, padded, in);
+    *p = (struct planar_node){.node.regions = true, .w = w, .b = b};
+    p->input = (struct planar_input){.planes = planes,
+                                     .images = images,
+                                     .in = in,
+                                     .height = height,
+                                     .width = width,
+                                     .kernel_h = w->dim[2],
+                                     .kernel_w = w->dim[3]};
+    if (!collect(e, &p->input) || (!p->input.sites && !move(e, &p->input)))
+        return NULL;
+    struct tensor *out = op_out_map(e, &shape, weight_wants(e, w) || weight_wants(e, b));
+    real *weights = op_reals(e, (size_t)padded * (size_t)products(&p->input)), *bias = op_zeros(e, (size_t)padded);
+    if (out == NULL || weights == NULL || bias == NULL)
+        return NULL;
+    planar_pack(w->value, channels, products(&p->input), weights);
     pad_rows(b->value, 1, channels, bias, 1, padded);
-    struct planar_task task = planar_prepare(e, planes, in, out);
-    task.call.weights = weights;
-    task.call.bias = bias;
+    struct planar_task task = planar_prepare(e, &p->input, out);
+    task.weights = weights;
+    task.bias = bias;
     if (e->training)
         task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
     (void)op_run(e, planar_task, &task, task.split.chunks);
     out->moments = task.moments;
     out->moment_pieces = 16;
-    *p = (struct planar_node){.node.regions = true, .planes = planes, .in = in, .w = w, .b = b};
     return op_done(e, &p->node, "conv_planar", planar_backward, out, since);
 }

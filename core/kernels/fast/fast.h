@@ -11,6 +11,8 @@ void FAST(conv_transform)(const struct conv_call *call, int first, int count, re
 void FAST(conv_gradient)(const struct conv_gradient_call *call);
 void FAST(planar_forward)(const struct planar_call *call);
 void FAST(planar_gradient)(const struct planar_call *call);
+void FAST(sites_forward)(const struct sites_call *call);
+void FAST(sites_gradient)(const struct sites_call *call);
 
 void FAST(map_moments)(int blocks, int rows, int width, struct map_strip x, double *moments);
 void FAST(map_affine)(const struct affine_call *call);

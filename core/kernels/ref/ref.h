@@ -9,6 +9,8 @@ void ref_conv_forward(const struct conv_call *call);
 void ref_conv_gradient(const struct conv_gradient_call *call);
 void ref_planar_forward(const struct planar_call *call);
 void ref_planar_gradient(const struct planar_call *call);
+void ref_sites_forward(const struct sites_call *call);
+void ref_sites_gradient(const struct sites_call *call);
 
 void ref_map_moments(int blocks, int rows, int width, struct map_strip x, double *moments);
 void ref_map_affine(const struct affine_call *call);

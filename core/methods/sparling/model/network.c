@@ -269,41 +269,12 @@ static struct tensor *bottleneck(struct exec *e, struct network *n, struct tenso
     return sparse_forward(e, n->sparse, z, density, false);
 }
 
-/* Copies the planes of an input so that a 1x1 convolution of the copies is a convolution with the first kernel: one
- * copy for each channel and offset, moved by the offset, with zeros outside. NULL after a failure. */
-static const real *unfold(struct exec *e, const struct network *n, const real *inputs, int count,
-                          const struct domain_shape *s)
-{
-    int high = n->map.first_h, wide = n->map.first_w, planes = count * s->channels;
-    size_t positions = (size_t)s->rows * (size_t)s->cols;
-    if (high * wide == 1)
-        return inputs;
-    real *out = arena_zalloc(e->arena, (size_t)planes * (size_t)(high * wide) * positions, sizeof *out), *to = out;
-    if (!out) {
-        error_set(&e->error, STATUS_NO_MEMORY, NULL, "not enough memory for the first convolution");
-        return NULL;
-    }
-    for (int p = 0; p < planes; p++)
-        for (int k = 0; k < high * wide; k++, to += positions) {
-            int down = k / wide - high / 2, right = k % wide - wide / 2;
-            int first = right < 0 ? -right : 0, last = right > 0 ? s->cols - right : s->cols;
-            for (int row = 0; row < s->rows; row++)
-                if (row + down >= 0 && row + down < s->rows && last > first)
-                    memcpy(to + (ptrdiff_t)row * s->cols + first,
-                           inputs + (size_t)p * positions + (ptrdiff_t)(row + down) * s->cols + first + right,
-                           (size_t)(last - first) * sizeof *to);
-        }
-    return out;
-}
-
 /* Computes g without its last layer. */
 static struct tensor *features(struct exec *e, struct network *n, const real *inputs, int count,
                                const struct domain_shape *s)
 {
-    int halo = n->map.kernel_h / 2, in = s->channels * n->map.first_h * n->map.first_w;
-    const real *planes = unfold(e, n, inputs, count, s);
-    struct tensor *x =
-        planes ? op_conv_planar(e, planes, count, in, s->rows, s->cols, halo, n->first.w, n->first.b) : NULL;
+    int halo = n->map.kernel_h / 2;
+    struct tensor *x = op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
     for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++) {
         exec_done_from(e, n->unit[i].norm1.gain);
         x = residual_unit_forward(e, &n->unit[i], x);

@@ -167,6 +167,25 @@ static void planar_conv_gradients_match_differences(void **state)
     }
 }
 
+static void planar_conv_of_rare_values_has_the_gradients_of_differences(void **state)
+{
+    for (int rare = 2; rare <= 7; rare += 5) { /* one value in 7 is few enough for sites */
+        struct probe p;
+        probe_open(&p, 2, "ref");
+        struct map_case c = {.in = {3, 2, 6, 7, 1, 1}};
+        real planes[3 * 2 * 6 * 7];
+        probe_fill(&p, planes, sizeof(planes) / sizeof(planes[0]), 1.0);
+        for (size_t i = 0; i < sizeof(planes) / sizeof(planes[0]); i++)
+            if ((i * 5 + i / 11) % (size_t)rare != 0)
+                planes[i] = 0;
+        c.planes = planes;
+        c.w = probe_weight(&p, 4, (int[]){19, 2, 3, 5}, 0.5);
+        c.b = probe_vector(&p, 19, 0.5);
+        probe_check(&p, build_planar, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
 /* --- batch norm --------------------------------------------------------------------------------- */
 
 static struct tensor *build_norm(struct probe *p, const void *context)
@@ -623,6 +642,7 @@ int main(void)
         cmocka_unit_test(line_conv_of_three_taps_equals_conv),
         cmocka_unit_test(dilated_unit_gradients_match_differences),
         cmocka_unit_test(planar_conv_gradients_match_differences),
+        cmocka_unit_test(planar_conv_of_rare_values_has_the_gradients_of_differences),
         cmocka_unit_test(batch_norm_gradients_match_differences),
         cmocka_unit_test(residual_unit_gradients_match_differences),
         cmocka_unit_test(norm_conv_gradients_match_differences),
