@@ -131,8 +131,9 @@ enum {
     P("splicing", splicing, "Planted motifs of six proteins that make splice sites, with networks for two CPU cores.") \
     P("splicing-paper", splicing_paper,                                                                                \
       "The paper's networks, windows of 15,000 bases and schedule on planted motifs: months on a CPU.")                \
-    P("digitcircle-presence", presence,                                                                                \
-      "The images of digitcircle-quick, where a presence objective finds the digits before the head learns to read.")  \
+    P("digitcircle-presence", digitcircle_presence,                                                                    \
+      "The images of digitcircle, where a presence objective finds the digits before the head learns to read.")        \
+    P("digitcircle-quick-presence", quick_presence, "The images of digitcircle-quick, by the same objective.")         \
     P("dataset", own, "Your own images, sequences or recordings (PUT /v1/datasets), with a network for two CPU cores.")
 #define SPARLING_ONE(...) +1 /* NOLINTEND(bugprone-macro-parentheses) */
 enum { SPARLING_PRESETS = 0 SPARLING_PRESET_LIST(SPARLING_ONE) };

@@ -69,41 +69,57 @@ static const struct config_setting quick[] = {RECIPE,
                                               {"stage_samples", "500"},
                                               {NULL, NULL}};
 
-/* The same images with the presence objective. In the first phase, g learns to find the digits. In the second phase,
- * the head learns their order at the last density. Maps show the order only at that density, and long labels teach
- * it, so the preset has no annealing and no curriculum. With batches of 4, the head needs fewer samples than with
- * batches of 8 (docs/lab/recipe.md). The run ends by itself. Then the calibration lowers thresholds that are too
- * high and would miss digits. */
-static const struct config_setting presence[] = {RECIPE,
-                                                 {"quantile", "interpolated"},
-                                                 {"image_size", "64"},
-                                                 {"classes", "5"},
-                                                 {"min_symbols", "2"},
-                                                 {"max_symbols", "4"},
-                                                 {"min_radius", "12"},
-                                                 {"motifs", "5"},
-                                                 {"layers", "2"},
-                                                 {"feed_forward", "128"},
-                                                 {"presence_weight", "0.1"},
-                                                 {"presence_samples", "12000"},
-                                                 {"presence_validations", "2"},
-                                                 {"density_start", "1.466e-4"},
-                                                 {"density_final", "1.465e-4"},
-                                                 {"plateau_density", "1.5e-4"},
-                                                 {"target_start", "0.95"},
-                                                 {"target_max", "0.95"},
-                                                 {"validation_every", "3000"},
-                                                 {"total_samples", "48000"},
-                                                 {"checkpoint_every", "12000"},
-                                                 {"test_samples", "2000"},
-                                                 {"motif_samples", "2000"},
-                                                 {"stage_samples", "500"},
-                                                 {"validation_samples", "300"},
-                                                 {"batch", "4"},
-                                                 {"learning_rate", "0.0007"},
-                                                 {"patience", "8"},
-                                                 {"calibrate", "true"},
-                                                 {NULL, NULL}};
+/* Settings that the presets with the presence objective share. In the first phase, g learns to find the motifs. In the
+ * second phase, the head learns to read them at the last density. Maps show the order of motifs only at that density,
+ * and long labels teach it, so these presets have no annealing and no curriculum. With batches of 4, the head needs
+ * fewer samples than with batches of 8 (docs/lab/recipe.md). A run ends by itself. Then the calibration lowers
+ * thresholds that are too high and would miss motifs. */
+#define PRESENCE                                                                                                       \
+    {"curriculum", "0"}, {"reinitialise_below", "0"}, {"presence_weight", "0.1"}, {"presence_validations", "2"},       \
+        {"batch", "4"}, {"learning_rate", "0.0007"}, {"patience", "8"}, {"calibrate", "true"},                         \
+        {"target_start", "0.95"}, {"target_max", "0.95"},                                                              \
+    {                                                                                                                  \
+        "validation_samples", "300"                                                                                    \
+    }
+
+/* The images of digitcircle. */
+static const struct config_setting digitcircle_presence[] = {RECIPE,
+                                                             PRESENCE,
+                                                             {"quantile", "interpolated"},
+                                                             {"layers", "3"},
+                                                             {"feed_forward", "256"},
+                                                             {"presence_samples", "8000"},
+                                                             {"density_start", "5.023e-5"},
+                                                             {"density_final", "5.02e-5"},
+                                                             {"plateau_density", "5.5e-5"},
+                                                             {"validation_every", "2000"},
+                                                             {"total_samples", "90000"},
+                                                             {"checkpoint_every", "20000"},
+                                                             {NULL, NULL}};
+
+/* The images of digitcircle-quick. */
+static const struct config_setting quick_presence[] = {RECIPE,
+                                                       PRESENCE,
+                                                       {"quantile", "interpolated"},
+                                                       {"image_size", "64"},
+                                                       {"classes", "5"},
+                                                       {"min_symbols", "2"},
+                                                       {"max_symbols", "4"},
+                                                       {"min_radius", "12"},
+                                                       {"motifs", "5"},
+                                                       {"layers", "2"},
+                                                       {"feed_forward", "128"},
+                                                       {"presence_samples", "12000"},
+                                                       {"density_start", "1.466e-4"},
+                                                       {"density_final", "1.465e-4"},
+                                                       {"plateau_density", "1.5e-4"},
+                                                       {"validation_every", "3000"},
+                                                       {"total_samples", "48000"},
+                                                       {"checkpoint_every", "12000"},
+                                                       {"test_samples", "2000"},
+                                                       {"motif_samples", "2000"},
+                                                       {"stage_samples", "500"},
+                                                       {NULL, NULL}};
 
 /* Formulas of up to 12 tokens at two thirds of the published resolution, with half the noise. Pooling windows of 4
  * pixels are small enough to tell superscripts from subscripts. The windows of g, 13 pixels, are as high as a digit:
