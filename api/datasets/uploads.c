@@ -62,6 +62,7 @@ static void *parse(void *context)
 {
     struct api_upload *u = context;
     struct collection_options options = {.label = u->request.label,
+                                         .label_column = u->request.label_column,
                                          .group = u->request.group,
                                          .layout = u->request.layout,
                                          .target = u->request.target,

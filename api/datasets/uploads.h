@@ -20,6 +20,7 @@ struct api_upload;
 struct upload_request {
     const struct collection_format *format;
     char label[64], group[64];
+    int label_column; /* 0: not stated */
     enum collection_layout layout;
     enum collection_target target; /* NONE: the format and the labels determine the target */
     enum collection_negatives negatives;
