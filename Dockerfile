@@ -18,8 +18,9 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,t
 COPY . .
 RUN --mount=type=cache,target=/var/cache/ccache --mount=type=cache,target=/var/cache/npm \
     export CCACHE_DIR=/var/cache/ccache npm_config_cache=/var/cache/npm \
-    && CC='ccache gcc' meson setup build -Dtests=false && ninja -C build motifd motifctl motif-train && strip build/motifd build/motifctl build/motif-train \
-    && deploy/rootfs /rootfs build/motifd build/motifctl build/motif-train
+    && CC='ccache gcc' meson setup build -Dtests=false -Dconvert=enabled && ninja -C build motifd motifctl motif-train motif-convert \
+    && strip build/motifd build/motifctl build/motif-train build/motif-convert \
+    && deploy/rootfs /rootfs build/motifd build/motifctl build/motif-train build/motif-convert
 
 # The same with motif-train-mpi and Open MPI for several ranks, on Debian's own root file system, because mpirun needs its own programs and
 # modules.
@@ -38,7 +39,8 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,t
     cd /tmp && bash -c '. deploy/lib.sh && install_packages runtime ranks' && rm -r /tmp/deploy \
     && groupadd --gid 10001 motifd && useradd --uid 10001 --gid 10001 --home-dir /var/lib/motifd --shell /usr/sbin/nologin motifd \
     && install -d -m 700 -o motifd -g motifd /var/lib/motifd
-COPY --from=build-mpi /source/build/motifd /source/build/motifctl /source/build/motif-train /source/build/motif-train-mpi /usr/local/bin/
+COPY --from=build-mpi /source/build/motifd /source/build/motifctl /source/build/motif-train /source/build/motif-train-mpi \
+    /source/build/motif-convert /usr/local/bin/
 USER 10001:10001
 WORKDIR /var/lib/motifd
 ENV MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db MOTIFD_DATA=/var/lib/motifd/data MOTIFD_JOB_NICE=19 \

@@ -16,6 +16,7 @@
 #include "core/kernels/pace.h"
 #include "server/http/certificate.h"
 #include "server/commands/console.h"
+#include "server/process/converter.h"
 #include "server/process/crash.h"
 #include "server/process/notify.h"
 #include "server/process/priority.h"
@@ -141,6 +142,14 @@ static enum status find_executors(struct daemon *daemon, struct error *err)
     return err->code;
 }
 
+/* The program that reads uploads of HDF5 files; without it, such uploads are refused. */
+static struct api_converter find_converter(struct daemon *daemon)
+{
+    if (!program_beside("motif-convert", daemon->converter, sizeof daemon->converter))
+        return (struct api_converter){0};
+    return (struct api_converter){daemon->converter, converter_run};
+}
+
 static enum status start_core(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
@@ -187,6 +196,7 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .datasets_bytes = settings->datasets_bytes,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
         .daemon = api_daemon_table(daemon),
+        .converter = find_converter(daemon),
         .threads_max = THREADS_MAX,
         .executors = daemon->executors,
         /* half of the handler threads stay free for quick requests */

@@ -55,11 +55,13 @@ static bool read_request(struct exchange *x, struct upload_request *request)
 {
     const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256"),
                *layout = exchange_query(x, "layout"), *target = exchange_query(x, "target"),
-               *negatives = exchange_query(x, "negatives"), *genome = exchange_query(x, "genome");
+               *negatives = exchange_query(x, "negatives"), *genome = exchange_query(x, "genome"),
+               *layer = exchange_query(x, "layer");
     const char *label = exchange_query(x, "label"), *group = exchange_query(x, "group");
     *request = (struct upload_request){.offset = exchange_query_integer(x, "offset", 0),
                                        .most = x->api->options.upload_bytes,
-                                       .stored = x->api->options.datasets_bytes};
+                                       .stored = x->api->options.datasets_bytes,
+                                       .converter = &x->api->options.converter};
     request->format = format ? collection_format_named(format) : format_of(exchange_header(x, "Content-Type"));
     request->layout = !layout ? LAYOUT_AUTO : strcmp(layout, layouts[true]) == 0 ? LAYOUT_FIRST : LAYOUT_LAST;
     for (int t = 0; target && collection_targets[t]; t++)
@@ -69,8 +71,8 @@ static bool read_request(struct exchange *x, struct upload_request *request)
         if (strcmp(negatives, collection_negatives[n]) == 0)
             request->negatives = (enum collection_negatives)n;
     request->window = (int)exchange_query_integer(x, "window", -1);
-    request->label_column = (int)exchange_query_integer(x, "label_column", 0);
     (void)snprintf(request->genome, sizeof request->genome, "%s", genome ? genome : "");
+    (void)snprintf(request->layer, sizeof request->layer, "%s", layer ? layer : "");
     (void)snprintf(request->label, sizeof request->label, "%s", label ? label : "");
     (void)snprintf(request->group, sizeof request->group, "%s", group ? group : "");
     (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
@@ -234,14 +236,13 @@ static void write_about(const struct arrived *a, struct buf *out)
     sink_begin_object(to, "options");
     sink_text(to, "label", a->request->label);
     sink_text(to, "group", a->request->group);
+    sink_text(to, "layer", a->request->layer);
     sink_text(to, "layout", layout_of(a));
     sink_text(to, "target", wanted_of(a));
     sink_text(to, "negatives", collection_negatives[a->request->negatives]);
     sink_text(to, "genome", a->request->genome);
     if (a->request->window >= 0)
         sink_integer(to, "window", a->request->window);
-    if (a->request->label_column > 0)
-        sink_integer(to, "label_column", a->request->label_column);
     sink_end_object(to);
     sink_time(to, "created_at", now_ms());
     collection_describe(a->collection, to);
@@ -354,19 +355,17 @@ static enum status same_again(struct exchange *x, const struct arrived *a, bool 
         return status;
     const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
     const char *members[] = {"sha256", "format"}, *values[] = {a->hash, a->request->format->name};
-    const char *names[] = {"label", "group", "layout", "target", "negatives", "genome"};
+    const char *names[] = {"label", "group", "layout", "target", "negatives", "genome", "layer"};
     const char *wanted[] = {
-        a->request->label, a->request->group, layout_of(a), wanted_of(a), collection_negatives[a->request->negatives],
-        a->request->genome};
-    const cJSON *window = cJSON_GetObjectItemCaseSensitive(options, "window"),
-                *column = cJSON_GetObjectItemCaseSensitive(options, "label_column");
-    bool same = (window ? (int)window->valuedouble : -1) == a->request->window &&
-                (column ? (int)column->valuedouble : 0) == a->request->label_column;
+        a->request->label,  a->request->group, layout_of(a), wanted_of(a), collection_negatives[a->request->negatives],
+        a->request->genome, a->request->layer};
+    const cJSON *window = cJSON_GetObjectItemCaseSensitive(options, "window");
+    bool same = (window ? (int)window->valuedouble : -1) == a->request->window;
     for (int i = 0; i < 2; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, members[i]));
         same = same && value && strcmp(value, values[i]) == 0;
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, names[i]));
         if (!value && i >= 3)
             value = i == 4 ? collection_negatives[NEGATIVES_NONE] : ""; /* older data sets lack these members */

@@ -58,11 +58,9 @@ static enum status pull(void *context, void *to, size_t most, size_t *got, struc
     return STATUS_OK;
 }
 
-static void *parse(void *context)
+static enum status read_from(struct api_upload *u, const struct byte_source *from, struct error *err)
 {
-    struct api_upload *u = context;
     struct collection_options options = {.label = u->request.label,
-                                         .label_column = u->request.label_column,
                                          .group = u->request.group,
                                          .layout = u->request.layout,
                                          .target = u->request.target,
@@ -73,12 +71,57 @@ static void *parse(void *context)
                                          .window = u->request.window};
     struct collection_limits limits = COLLECTION_LIMITS;
     limits.bytes = u->request.stored > limits.bytes ? u->request.stored : limits.bytes;
+    return collection_read(u->request.format, from, &options, &limits, &u->collection, err);
+}
+
+static enum status take_table(void *context, const struct byte_source *table, struct error *err)
+{
+    return read_from(context, table, err);
+}
+
+static bool abandoned(void *context)
+{
+    struct api_upload *u = context;
+    pthread_mutex_lock(&u->lock);
+    bool broken = u->broken;
+    pthread_mutex_unlock(&u->lock);
+    return broken;
+}
+
+/* Waits for the whole upload, and reads what the converter makes of it. */
+static enum status convert(struct api_upload *u, struct error *err)
+{
+    char bytes[1 << 14];
+    const struct api_converter *converter = u->request.converter;
+    for (size_t got = 1; got > 0;) {
+        enum status status = pull(u, bytes, sizeof bytes, &got, err);
+        if (status)
+            return status;
+    }
+    if (!converter || !converter->convert)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "this daemon cannot read %s: motif-convert is not in the folder of its program",
+                         u->request.format->name);
+    const struct api_conversion conversion = {.file = u->file,
+                                              .format = u->request.format->name,
+                                              .layer = u->request.layer,
+                                              .label = u->request.label,
+                                              .group = u->request.group,
+                                              .context = u,
+                                              .take = take_table,
+                                              .stopped = abandoned};
+    return converter->convert(converter->context, &conversion, err);
+}
+
+static void *parse(void *context)
+{
+    struct api_upload *u = context;
     struct byte_source from = {u, pull};
     unsigned char digest[HASH_BYTES];
     char rest[4096];
     size_t got = 1;
     struct error waste = {0};
-    (void)collection_read(u->request.format, &from, &options, &limits, &u->collection, &u->err);
+    (void)(u->request.format->converted ? convert(u, &u->err) : read_from(u, &from, &u->err));
     while (got > 0 &&
            pull(u, rest, sizeof rest, &got, &waste) == STATUS_OK) { /* the hash covers the rest after a fault too */
     }

@@ -8,6 +8,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/log.h"
+#include "core/formats/byte_source.h"
 #include "core/methods/method.h"
 
 struct storage;
@@ -45,6 +46,25 @@ struct api_daemon {
     void (*saved)(void *context); /* Counts a stored checkpoint of such a trainer; may be NULL. */
 };
 
+/* An upload whose format the api cannot read itself. The texts are the name of the format and what the client named;
+ * "" for nothing. */
+struct api_conversion {
+    int file; /* the whole upload; a descriptor that can be read */
+    const char *format, *layer, *label, *group;
+    void *context;
+    /* Reads the table (core/formats/table/table_stream.h). */
+    enum status (*take)(void *context, const struct byte_source *table, struct error *err);
+    bool (*stopped)(void *context); /* whether the upload was abandoned */
+};
+
+/* The program that reads such uploads. */
+struct api_converter {
+    void *context;
+    /* Runs the program and calls conversion->take() with what it writes. Returns the first error. NULL: there is no
+     * such program. */
+    enum status (*convert)(void *context, const struct api_conversion *conversion, struct error *err);
+};
+
 struct api_options {
     struct storage *storage;             /* borrowed; must outlive the api */
     const struct method *const *methods; /* borrowed */
@@ -53,6 +73,7 @@ struct api_options {
     const char *data;              /* folder of data sets; borrowed; NULL: the daemon has none */
     struct log_hook log;
     struct api_daemon daemon;
+    struct api_converter converter;
     uint64_t model_cache_bytes; /* upper limit of the memory of all open models together; 0 selects 1 GiB */
     int64_t job_memory;         /* upper limit of a job's estimated memory; 0: no limit */
     struct api_share {          /* the quota of one token; 0 in a member: no limit */

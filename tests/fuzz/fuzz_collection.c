@@ -1,7 +1,8 @@
-/* Fuzz target of uploads in every format. The first byte selects the format (0 npz, 1 npy, 2 csv, 3 tar, 4 fasta, 5
- * meme). The other bytes arrive in small pieces. An accepted collection must be consistent, and must equal the
- * collection that is read back from its stored form. A build that defines FUZZ_FORMAT="csv" ignores the first byte and
- * reads only csv, so that each format can have a separate target with the same corpus. */
+/* Fuzz target of uploads in every format. The first byte selects the format by its place in collection_formats() (0
+ * npz, 1 npy, 2 safetensors, 3 csv, 4 tar, 5 fasta, 6 meme, 7 bed, 8 h5ad: the table that motif-convert writes). The
+ * other bytes arrive in small pieces. An accepted collection must be consistent, and must equal the collection that is
+ * read back from its stored form. A build that defines FUZZ_FORMAT="csv" ignores the first byte and reads only csv, so
+ * that each format can have a separate target with the same corpus. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -12,14 +13,19 @@
 #include "core/data/uploads/collection.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
-    FUZZ_SEED("2a,b,label\n1,2,x\n3,\"4\",\"y, z\"\n"),
-    FUZZ_SEED("2\xEF\xBB\xBF"
+    FUZZ_SEED("3a,b,label\n1,2,x\n3,\"4\",\"y, z\"\n"),
+    FUZZ_SEED("3\xEF\xBB\xBF"
               "id\tf\tgroup\r\nr\t1e3\ttest\r\ns\t-2\ttrain"),
-    FUZZ_SEED("4>one donor acceptor\nACGTN\nacg\n>two\nUUU\n"),
-    FUZZ_SEED("5MEME version 4\nALPHABET= ACGT\nMOTIF a b\nletter-probability matrix: alength= 4 w= 1 nsites= 3\n.1 .2 "
+    FUZZ_SEED("5>one donor acceptor\nACGTN\nacg\n>two\nUUU\n"),
+    FUZZ_SEED("6MEME version 4\nALPHABET= ACGT\nMOTIF a b\nletter-probability matrix: alength= 4 w= 1 nsites= 3\n.1 .2 "
               ".3 .4\n"),
-    FUZZ_SEED("5>a b\nA [1 2]\nC [3 4]\nG [0 1]\nT [5 .5]\n"),
+    FUZZ_SEED("6>a b\nA [1 2]\nC [3 4]\nG [0 1]\nT [5 .5]\n"),
     FUZZ_SEED("1\x93NUMPY\x01\x00\x38\x00{'descr': '|u1', 'fortran_order': True, 'shape': (2,2)}\x01\x02\x03\x04"),
+    FUZZ_SEED("\070\155\157\164\151\146\164\142\154\017\000\000\000\000\000\000\000\002\000\000\000\000\000\000"
+              "\000\002\000\000\000\000\000\000\000\001\000\170\001\000\151\001\000\170\001\000\152\002\000\143"
+              "\060\002\000\114\060\001\000\147\002\000\000\000\001\000\000\000\000\000\300\077\000\000\000\000"
+              "\000\000\000\100\002\000\143\061\002\000\114\061\001\000\147\377\377\377\377\000\000\200\077\000"
+              "\000\000\300\145\156\144\056"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 

@@ -11,9 +11,9 @@
 
 static const struct option_spec options[] = {
     {"format", "NAME", "put: format of the file; default: from the ending of its name"},
-    {"label", "COLUMN", "put, csv: name of the column with the label"},
-    {"label-column", "N", "put, for regions and sequences: column, or word of the header, with the label, from 1"},
-    {"group", "COLUMN", "put, csv: name of the column that decides the split"},
+    {"label", "COLUMN", "put, csv and h5ad: name of the column with the label"},
+    {"group", "COLUMN", "put, csv and h5ad: name of the column that decides the split"},
+    {"layer", "NAME", "put, h5ad: the layer with the values, or raw; default: X"},
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
     {"channels-last", NULL, "put, npz and npy: [n][rows][cols][channels]"},
     {"negatives", "KIND",
@@ -260,7 +260,7 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
 }
 
 /* Options that motifctl passes on as parameters of an upload. */
-static const char *const uploaded[] = {"label", "group", "target", "negatives", "genome", "window", NULL};
+static const char *const uploaded[] = {"label", "group", "layer", "target", "negatives", "genome", "window", NULL};
 
 static int send(struct ctl *ctl, const struct options *args, const char *name, FILE *file, const char *format)
 {
@@ -279,10 +279,6 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
     http_escape(&path, name);
     buf_format(&path, "?format=%s&sha256=%s&offset=%lld", format, hash, (long long)from);
     ctl_add_query(&path, args, uploaded);
-    if (options_has(args, "label-column")) {
-        buf_text(&path, "&label_column=");
-        http_escape(&path, options_value(args, "label-column"));
-    }
     const char *layout = options_has(args, "channels-first")  ? "channels-first"
                          : options_has(args, "channels-last") ? "channels-last"
                                                               : NULL;

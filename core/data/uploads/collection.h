@@ -130,7 +130,6 @@ extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NUL
 /* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
     const char *label, *group; /* names of a table's columns that contain labels and groups */
-    int label_column;          /* of BED and FASTA: column or word that contains the label, from 1; 0: not stated */
     enum collection_layout layout;
     enum collection_target target; /* what the labels are; NONE: the format's own rules decide */
     const int
@@ -143,8 +142,8 @@ struct collection_options {
 };
 
 /* What each upload option means, in the formats that have it. Clients show these texts. */
-extern const char collection_label_meaning[], collection_label_column_meaning[], collection_group_meaning[],
-    collection_layout_meaning[], collection_negatives_meaning[], collection_genome_meaning[],
+extern const char collection_label_meaning[], collection_group_meaning[], collection_layout_meaning[],
+    collection_layer_meaning[], collection_negatives_meaning[], collection_genome_meaning[],
     collection_window_meaning[];
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
@@ -152,6 +151,8 @@ struct collection_format {
     const char *name; /* name of the format, such as "npz" */
     const char *media_type;
     bool text; /* the file may be compressed by gzip or bgzip */
+    /* read() reads not the file itself, but the table that motif-convert makes of it (table_stream.h) */
+    bool converted;
     enum status (*read)(const struct byte_source *from, const struct collection_options *options,
                         const struct collection_limits *limits, struct collection *c, struct error *err);
 };

@@ -80,10 +80,9 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
     size_t at = place(list, name, bytes);
     if (list->table[at] < 0) {
         int64_t room = list->room;
-        int most = list->most > 0 ? list->most : NAMES;
-        if (list->names.count >= most)
+        if (list->names.count == NAMES)
             return error_set(err, STATUS_LIMIT, NULL,
-                             "there are more than %d different names, the most that is allowed", most);
+                             "there are more than %d different names, the most that is allowed", NAMES);
         status = grow((void **)&list->names.name, &room, list->names.count + 1, sizeof(char *), err);
         list->room = (int)room;
         char *copy = status ? NULL : strndup(name, bytes);
@@ -201,15 +200,6 @@ enum status builder_token(struct builder *b, const char *token, size_t bytes, st
     return status ? status : builder_number(b, number, err);
 }
 
-enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err)
-{
-    int32_t number = name_list_find(&b->vocabulary, token, bytes);
-    for (int64_t i = b->c->label_start[b->at - 1]; i < b->labels; i++)
-        if (b->c->label[i] == number)
-            return STATUS_OK;
-    return builder_token(b, token, bytes, err);
-}
-
 enum status builder_words(struct builder *b, const char *text, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -222,6 +212,12 @@ enum status builder_words(struct builder *b, const char *text, struct error *err
         at += strspn(at, " ");
     }
     return status;
+}
+
+enum status builder_label(struct builder *b, const char *text, struct error *err)
+{
+    bool several = b->wanted != TARGET_NONE && b->wanted != TARGET_CLASS;
+    return several ? builder_words(b, text, err) : builder_token(b, text, strlen(text), err);
 }
 
 enum status builder_group(struct builder *b, const char *name, struct error *err)

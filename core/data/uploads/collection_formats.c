@@ -6,8 +6,9 @@
 #include "core/data/uploads/collection_int.h"
 #include "core/formats/gunzip.h"
 
-static const struct collection_format *const formats[] = {&npz_format, &npy_format,   &safetensors_format, &csv_format,
-                                                          &tar_format, &fasta_format, &motifs_format,      &bed_format};
+static const struct collection_format *const formats[] = {&npz_format,  &npy_format,   &safetensors_format, &csv_format,
+                                                          &tar_format,  &fasta_format, &motifs_format,      &bed_format,
+                                                          &h5ad_format, &tenx_format};
 
 const struct collection_format *const *collection_formats(size_t *count)
 {
@@ -33,7 +34,7 @@ enum status collection_read(const struct collection_format *format, const struct
     if (status)
         return status;
     struct byte_source unpacked = gunzip ? gunzip_source(gunzip) : *from;
-    if (options->negatives != NEGATIVES_NONE && format != &bed_format && format != &tar_format &&
+    if (options->negatives != NEGATIVES_NONE && format != &bed_format &&
         (format != &fasta_format || options->negatives == NEGATIVES_GC))
         status = error_set(err, STATUS_INVALID, NULL,
                            "negatives=shuffle is for FASTA and BED only, and negatives=gc for BED only");

@@ -56,4 +56,4 @@ static enum status read_motifs(const struct byte_source *from, const struct coll
     return status;
 }
 
-const struct collection_format motifs_format = {"meme", "text/x-meme", true, read_motifs};
+const struct collection_format motifs_format = {"meme", "text/x-meme", true, false, read_motifs};

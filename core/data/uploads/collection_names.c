@@ -2,7 +2,8 @@
  * document and the list of data sets show them to clients. */
 #include "core/data/uploads/collection.h"
 
-const char *const collection_format_names[] = {"npz", "npy", "safetensors", "csv", "tar", "fasta", "meme", "bed", NULL};
+const char *const collection_format_names[] = {"npz",  "npy", "safetensors", "csv",    "tar", "fasta",
+                                               "meme", "bed", "h5ad",        "10x-h5", NULL};
 const char *const collection_media_types[] = {"application/x-npz",
                                               "application/x-npy",
                                               "application/x-safetensors",
@@ -12,25 +13,25 @@ const char *const collection_media_types[] = {"application/x-npz",
                                               "text/x-fasta",
                                               "text/x-meme",
                                               "text/x-bed",
+                                              "application/x-hdf5",
                                               "application/octet-stream",
                                               NULL};
 const struct collection_ending collection_endings[] = {
-    {"npz", "npz"},       {"npy", "npy"},     {"safetensors", "safetensors"},
-    {"csv", "csv"},       {"tsv", "csv"},     {"tar", "tar"},
-    {"fa", "fasta"},      {"fasta", "fasta"}, {"meme", "meme"},
-    {"jaspar", "meme"},   {"bed", "bed"},     {"narrowPeak", "bed"},
-    {"broadPeak", "bed"}, {NULL, NULL}};
+    {"npz", "npz"},     {"npy", "npy"},     {"safetensors", "safetensors"},
+    {"csv", "csv"},     {"tsv", "csv"},     {"tar", "tar"},
+    {"fa", "fasta"},    {"fasta", "fasta"}, {"meme", "meme"},
+    {"jaspar", "meme"}, {"bed", "bed"},     {"narrowPeak", "bed"},
+    {"h5ad", "h5ad"},   {"h5", "10x-h5"},   {NULL, NULL}};
 
-const char collection_label_meaning[] =
-    "csv: name of the column with the label (label, labels, class or target); bed: 'name' takes the fourth column as "
-    "the label, any other text is the label of all regions (peak; in an archive of files, the name of each file)";
-const char collection_label_column_meaning[] =
-    "bed: number of the column with the label, from 1; fasta: number of the word of the header that is the label; word "
-    "1 is the name of the record";
-const char collection_group_meaning[] = "csv: name of the column with the group for splits (group or split)";
+const char collection_label_meaning[] = "csv, h5ad: name of the column with the label (label, labels, class or "
+                                        "target); bed: 'name' takes the fourth column as "
+                                        "the label, any other text is the label of all regions (peak)";
+const char collection_group_meaning[] = "csv, h5ad: name of the column with the group for splits (group or split)";
 const char collection_layout_meaning[] =
     "npz, npy, safetensors: which dimension of a four-dimensional array is the channels (default: channels-last, or "
     "channels-first if only the second dimension has the size of a usual number of channels)";
+const char collection_layer_meaning[] =
+    "h5ad: the layer with the values, or raw (X); 10x-h5: the genome, in a file with several";
 const char collection_negatives_meaning[] =
     "fasta, bed: for each record with a label, shuffle adds a sample without a label, whose bases are shuffled so that "
     "the counts of all pairs of neighbouring bases stay the same; bed: for each region, gc adds another region of the "

@@ -495,6 +495,7 @@ static enum status read_tensors(const struct byte_source *from, const struct col
     return status;
 }
 
-const struct collection_format npz_format = {"npz", "application/x-npz", false, read_npz};
-const struct collection_format npy_format = {"npy", "application/x-npy", false, read_npy};
-const struct collection_format safetensors_format = {"safetensors", "application/x-safetensors", false, read_tensors};
+const struct collection_format npz_format = {"npz", "application/x-npz", false, false, read_npz};
+const struct collection_format npy_format = {"npy", "application/x-npy", false, false, read_npy};
+const struct collection_format safetensors_format = {"safetensors", "application/x-safetensors", false, false,
+                                                     read_tensors};

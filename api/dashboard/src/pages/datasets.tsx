@@ -47,7 +47,7 @@ const sizeOf = ({ kind, shape: { rows, cols, channels } }: DataSet) => (kind ===
 
 export function DataPage() {
   const { data, fault, reload } = useLoad("datasets", (signal) => get<DataSets>("/v1/datasets", signal));
-  const [sent, setSent] = useState<number | null>(null), [failed, setFailed] = useState<unknown>(null), [sure, setSure] = useState(""), [label, setLabel] = useState(""), [group, setGroup] = useState("");
+  const [sent, setSent] = useState<number | null>(null), [failed, setFailed] = useState<unknown>(null), [sure, setSure] = useState(""), [label, setLabel] = useState(""), [group, setGroup] = useState(""), [layer, setLayer] = useState("");
   useEffect(() => { document.title = "Data · motifd"; }, []);
   const take = async (input: HTMLInputElement) => {
     const file = input.files![0], ending = file.name.replace(/\.gz$/i, "").split(".").pop()!.toLowerCase();
@@ -56,6 +56,7 @@ export function DataPage() {
     const query = new URLSearchParams({ format: data!.endings.find((e) => e.ending === ending)?.format ?? ending });
     if (label) query.set("label", label);
     if (group) query.set("group", group);
+    if (layer) query.set("layer", layer);
     await upload(file, datasetName(file.name), query.toString(), setSent).then(reload, setFailed);
     input.value = "";
     setSent(null);
@@ -65,9 +66,10 @@ export function DataPage() {
     <>
       <div class="page-head"><h1>Data</h1>
         <label class="choice"><span>Upload {data?.endings.filter((e) => e.format !== "bed").map((e) => `.${e.ending}`).join(", ")}</span><input type="file" disabled={sent !== null || !data} onChange={(e) => void take(e.currentTarget as HTMLInputElement)} /></label></div>
-      <details class="rest"><summary>Columns of a .csv or .tsv</summary><div class="tools">
+      <details class="rest"><summary>Columns of a table</summary><div class="tools">
         <label class="choice"><span>Column with the label (label)</span><input value={label} onInput={(e) => setLabel((e.currentTarget as HTMLInputElement).value)} /></label>
-        <label class="choice"><span>Column with the group (group)</span><input value={group} onInput={(e) => setGroup((e.currentTarget as HTMLInputElement).value)} /></label></div></details>
+        <label class="choice"><span>Column with the group (group)</span><input value={group} onInput={(e) => setGroup((e.currentTarget as HTMLInputElement).value)} /></label>
+        <label class="choice"><span>Layer of a .h5ad (X)</span><input value={layer} onInput={(e) => setLayer((e.currentTarget as HTMLInputElement).value)} /></label></div></details>
       {sent !== null && <Bar value={sent} label="Uploaded" />}
       <Fault fault={failed ?? fault} />
       {data?.datasets.length === 0 && <p class="empty">No data sets yet. Upload a file to train on it.</p>}

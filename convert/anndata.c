@@ -1,0 +1,173 @@
+/* Reads AnnData files (.h5ad): the matrix X, a layer, or raw/X; the names of cells and features from the indices of
+ * obs and var; and columns of obs as labels and groups. Without names of columns from the user, the usual ones of
+ * tables serve (label, labels, class, target; group, split). */
+#include "convert/convert.h"
+
+#include <string.h>
+
+#include "convert/frame.h"
+#include "convert/matrix.h"
+
+struct anndata {
+    struct frame obs, var;
+    struct matrix *matrix;
+    struct column cells, features, label, group;
+    bool labelled, grouped;
+};
+
+static enum status open_layer(hid_t file, const char *layer, struct matrix **matrix, struct error *err)
+{
+    hid_t layers;
+    if (!hdf5_is_group(file, "layers"))
+        return error_set(err, STATUS_INVALID, NULL, "there is no layer '%.60s'; the file has no layers", layer);
+    enum status status = hdf5_open_group(file, "layers", &layers, err);
+    if (status)
+        return status;
+    status = hdf5_has(layers, layer) ? matrix_open(layers, layer, matrix, err)
+                                     : error_set(err, STATUS_INVALID, NULL, "there is no layer '%.60s'", layer);
+    H5Gclose(layers);
+    return status;
+}
+
+/* Whether a layer of the file has this name. */
+static bool has_layer(hid_t file, const char *layer)
+{
+    hid_t layers;
+    if (!hdf5_is_group(file, "layers") || hdf5_open_group(file, "layers", &layers, NULL) != STATUS_OK)
+        return false;
+    bool found = hdf5_has(layers, layer);
+    H5Gclose(layers);
+    return found;
+}
+
+/* The values before cells or features were selected and scaled, with features of their own. */
+static enum status open_raw(hid_t file, struct anndata *a, struct error *err)
+{
+    hid_t raw;
+    if (!hdf5_is_group(file, "raw"))
+        return error_set(err, STATUS_INVALID, NULL, "there is neither a layer 'raw' nor a group 'raw'");
+    enum status status = hdf5_open_group(file, "raw", &raw, err);
+    if (status)
+        return status;
+    status = matrix_open(raw, "X", &a->matrix, err);
+    if (!status)
+        status = frame_open(file, raw, "var", &a->var, err);
+    H5Gclose(raw);
+    return status;
+}
+
+static enum status open_values(hid_t file, const struct convert_options *options, struct anndata *a, struct error *err)
+{
+    if (strcmp(options->layer, "raw") == 0 && !has_layer(file, "raw"))
+        return open_raw(file, a, err);
+    enum status status = options->layer[0] != '\0' ? open_layer(file, options->layer, &a->matrix, err)
+                         : hdf5_has(file, "X")
+                             ? matrix_open(file, "X", &a->matrix, err)
+                             : error_set(err, STATUS_INVALID, NULL, "there is no X; name a layer with the values");
+    return status ? status : frame_open(file, file, "var", &a->var, err);
+}
+
+/* Opens the column of obs that the user names, or the first of the usual ones. */
+static enum status open_role(const struct anndata *a, const char *wanted, const char *const *usual, bool *found,
+                             struct column *column, struct error *err)
+{
+    const char *name = wanted[0] != '\0' ? wanted : NULL;
+    for (; !name && *usual; usual++)
+        if (frame_has(&a->obs, *usual))
+            name = *usual;
+    *found = name != NULL;
+    if (!name)
+        return STATUS_OK;
+    enum status status = column_open(&a->obs, name, column, err);
+    if (status || column->rows == matrix_rows(a->matrix))
+        return status;
+    return error_set(err, STATUS_INVALID, NULL, "the column '%.60s' has %lld rows, but the matrix has %lld", name,
+                     (long long)column->rows, (long long)matrix_rows(a->matrix));
+}
+
+static enum status open_columns(const struct convert_options *options, struct anndata *a, struct error *err)
+{
+    static const char *const labels[] = {"label", "labels", "class", "target", NULL}, *const groups[] = {"group",
+                                                                                                         "split", NULL};
+    enum status status = column_open(&a->obs, a->obs.index, &a->cells, err);
+    if (status)
+        return status;
+    status = column_open(&a->var, a->var.index, &a->features, err);
+    if (status)
+        return status;
+    if (a->cells.rows != matrix_rows(a->matrix) || a->features.rows != matrix_cols(a->matrix))
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the matrix has %lld rows and %lld columns, but there are %lld names of cells and %lld of "
+                         "features",
+                         (long long)matrix_rows(a->matrix), (long long)matrix_cols(a->matrix), (long long)a->cells.rows,
+                         (long long)a->features.rows);
+    status = open_role(a, options->label, labels, &a->labelled, &a->label, err);
+    return status ? status : open_role(a, options->group, groups, &a->grouped, &a->group, err);
+}
+
+static enum status write_texts(struct column *column, int64_t count, struct table_writer *to, struct error *err)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const char *text;
+        enum status status = column_next(column, &text, err);
+        if (status)
+            return status;
+        table_write_text(to, text);
+    }
+    return STATUS_OK;
+}
+
+static enum status write_row(struct anndata *a, struct table_writer *to, struct error *err)
+{
+    enum status status = write_texts(&a->cells, 1, to, err);
+    if (status)
+        return status;
+    status = a->labelled ? write_texts(&a->label, 1, to, err) : STATUS_OK;
+    if (status)
+        return status;
+    status = a->grouped ? write_texts(&a->group, 1, to, err) : STATUS_OK;
+    return status ? status : matrix_next(a->matrix, to, err);
+}
+
+static enum status write_table(struct anndata *a, struct table_writer *to, struct error *err)
+{
+    const struct table_head head = {TABLE_NAMES | (a->labelled ? TABLE_LABELS : 0u) | (a->grouped ? TABLE_GROUPS : 0u),
+                                    matrix_rows(a->matrix), matrix_cols(a->matrix)};
+    table_write_head(to, &head);
+    enum status status = write_texts(&a->features, head.cols, to, err);
+    for (int64_t i = 0; !status && !to->failed && i < head.rows; i++)
+        status = write_row(a, to, err);
+    if (!status)
+        table_write_end(to);
+    return status;
+}
+
+static enum status convert(hid_t file, const struct convert_options *options, struct anndata *a,
+                           struct table_writer *to, struct error *err)
+{
+    if (!hdf5_has(file, "obs") || !hdf5_has(file, "var"))
+        return error_set(err, STATUS_INVALID, NULL, "the file has no obs and var, so it is not an AnnData file%s",
+                         hdf5_has(file, "matrix") ? "; it looks like a file of 10x: use the format 10x-h5" : "");
+    enum status status = open_values(file, options, a, err);
+    if (status)
+        return status;
+    status = frame_open(file, file, "obs", &a->obs, err);
+    if (status)
+        return status;
+    status = open_columns(options, a, err);
+    return status ? status : write_table(a, to, err);
+}
+
+enum status convert_h5ad(hid_t file, const struct convert_options *options, struct table_writer *to, struct error *err)
+{
+    struct anndata a = {.labelled = false};
+    enum status status = convert(file, options, &a, to, err);
+    column_close(&a.cells);
+    column_close(&a.features);
+    column_close(&a.label);
+    column_close(&a.group);
+    frame_close(&a.obs);
+    frame_close(&a.var);
+    matrix_close(a.matrix);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* The file formats that motif-convert reads. Each function reads an open HDF5 file and writes the table to `to`. */
+#ifndef MOTIF_CONVERT_CONVERT_H
+#define MOTIF_CONVERT_CONVERT_H
+
+#include <hdf5.h>
+
+#include "core/formats/table/table_stream.h"
+
+/* What the user states beside the file; "" states nothing. */
+struct convert_options {
+    const char *layer;         /* the matrix with the values */
+    const char *label, *group; /* columns of obs with the labels and the groups */
+};
+
+/* STATUS_INVALID, STATUS_CORRUPT, STATUS_LIMIT, STATUS_NO_MEMORY: see hdf5_read.h. */
+enum status convert_h5ad(hid_t file, const struct convert_options *options, struct table_writer *to, struct error *err);
+enum status convert_10x(hid_t file, const struct convert_options *options, struct table_writer *to, struct error *err);
+
+struct convert_format {
+    const char *name; /* the name of the upload format */
+    enum status (*convert)(hid_t file, const struct convert_options *options, struct table_writer *to,
+                           struct error *err);
+};
+extern const struct convert_format convert_formats[]; /* ends with name == NULL */
+
+#endif

@@ -1,0 +1,170 @@
+/* Finds the columns of `obs` and `var` in AnnData files of any version (frame.h). */
+#include "convert/frame.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN = 6 }; /* most names of columns in a message */
+
+/* The index of an old table: a member called index or _index, else the first one. */
+static void find_old_index(struct frame *f)
+{
+    static const char *const usual[] = {"index", "_index"};
+    for (int i = 0; i < 2; i++)
+        if (H5Tget_member_index(f->table.type, usual[i]) >= 0) {
+            (void)snprintf(f->index, sizeof f->index, "%s", usual[i]);
+            return;
+        }
+    char *first = H5Tget_nmembers(f->table.type) > 0 ? H5Tget_member_name(f->table.type, 0) : NULL;
+    (void)snprintf(f->index, sizeof f->index, "%s", first ? first : "");
+    H5free_memory(first);
+}
+
+enum status frame_open(hid_t file, hid_t group, const char *name, struct frame *frame, struct error *err)
+{
+    *frame = (struct frame){.what = name, .file = file, .group = -1};
+    if (hdf5_is_group(group, name)) {
+        enum status status = hdf5_open_group(group, name, &frame->group, err);
+        if (!status && !hdf5_text_attribute(frame->group, "_index", frame->index, sizeof frame->index))
+            (void)snprintf(frame->index, sizeof frame->index, "%s",
+                           hdf5_has(frame->group, "_index") ? "_index" : "index");
+        return status;
+    }
+    enum status status = hdf5_open_array(group, name, &frame->table, err);
+    if (status)
+        return status;
+    if (frame->table.class != H5T_COMPOUND || frame->table.rank != 1)
+        return error_set(err, STATUS_INVALID, NULL, "'%s' must be a table", name);
+    find_old_index(frame);
+    return STATUS_OK;
+}
+
+void frame_close(struct frame *frame)
+{
+    hdf5_close_array(&frame->table);
+    if (frame->group > 0)
+        H5Gclose(frame->group);
+    frame->group = -1;
+}
+
+bool frame_has(const struct frame *frame, const char *column)
+{
+    return frame->table.set > 0 ? H5Tget_member_index(frame->table.type, column) >= 0
+                                : strcmp(column, "__categories") != 0 && hdf5_has(frame->group, column);
+}
+
+/* Writes the name of column `i` to name[room]; false: there is none. */
+static bool name_at(const struct frame *f, unsigned i, char *name, size_t room)
+{
+    if (f->table.set <= 0)
+        return H5Lget_name_by_idx(f->group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, room, H5P_DEFAULT) > 0;
+    char *member = (int)i < H5Tget_nmembers(f->table.type) ? H5Tget_member_name(f->table.type, i) : NULL;
+    if (member)
+        (void)snprintf(name, room, "%s", member);
+    H5free_memory(member);
+    return member != NULL;
+}
+
+static enum status refuse_column(const struct frame *f, const char *column, struct error *err)
+{
+    char list[160] = "", name[32];
+    size_t used = 0;
+    int shown = 0;
+    for (unsigned i = 0; shown <= SHOWN && i < 1000 && name_at(f, i, name, sizeof name); i++) {
+        if (strcmp(name, "__categories") == 0 || strcmp(name, f->index) == 0)
+            continue;
+        int wrote =
+            snprintf(list + used, sizeof list - used, "%s%s", shown > 0 ? ", " : "", shown < SHOWN ? name : "...");
+        used += wrote > 0 && (size_t)wrote < sizeof list - used ? (size_t)wrote : 0;
+        shown++;
+    }
+    return error_set(err, STATUS_INVALID, NULL, "%s has no column '%.60s'; it has %s", f->what, column,
+                     shown > 0 ? list : "none");
+}
+
+/* ---- forms ------------------------------------------------------------------------------------------------- */
+
+/* A column that is a group: categories, or values with a mask. */
+static enum status open_parts(struct column *c, hid_t group, struct error *err)
+{
+    bool codes = hdf5_has(group, "codes");
+    enum status status = hdf5_open_array(group, codes ? "codes" : "values", &c->values, err);
+    if (status)
+        return status;
+    status = column_take_values(c, err);
+    if (status)
+        return status;
+    if (codes)
+        return column_set_categories(c, group, "categories", err);
+    status = hdf5_open_array(group, "mask", &c->mask, err);
+    if (status)
+        return status;
+    return c->mask.rank == 1 && c->mask.dim[0] == c->rows && hdf5_is_number(&c->mask)
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL, "the mask of the column '%.60s' must have a boolean for each row",
+                           c->name);
+}
+
+static enum status open_child(const struct frame *f, struct column *c, struct error *err)
+{
+    hid_t group;
+    if (hdf5_is_group(f->group, c->name)) {
+        enum status status = hdf5_open_group(f->group, c->name, &group, err);
+        if (status)
+            return status;
+        status = open_parts(c, group, err);
+        H5Gclose(group);
+        return status;
+    }
+    enum status status = hdf5_open_array(f->group, c->name, &c->values, err);
+    if (status)
+        return status;
+    status = column_take_values(c, err);
+    if (status || !hdf5_is_group(f->group, "__categories"))
+        return status;
+    status = hdf5_open_group(f->group, "__categories", &group, err);
+    if (!status && hdf5_has(group, c->name))
+        status = column_set_categories(c, group, c->name, err);
+    if (group >= 0)
+        H5Gclose(group);
+    return status;
+}
+
+/* Reads one member of the compounds of an old file. */
+static enum status open_member(const struct frame *f, struct column *c, struct error *err)
+{
+    int member = H5Tget_member_index(f->table.type, c->name);
+    hid_t type = member >= 0 ? H5Tget_member_type(f->table.type, (unsigned)member) : -1, uns = -1;
+    char list[TABLE_TEXT + 16];
+    if (type < 0)
+        return error_set(err, STATUS_CORRUPT, NULL, "the column '%.60s' cannot be read", c->name);
+    c->values = f->table;
+    c->borrowed = true;
+    c->rows = f->table.dim[0];
+    enum status status = column_set_type(c, type, err);
+    H5Tclose(type);
+    if (status)
+        return status;
+    hid_t compound = H5Tcreate(H5T_COMPOUND, c->bytes);
+    bool good = compound >= 0 && H5Tinsert(compound, c->name, 0, c->element) >= 0;
+    H5Tclose(c->element);
+    c->element = compound;
+    if (!good)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a column");
+    (void)snprintf(list, sizeof list, "%s_categories", c->name);
+    if (!hdf5_is_group(f->file, "uns") || hdf5_open_group(f->file, "uns", &uns, err) != STATUS_OK)
+        return STATUS_OK;
+    if (c->kind == COLUMN_INTEGER && hdf5_has(uns, list))
+        status = column_set_categories(c, uns, list, err);
+    H5Gclose(uns);
+    return status;
+}
+
+enum status column_open(const struct frame *frame, const char *name, struct column *column, struct error *err)
+{
+    *column = (struct column){.rows = 0};
+    (void)snprintf(column->name, sizeof column->name, "%s", name);
+    if (!frame_has(frame, name))
+        return refuse_column(frame, name, err);
+    return frame->table.set > 0 ? open_member(frame, column, err) : open_child(frame, column, err);
+}

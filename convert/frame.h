@@ -1,0 +1,29 @@
+/* A table of columns about rows or features: `obs` or `var` of an AnnData file, in the form of any version.
+ *
+ * - Since AnnData 0.7: a group with an array or a group for each column. Categories are a group with codes and
+ *   categories (0.8), or codes with the names in the group __categories (0.7). Columns with missing values are a group
+ *   with values and mask.
+ * - Before 0.7: one array of compounds. The names of categories are in the list uns/COLUMN_categories. */
+#ifndef MOTIF_CONVERT_FRAME_H
+#define MOTIF_CONVERT_FRAME_H
+
+#include "convert/column.h"
+
+struct frame {
+    const char *what; /* "obs"; for messages */
+    hid_t file, group;
+    struct hdf5_array table; /* the compounds of an old file; table.set is not above 0 in others */
+    char index[TABLE_TEXT];  /* the column with the names of the rows */
+};
+
+/* Opens a child of a group. file: the whole file, for the categories of old files. The caller calls frame_close(), also
+ * after an error. */
+enum status frame_open(hid_t file, hid_t group, const char *name, struct frame *frame, struct error *err);
+bool frame_has(const struct frame *frame, const char *column);
+void frame_close(struct frame *frame);
+
+/* Opens a column. STATUS_INVALID: there is no such column, or it is neither text, number, boolean nor category. The
+ * frame must outlive the column. The caller calls column_close(), also after an error. */
+enum status column_open(const struct frame *frame, const char *name, struct column *column, struct error *err);
+
+#endif

@@ -1,0 +1,107 @@
+/* The limits and the filter of system calls of motif-convert (sandbox.h). The filter is a program for the kernel's
+ * seccomp: a list of system calls that are allowed; all others fail with EPERM. mmap() and mprotect() are allowed
+ * without PROT_EXEC only. No namespace is needed: without socket() and without an open socket there is no network, and
+ * a service manager may forbid new namespaces. */
+#include "convert/sandbox.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#ifdef ARCHITECTURE
+
+#define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+#define ANSWER(what) BPF_STMT(BPF_RET | BPF_K, (what))
+#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), ANSWER(SECCOMP_RET_ALLOW)
+#define REFUSE ANSWER(SECCOMP_RET_ERRNO | EPERM)
+/* Allows a call unless the lower half of its third argument, the protection, has PROT_EXEC. */
+#define ALLOW_DATA(call)                                                                                               \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 4), LOAD(args[2]),                                                  \
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1), REFUSE, ANSWER(SECCOMP_RET_ALLOW)
+
+static struct sock_filter filter[] = {
+    LOAD(arch),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
+    ANSWER(SECCOMP_RET_KILL_PROCESS),
+    LOAD(nr),
+    ALLOW(__NR_pread64),
+    ALLOW(__NR_write),
+    ALLOW(__NR_read),
+    ALLOW(__NR_lseek),
+    ALLOW(__NR_close),
+    ALLOW(__NR_brk),
+    ALLOW(__NR_munmap),
+    ALLOW(__NR_mremap),
+    ALLOW(__NR_madvise),
+    ALLOW(__NR_futex),
+    ALLOW(__NR_getrandom),
+    ALLOW(__NR_clock_gettime),
+    ALLOW(__NR_rt_sigreturn),
+    ALLOW(__NR_rt_sigprocmask),
+    ALLOW(__NR_exit),
+    ALLOW(__NR_exit_group),
+    ALLOW_DATA(__NR_mmap),
+    ALLOW_DATA(__NR_mprotect),
+    REFUSE,
+};
+
+static int forbid_calls(void)
+{
+    const struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ? -1 : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+#else
+
+static int forbid_calls(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+#endif
+
+static int set_limit(__rlimit_resource_t what, rlim_t most)
+{
+    struct rlimit now;
+    if (getrlimit(what, &now) != 0)
+        return -1;
+    if (now.rlim_max == RLIM_INFINITY || now.rlim_max > most)
+        now.rlim_max = most;
+    now.rlim_cur = now.rlim_max;
+    return setrlimit(what, &now);
+}
+
+static int limit_all(void)
+{
+    int failed = set_limit(RLIMIT_CPU, SANDBOX_SECONDS) | set_limit(RLIMIT_FSIZE, 0) | set_limit(RLIMIT_NOFILE, 3) |
+                 set_limit(RLIMIT_NPROC, 0) | set_limit(RLIMIT_CORE, 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* a sanitizer reserves terabytes of addresses */
+    failed |= set_limit(RLIMIT_AS, (rlim_t)SANDBOX_MEMORY_MIB << 20);
+#endif
+    return failed;
+}
+
+enum status sandbox_enter(struct error *err)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0 || limit_all() != 0)
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "this system allows no limits for a conversion");
+    return forbid_calls() == 0 ? STATUS_OK
+                               : error_set(err, STATUS_UNAVAILABLE, NULL,
+                                           "this system has no filters of system calls (seccomp), "
+                                           "without which uploads of HDF5 files are not read");
+}

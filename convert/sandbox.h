@@ -1,0 +1,18 @@
+/* Takes every right from the process that a conversion does not need. */
+#ifndef MOTIF_CONVERT_SANDBOX_H
+#define MOTIF_CONVERT_SANDBOX_H
+
+#include "core/base/error.h"
+
+enum {
+    SANDBOX_MEMORY_MIB = 2048, /* address space */
+    SANDBOX_SECONDS = 300      /* processor time */
+};
+
+/* Limits memory, processor time, files and processes, and ends the process when its parent ends.
+ * From then on the kernel refuses every system call except those that read and write open descriptors, manage memory
+ * and end the process: no file can be opened, no socket made, no program started. STATUS_UNAVAILABLE: the system does
+ * not allow it. Call it before a byte of the upload is read. */
+enum status sandbox_enter(struct error *err);
+
+#endif

@@ -1,0 +1,167 @@
+/* Reads a sparse matrix with the names of its features and cells (collection_cells.h) and adds each cell as a row of
+ * a table. */
+#include "core/data/uploads/tables/collection_cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/formats/table/matrix_market.h"
+#include "core/formats/text_lines.h"
+
+struct cells {
+    struct builder *b;
+    struct matrix_market matrix;
+    struct name_list names; /* names that features already have */
+    bool turned;            /* the matrix has a row for each cell */
+    int64_t *start;         /* [cells + 1] index in `order` of the first entry of each cell */
+    int64_t *order;         /* [entries] indices of the entries, sorted by cell */
+};
+
+static enum status check_name(struct plain_line name, const char *file, int64_t line, struct error *err)
+{
+    if (name.size > 0 && name.size < NAME_BYTES && !memchr(name.at, '\0', name.size))
+        return STATUS_OK;
+    return error_set(err, STATUS_INVALID, NULL, "%s, line %lld: a name must have 1 to %d bytes", file, (long long)line,
+                     NAME_BYTES - 1);
+}
+
+/* Adds the name of a feature, or its id if another feature has the same name. */
+static enum status add_feature(struct cells *c, struct plain_line line, int64_t number, struct error *err)
+{
+    struct plain_line id = {0}, name;
+    int32_t index;
+    (void)plain_field(&line, '\t', &id);
+    if (!plain_field(&line, '\t', &name) || name.size == 0)
+        name = id;
+    enum status status = check_name(id, "features.tsv", number, err);
+    if (!status)
+        status = check_name(name, "features.tsv", number, err);
+    if (status)
+        return status;
+    name = name_list_find(&c->names, name.at, name.size) >= 0 ? id : name;
+    if (name_list_find(&c->names, name.at, name.size) >= 0)
+        return error_set(err, STATUS_INVALID, NULL, "features.tsv, line %lld: a feature occurs twice",
+                         (long long)number);
+    return name_list_add(&c->names, name.at, name.size, &index, err);
+}
+
+static enum status read_features(struct cells *c, const struct cells_text *text, struct error *err)
+{
+    struct plain_lines lines = plain_lines(text->features, text->feature_bytes);
+    struct plain_line line;
+    enum status status = STATUS_OK;
+    while (!status && plain_next(&lines, &line))
+        if (line.size > 0)
+            status = add_feature(c, line, lines.number, err);
+    return status;
+}
+
+static enum status read_barcodes(const struct cells_text *text, struct name_list *cells, struct error *err)
+{
+    struct plain_lines lines = plain_lines(text->barcodes, text->barcode_bytes);
+    struct plain_line line, name;
+    enum status status = STATUS_OK;
+    while (!status && plain_next(&lines, &line)) {
+        int32_t number;
+        if (line.size == 0)
+            continue;
+        (void)plain_field(&line, '\t', &name);
+        status = check_name(name, "barcodes.tsv", lines.number, err);
+        if (!status && name_list_find(cells, name.at, name.size) >= 0)
+            return error_set(err, STATUS_INVALID, NULL, "barcodes.tsv, line %lld: a cell occurs twice",
+                             (long long)lines.number);
+        if (!status)
+            status = name_list_add(cells, name.at, name.size, &number, err);
+    }
+    return status;
+}
+
+/* Decides whether the rows of the matrix are features or cells. */
+static enum status find_sides(struct cells *c, int cells, struct error *err)
+{
+    const struct matrix_market *m = &c->matrix;
+    int features = c->names.names.count;
+    c->turned = !(m->rows == features && m->cols == cells);
+    if (!c->turned || (m->rows == cells && m->cols == features))
+        return STATUS_OK;
+    return error_set(err, STATUS_INVALID, NULL,
+                     "matrix.mtx has %d rows and %d columns, but there are %d features and %d cells", (int)m->rows,
+                     (int)m->cols, features, cells);
+}
+
+static int32_t cell_of(const struct cells *c, int64_t entry)
+{
+    return c->turned ? c->matrix.entry[entry].row : c->matrix.entry[entry].col;
+}
+
+/* Sorts the entries by cell. The entries of one cell stay in their order. */
+static enum status sort_entries(struct cells *c, int cells, struct error *err)
+{
+    c->start = calloc((size_t)cells + 2, sizeof *c->start);
+    c->order = malloc(((size_t)c->matrix.count + 1) * sizeof *c->order);
+    if (!c->start || !c->order)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a matrix");
+    for (int64_t i = 0; i < c->matrix.count; i++)
+        c->start[cell_of(c, i) + 2]++;
+    for (int i = 0; i < cells; i++)
+        c->start[i + 2] += c->start[i + 1];
+    for (int64_t i = 0; i < c->matrix.count; i++)
+        c->order[c->start[cell_of(c, i) + 1]++] = i;
+    return STATUS_OK;
+}
+
+static enum status add_cell(struct cells *c, int cell, const char *name, struct error *err)
+{
+    float *values;
+    int features = c->names.names.count;
+    enum status status = builder_sample(c->b, features, &values, err);
+    if (status)
+        return status;
+    memset(values, 0, (size_t)features * sizeof *values);
+    for (int64_t i = c->start[cell]; i < c->start[cell + 1]; i++) {
+        const struct matrix_entry *entry = &c->matrix.entry[c->order[i]];
+        float *to = &values[c->turned ? entry->col : entry->row];
+        if (*to < 0 || *to > 0)
+            return error_set(err, STATUS_INVALID, NULL, "matrix.mtx: the cell '%.60s' has two entries of one feature",
+                             name);
+        *to = entry->value;
+    }
+    return STATUS_OK;
+}
+
+static enum status fill(struct cells *c, const struct cells_text *text, struct name_list *cells, struct error *err)
+{
+    enum status status = matrix_market_parse(text->matrix, text->matrix_bytes, &c->matrix, err);
+    if (status)
+        return status;
+    status = read_features(c, text, err);
+    if (status)
+        return status;
+    status = read_barcodes(text, cells, err);
+    if (status)
+        return status;
+    status = find_sides(c, cells->names.count, err);
+    if (status)
+        return status;
+    status = sort_entries(c, cells->names.count, err);
+    for (int i = 0; !status && i < cells->names.count; i++)
+        status = add_cell(c, i, cells->names.name[i], err);
+    return status;
+}
+
+enum status cells_add(struct builder *b, const struct cells_text *text, struct name_list *cells, struct error *err)
+{
+    struct cells c = {.b = b};
+    b->c->kind = COLLECTION_TABLE;
+    b->c->channels = b->c->rows = 1;
+    enum status status = fill(&c, text, cells, err);
+    if (!status) { /* from here on, the collection owns the names */
+        b->c->columns = c.names.names;
+        c.names.names = (struct collection_names){0};
+    }
+    name_list_close(&c.names);
+    matrix_market_close(&c.matrix);
+    free(c.start);
+    free(c.order);
+    return status;
+}

@@ -1,0 +1,192 @@
+/* Reads the tables of AnnData and 10x files. The files are HDF5, which the daemon itself cannot read: the program
+ * motif-convert reads an upload and writes its table as a stream (core/formats/table/table_stream.h), and this reader
+ * reads the stream.
+ *
+ * A row is a cell, and its name becomes the name of its record. Columns are called by their names. Programs for single
+ * cells allow two features of one name, a data set does not: the second is called by its id, if the file has ids and no
+ * other column is called so, and else by its name with "-1", "-2", ... */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/uploads/collection_int.h"
+#include "core/formats/table/table_stream.h"
+
+struct table {
+    struct builder b;
+    struct table_reader reader;
+    struct name_list names; /* names of the columns that are taken */
+    struct collection_list renamed;
+};
+
+static bool taken(const struct table *t, const char *name)
+{
+    return name_list_find(&t->names, name, strlen(name)) >= 0;
+}
+
+/* Appends the first number to `name` that makes it a name of its own, as anndata's var_names_make_unique() does. */
+static enum status add_number(const struct table *t, char name[TABLE_TEXT], struct error *err)
+{
+    char numbered[TABLE_TEXT + 16];
+    for (int i = 1; i <= t->names.names.count; i++) {
+        if (snprintf(numbered, sizeof numbered, "%s-%d", name, i) >= TABLE_TEXT)
+            break;
+        if (!taken(t, numbered)) {
+            memcpy(name, numbered, strlen(numbered) + 1);
+            return STATUS_OK;
+        }
+    }
+    return error_set(err, STATUS_INVALID, NULL, "two features are called '%.60s'", name);
+}
+
+static enum status read_column(struct table *t, int64_t column, struct error *err)
+{
+    char what[40], name[TABLE_TEXT], id[TABLE_TEXT] = "";
+    int32_t number;
+    (void)snprintf(what, sizeof what, "the name of feature %lld", (long long)column + 1);
+    enum status status = table_read_text(&t->reader, what, name, err);
+    if (status)
+        return status;
+    if (t->reader.head.flags & TABLE_IDS)
+        status = table_read_text(&t->reader, "the id of a feature", id, err);
+    if (status)
+        return status;
+    if (name[0] == '\0')
+        memcpy(name, id, sizeof name);
+    if (name[0] == '\0')
+        return error_set(err, STATUS_INVALID, NULL, "%s is empty", what);
+    if (taken(t, name)) {
+        collection_list_add(&t->renamed, name);
+        if (id[0] != '\0' && !taken(t, id))
+            memcpy(name, id, sizeof name);
+        else
+            status = add_number(t, name, err);
+    }
+    return status ? status : name_list_add(&t->names, name, strlen(name), &number, err);
+}
+
+static enum status read_columns(struct table *t, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int64_t i = 0; !status && i < t->reader.head.cols; i++)
+        status = read_column(t, i, err);
+    if (status || t->renamed.count == 0)
+        return status;
+    return collection_warn(t->b.c, err, "renamed-columns",
+                           "features that had the name of an earlier one were renamed (%d): %s", t->renamed.count,
+                           t->renamed.text);
+}
+
+/* Keeps the name of the current row. */
+static enum status add_record(struct collection *c, int64_t rows, const char *name, struct error *err)
+{
+    if (!c->records.name)
+        c->records.name = calloc((size_t)rows, sizeof *c->records.name);
+    char *copy = c->records.name ? strdup(name) : NULL;
+    if (!copy)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+    c->records.name[c->records.count++] = copy;
+    return STATUS_OK;
+}
+
+static enum status read_label(struct table *t, int64_t row, struct error *err)
+{
+    char what[48], text[TABLE_TEXT];
+    (void)snprintf(what, sizeof what, "the label of row %lld", (long long)row + 1);
+    enum status status = table_read_text(&t->reader, what, text, err);
+    if (status)
+        return status;
+    if (text[0] == '\0')
+        return error_set(err, STATUS_INVALID, NULL, "row %lld has no label; every row needs one", (long long)row + 1);
+    return builder_label(&t->b, text, err);
+}
+
+static enum status read_group(struct table *t, int64_t row, struct error *err)
+{
+    char what[48], text[TABLE_TEXT];
+    (void)snprintf(what, sizeof what, "the group of row %lld", (long long)row + 1);
+    enum status status = table_read_text(&t->reader, what, text, err);
+    return status ? status : builder_group(&t->b, text, err);
+}
+
+static enum status read_row(struct table *t, int64_t row, struct error *err)
+{
+    const struct table_head *head = &t->reader.head;
+    char name[TABLE_TEXT];
+    float *values;
+    enum status status = builder_sample(&t->b, head->cols, &values, err);
+    if (!status && head->flags & TABLE_NAMES) {
+        status = table_read_text(&t->reader, "the name of a row", name, err);
+        if (!status)
+            status = add_record(t->b.c, head->rows, name, err);
+    }
+    if (!status && head->flags & TABLE_LABELS)
+        status = read_label(t, row, err);
+    if (!status && head->flags & TABLE_GROUPS)
+        status = read_group(t, row, err);
+    if (!status)
+        status = table_read_values(&t->reader, values, err);
+    for (int64_t i = 0; !status && i < head->cols; i++)
+        if (!isfinite(values[i]))
+            return error_set(err, STATUS_INVALID, NULL, "row %lld, feature '%.60s': the value is not a finite number",
+                             (long long)row + 1, t->names.names.name[i]);
+    return status;
+}
+
+/* Refuses a table that is too large before its first row is read. */
+static enum status check_size(const struct table *t, struct error *err)
+{
+    const struct table_head *head = &t->reader.head;
+    const struct collection_limits *limits = &t->b.limits;
+    if (head->rows > limits->samples)
+        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld samples, the most that is allowed",
+                         (long long)limits->samples);
+    if (head->rows > limits->bytes / (int64_t)sizeof(float) / head->cols)
+        return error_set(err, STATUS_LIMIT, NULL,
+                         "%lld rows of %lld features take more than %lld bytes, the most that is allowed; choose "
+                         "features before the upload",
+                         (long long)head->rows, (long long)head->cols, (long long)limits->bytes);
+    return STATUS_OK;
+}
+
+static enum status read_table(struct table *t, struct error *err)
+{
+    enum status status = table_read_head(&t->reader, err);
+    if (status)
+        return status;
+    status = check_size(t, err);
+    if (status)
+        return status;
+    status = read_columns(t, err);
+    for (int64_t i = 0; !status && i < t->reader.head.rows; i++)
+        status = read_row(t, i, err);
+    if (status)
+        return status;
+    status = table_read_end(&t->reader, err);
+    return status ? status : builder_finish(&t->b, false, err);
+}
+
+static enum status read_hdf5(const struct byte_source *from, const struct collection_options *options,
+                             const struct collection_limits *limits, struct collection *c, struct error *err)
+{
+    struct table *t = calloc(1, sizeof *t); /* on the heap because of the reader's buffer */
+    if (!t)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a data set");
+    builder_init(&t->b, c, options, limits);
+    t->reader.from = from;
+    c->kind = COLLECTION_TABLE;
+    c->channels = c->rows = 1;
+    enum status status = read_table(t, err);
+    if (!status) { /* the collection owns the names from here on */
+        c->columns = t->names.names;
+        t->names.names = (struct collection_names){0};
+    }
+    name_list_close(&t->names);
+    builder_close(&t->b);
+    free(t);
+    return status;
+}
+
+const struct collection_format h5ad_format = {"h5ad", "application/x-hdf5", false, true, read_hdf5};
+const struct collection_format tenx_format = {"10x-h5", "application/x-hdf5", false, true, read_hdf5};
