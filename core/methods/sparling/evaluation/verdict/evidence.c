@@ -201,15 +201,31 @@ static bool same_tokens(const int32_t *a, int a_length, const int32_t *b, int b_
     return same;
 }
 
-static void read_sample(struct evidence *e, int tokens, const struct domain_truth *truth, const int32_t *answer,
-                        int length)
+/* Whether a label, a count, is at least the count `least`; for the count 0: whether it is 0. */
+static bool reaches(const struct method_run *run, const int32_t *label, int length, int32_t least)
 {
-    bool equal = truth->length == length;
-    for (int i = 0; equal && i < length; i++)
-        equal = truth->label[i] == answer[i];
-    e->sums.read++;
-    e->sums.exact += equal;
-    e->sums.unordered += same_tokens(truth->label, truth->length, answer, length);
+    const struct open_domain *d = &run->domain;
+    if (length == 0 || label[0] < 0 || label[0] >= d->shape.tokens)
+        return false;
+    int64_t says = d->domain->counts(d->state, label[0]), needs = d->domain->counts(d->state, least);
+    return needs > 0 ? says >= needs : says == needs;
+}
+
+/* Counts are ordered, so an answer that is wrong by one is still right about most of them. */
+static void read_count(struct method_run *run, const struct domain_truth *truth, const int32_t *answer, int length)
+{
+    for (int32_t t = 0; t < run->domain.shape.tokens; t++) {
+        struct evidence_token *token = &run->evaluation.evidence.tokens[t];
+        bool present = reaches(run, truth->label, truth->length, t), read = reaches(run, answer, length, t);
+        token->present += present;
+        token->read += read;
+        token->both += present && read;
+    }
+}
+
+static void read_names(struct evidence *e, int tokens, const struct domain_truth *truth, const int32_t *answer,
+                       int length)
+{
     for (int i = 0; i < truth->length; i++)
         if (count_in(truth->label, i, truth->label[i]) == 0) {
             struct evidence_token *token = &e->tokens[truth->label[i]];
@@ -221,6 +237,21 @@ static void read_sample(struct evidence *e, int tokens, const struct domain_trut
             e->tokens[answer[i]].read++;
 }
 
+static void read_sample(struct method_run *run, const struct domain_truth *truth, const int32_t *answer, int length)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    bool equal = truth->length == length;
+    for (int i = 0; equal && i < length; i++)
+        equal = truth->label[i] == answer[i];
+    e->sums.read++;
+    e->sums.exact += equal;
+    e->sums.unordered += same_tokens(truth->label, truth->length, answer, length);
+    if (run->presence.counted >= 0)
+        read_count(run, truth, answer, length);
+    else
+        read_names(e, run->domain.shape.tokens, truth, answer, length);
+}
+
 void evidence_read(struct method_run *run, const struct batch *batch, const struct decoded *decoded)
 {
     struct evidence *e = &run->evaluation.evidence;
@@ -229,7 +260,7 @@ void evidence_read(struct method_run *run, const struct batch *batch, const stru
     for (int i = 0; decoded && i < batch->request.count; i++) {
         for (int k = 0; k < decoded[i].length; k++)
             answer[k] = decoded[i].tokens[k] - TOKEN_FIRST;
-        read_sample(e, run->domain.shape.tokens, &batch->truths[i], answer, decoded[i].length);
+        read_sample(run, &batch->truths[i], answer, decoded[i].length);
     }
 }
 

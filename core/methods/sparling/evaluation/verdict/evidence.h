@@ -42,8 +42,10 @@ _Static_assert(sizeof(struct evidence_sums) == EVIDENCE_SUMS * sizeof(double), "
 
 /* One name of the vocabulary. Presence counts once for each sample. */
 struct evidence_token {
-    double present, read, both; /* numbers of test samples with the token in the label, in the answer, and in both */
-    double trained;             /* training samples of PART_EVIDENCE with the token */
+    /* numbers of test samples with the token in the label, in the answer, and in both; for counts, "in" means that the
+     * label or answer is at least this count */
+    double present, read, both;
+    double trained;                      /* training samples of PART_EVIDENCE with the token */
     double channel, strength, explained; /* struct association_token */
 };
 enum { EVIDENCE_TOKEN = 7 };
