@@ -21,16 +21,21 @@ static bool letters(const struct dataset_config *c, bool sound)
  * enough. Samples of four channels are bases, whose motifs may lie on either strand: g needs twice the features and
  * more units to join the strands. Recordings keep kernels of 3 positions and windows of 21, the length of a word: in
  * a longer window, g could mark a word at a position beside it. A small picture
- * with one class, for example a texture, may show its class everywhere, so there the window has 31 pixels. */
+ * with one class, for example a texture, may show its class everywhere, so there the window contains the whole picture,
+ * up to 39 pixels. */
 static void fit_window(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
-    const int64_t small = 4096;
+    const int64_t small = 1600; /* pixels */
     const struct dataset_config *c = &config->dataset;
     bool sound = facts->sound, line = c->rows == 1, text = letters(c, sound), bases = text && c->channels == 4,
          whole = facts->classes && !line && c->rows * c->cols <= small;
     int cols = (int)c->cols, tenth = cols / 40 < 7 ? 7 : cols / 40 > 15 ? 15 : cols / 40;
-    int units = sound ? 5 : bases ? 4 : text ? 1 : line ? 2 : whole ? 4 : 3;
+    int side = (int)(c->rows > c->cols ? c->rows : c->cols), rest = (side - 12) / 4,
+        all = rest < 3   ? 3
+              : rest > 6 ? 6
+                         : rest; /* units, beside a first convolution of 15 */
+    int units = sound ? 5 : bases ? 4 : text ? 1 : line ? 2 : whole ? all : 3;
     if (!has(given, "width") && bases)
         config->width = 32;
     if (!has(given, "first_window"))
