@@ -93,6 +93,7 @@ static const struct api_parameter dataset_query[] = {
     {PARAMETER_FORMAT, "format", 0, 0, collection_format_names,
      "format of the body; with this parameter the Content-Type has no effect and may be missing"},
     {PARAMETER_TEXT, "label", 0, 60, NULL, collection_label_meaning},
+    {PARAMETER_INTEGER, "label_column", 1, 1000, NULL, collection_label_column_meaning},
     {PARAMETER_TEXT, "group", 0, 60, NULL, collection_group_meaning},
     {PARAMETER_TEXT, "layer", 0, 60, NULL, collection_layer_meaning},
     {PARAMETER_CHOICE, "layout", 0, 0, layouts, collection_layout_meaning},

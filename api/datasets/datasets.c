@@ -71,6 +71,7 @@ static bool read_request(struct exchange *x, struct upload_request *request)
         if (strcmp(negatives, collection_negatives[n]) == 0)
             request->negatives = (enum collection_negatives)n;
     request->window = (int)exchange_query_integer(x, "window", -1);
+    request->label_column = (int)exchange_query_integer(x, "label_column", 0);
     (void)snprintf(request->genome, sizeof request->genome, "%s", genome ? genome : "");
     (void)snprintf(request->layer, sizeof request->layer, "%s", layer ? layer : "");
     (void)snprintf(request->label, sizeof request->label, "%s", label ? label : "");
@@ -243,6 +244,8 @@ static void write_about(const struct arrived *a, struct buf *out)
     sink_text(to, "genome", a->request->genome);
     if (a->request->window >= 0)
         sink_integer(to, "window", a->request->window);
+    if (a->request->label_column > 0)
+        sink_integer(to, "label_column", a->request->label_column);
     sink_end_object(to);
     sink_time(to, "created_at", now_ms());
     collection_describe(a->collection, to);
@@ -359,8 +362,10 @@ static enum status same_again(struct exchange *x, const struct arrived *a, bool 
     const char *wanted[] = {
         a->request->label,  a->request->group, layout_of(a), wanted_of(a), collection_negatives[a->request->negatives],
         a->request->genome, a->request->layer};
-    const cJSON *window = cJSON_GetObjectItemCaseSensitive(options, "window");
-    bool same = (window ? (int)window->valuedouble : -1) == a->request->window;
+    const cJSON *window = cJSON_GetObjectItemCaseSensitive(options, "window"),
+                *column = cJSON_GetObjectItemCaseSensitive(options, "label_column");
+    bool same = (window ? (int)window->valuedouble : -1) == a->request->window &&
+                (column ? (int)column->valuedouble : 0) == a->request->label_column;
     for (int i = 0; i < 2; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, members[i]));
         same = same && value && strcmp(value, values[i]) == 0;

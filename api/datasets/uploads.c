@@ -61,6 +61,7 @@ static enum status pull(void *context, void *to, size_t most, size_t *got, struc
 static enum status read_from(struct api_upload *u, const struct byte_source *from, struct error *err)
 {
     struct collection_options options = {.label = u->request.label,
+                                         .label_column = u->request.label_column,
                                          .group = u->request.group,
                                          .layout = u->request.layout,
                                          .target = u->request.target,

@@ -23,6 +23,7 @@ struct upload_request {
     const struct collection_format *format;
     const struct api_converter *converter; /* for formats that are converted; borrowed */
     char label[64], group[64], layer[64];
+    int label_column; /* 0: not stated */
     enum collection_layout layout;
     enum collection_target target; /* NONE: the format and the labels determine the target */
     enum collection_negatives negatives;

@@ -1,4 +1,5 @@
-/* The FASTA parser: one pass over the text, then an index of the names, which finds records for annotation files. */
+/* Parses FASTA: a whole text in one pass, with an index of the names, which finds records for annotation files; or a
+ * stream, one record after another. */
 #include "core/formats/fasta.h"
 
 #include <stdlib.h>
@@ -9,10 +10,45 @@ struct reader {
     struct plain_lines lines;
 };
 
-static enum status fault(const struct reader *r, enum status code, const char *detail, struct error *err)
+static enum status fault(int64_t line, enum status code, const char *detail, struct error *err)
 {
-    return error_set(err, code, NULL, "FASTA, line %lld: %s", (long long)r->lines.number, detail);
+    return error_set(err, code, NULL, "FASTA, line %lld: %s", (long long)line, detail);
 }
+
+/* Reads the name of a header line; *rest is the text behind it. */
+static enum status read_name(struct plain_line line, int64_t number, char out[FASTA_NAME], struct plain_line *rest,
+                             struct error *err)
+{
+    struct plain_line name;
+    *rest = (struct plain_line){line.at + 1, line.size - 1};
+    if (!plain_word(rest, &name) || name.at != line.at + 1)
+        return fault(number, STATUS_INVALID, "a record needs a name directly after its '>'", err);
+    if (name.size >= FASTA_NAME)
+        return fault(number, STATUS_LIMIT, "the name of the record is too long; at most 63 bytes are allowed", err);
+    memcpy(out, name.at, name.size);
+    out[name.size] = '\0';
+    return STATUS_OK;
+}
+
+/* Copies the letters of a line; `to` has room for all of them. */
+static enum status read_letters(struct plain_line line, int64_t number, unsigned char *to, struct error *err)
+{
+    static const bool good[256] = {
+        ['A'] = true, ['C'] = true, ['G'] = true, ['T'] = true, ['U'] = true, ['N'] = true, ['R'] = true, ['Y'] = true,
+        ['S'] = true, ['W'] = true, ['K'] = true, ['M'] = true, ['B'] = true, ['D'] = true, ['H'] = true, ['V'] = true,
+        ['a'] = true, ['c'] = true, ['g'] = true, ['t'] = true, ['u'] = true, ['n'] = true, ['r'] = true, ['y'] = true,
+        ['s'] = true, ['w'] = true, ['k'] = true, ['m'] = true, ['b'] = true, ['d'] = true, ['h'] = true, ['v'] = true};
+    for (size_t i = 0; i < line.size; i++) {
+        if (!good[(unsigned char)line.at[i]])
+            return fault(number, STATUS_INVALID,
+                         "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...)", err);
+        to[i] = (unsigned char)line.at[i];
+    }
+    return STATUS_OK;
+}
+
+static const char headless[] = "bases before the first record; a record begins with a line '>NAME'",
+                  baseless[] = "the file ends without a sequence; it needs at least one record with bases";
 
 void fasta_close(struct fasta *fasta)
 {
@@ -25,13 +61,9 @@ void fasta_close(struct fasta *fasta)
 static enum status begin_record(struct reader *r, struct plain_line line, struct error *err)
 {
     struct fasta *f = r->fasta;
-    struct plain_line rest = {line.at + 1, line.size - 1}, name;
-    if (!plain_word(&rest, &name) || name.at != line.at + 1)
-        return fault(r, STATUS_INVALID, "a record needs a name directly after its '>'", err);
-    if (name.size >= FASTA_NAME)
-        return fault(r, STATUS_LIMIT, "the name of the record is too long; at most 63 bytes are allowed", err);
+    struct plain_line rest;
     if (f->records == FASTA_RECORDS)
-        return fault(r, STATUS_LIMIT, "too many records; at most 1048576 are allowed", err);
+        return fault(r->lines.number, STATUS_LIMIT, "too many records; at most 1048576 are allowed", err);
     if ((f->records & (f->records - 1)) == 0) { /* true when the number of records is 0 or a power of two: then the
                                                  * array is full and its capacity doubles */
         size_t capacity = f->records > 0 ? 2 * (size_t)f->records : 1;
@@ -40,24 +72,23 @@ static enum status begin_record(struct reader *r, struct plain_line line, struct
             return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the records of a FASTA file");
         f->record = more;
     }
-    struct fasta_record *record = &f->record[f->records++];
+    struct fasta_record *record = &f->record[f->records];
     *record = (struct fasta_record){.first = f->count};
-    memcpy(record->name, name.at, name.size);
-    return STATUS_OK;
+    enum status status = read_name(line, r->lines.number, record->name, &rest, err);
+    f->records += !status;
+    return status;
 }
 
 static enum status add_letters(struct reader *r, struct plain_line line, struct error *err)
 {
     struct fasta *f = r->fasta;
     if (f->records == 0)
-        return fault(r, STATUS_INVALID, "bases before the first record; a record begins with a line '>NAME'", err);
-    for (size_t i = 0; i < line.size; i++) {
-        if (line.at[i] == '\0' || strchr("ACGTUNRYSWKMBDHVacgtunryswkmbdhv", line.at[i]) == NULL)
-            return fault(r, STATUS_INVALID, "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...)",
-                         err);
-        f->letters[f->count++] = (unsigned char)line.at[i];
-        f->record[f->records - 1].length++;
-    }
+        return fault(r->lines.number, STATUS_INVALID, headless, err);
+    enum status status = read_letters(line, r->lines.number, f->letters + f->count, err);
+    if (status)
+        return status;
+    f->count += (int64_t)line.size;
+    f->record[f->records - 1].length += (int64_t)line.size;
     return STATUS_OK;
 }
 
@@ -74,8 +105,7 @@ static enum status read_records(struct reader *r, size_t size, struct error *err
     if (status != STATUS_OK)
         return status;
     if (r->fasta->count == 0)
-        return fault(r, STATUS_INVALID, "the file ends without a sequence; it needs at least one record with bases",
-                     err);
+        return fault(r->lines.number, STATUS_INVALID, baseless, err);
     return STATUS_OK;
 }
 
@@ -131,4 +161,84 @@ int fasta_find(const struct fasta *fasta, struct plain_line name)
             low = middle + 1;
     }
     return -1;
+}
+
+/* ---- streams ----------------------------------------------------------------------------------------------- */
+
+void fasta_stream_open(struct fasta_stream *s, const struct byte_source *from)
+{
+    *s = (struct fasta_stream){0};
+    text_stream_open(&s->lines, from, FASTA_LETTERS);
+}
+
+void fasta_stream_close(struct fasta_stream *s)
+{
+    text_stream_close(&s->lines);
+    free(s->header[0]);
+    free(s->header[1]);
+    free(s->letters);
+    *s = (struct fasta_stream){0};
+}
+
+/* Keeps the header line of the next record. */
+static enum status keep_header(struct fasta_stream *s, struct plain_line line, struct error *err)
+{
+    char *larger = realloc(s->header[1], line.size + 1);
+    if (larger == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the header of a FASTA record");
+    memcpy(larger, line.at, line.size);
+    s->header[1] = larger;
+    s->header_bytes[1] = line.size;
+    s->ahead = true;
+    return STATUS_OK;
+}
+
+static enum status append_letters(struct fasta_stream *s, struct plain_line line, struct error *err)
+{
+    if (s->length + (int64_t)line.size > FASTA_LETTERS)
+        return fault(s->lines.number, STATUS_LIMIT, "the record has more than 67108864 bases", err);
+    if (s->length + (int64_t)line.size > s->room) {
+        int64_t room = 2 * (s->length + (int64_t)line.size);
+        unsigned char *larger = realloc(s->letters, (size_t)room);
+        if (larger == NULL)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the sequences");
+        s->letters = larger;
+        s->room = room;
+    }
+    enum status status = line.size > 0 ? read_letters(line, s->lines.number, s->letters + s->length, err) : STATUS_OK;
+    s->length += status ? 0 : (int64_t)line.size;
+    return status;
+}
+
+/* Reads lines up to the next header, which is kept. `own`: letters are allowed, because a record has begun. */
+static enum status read_lines(struct fasta_stream *s, bool own, struct error *err)
+{
+    struct plain_line line;
+    bool more = true;
+    while (more && !s->ahead) {
+        enum status status = text_stream_next(&s->lines, &line, &more, err);
+        if (!status && more && line.size > 0)
+            status = line.at[0] == '>' ? keep_header(s, line, err)
+                     : own             ? append_letters(s, line, err)
+                                       : fault(s->lines.number, STATUS_INVALID, headless, err);
+        if (status)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+enum status fasta_stream_next(struct fasta_stream *s, bool *more, struct error *err)
+{
+    enum status status = s->ahead ? STATUS_OK : read_lines(s, false, err);
+    *more = !status && s->ahead;
+    s->length = 0;
+    if (status || !s->ahead)
+        return status;
+    char *kept = s->header[0];
+    s->header[0] = s->header[1];
+    s->header_bytes[0] = s->header_bytes[1];
+    s->header[1] = kept;
+    s->ahead = false;
+    status = read_name((struct plain_line){s->header[0], s->header_bytes[0]}, s->lines.number, s->name, &s->words, err);
+    return status ? status : read_lines(s, true, err);
 }

@@ -6,6 +6,7 @@
 #ifndef MOTIF_CORE_FORMATS_FASTA_H
 #define MOTIF_CORE_FORMATS_FASTA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/error.h"
@@ -32,6 +33,25 @@ struct fasta {
  * records. Messages name the line. */
 enum status fasta_parse(const char *text, size_t size, struct fasta *fasta, struct error *err);
 void fasta_close(struct fasta *fasta); /* a zeroed struct is allowed */
+
+/* Records one after another, so that memory contains one of them at a time. Names may repeat. */
+struct fasta_stream {
+    struct text_stream lines;
+    char *header[2]; /* text of the present record's header line, and of the next one's */
+    size_t header_bytes[2];
+    bool ahead; /* the next record's header line was read */
+    char name[FASTA_NAME];
+    struct plain_line words; /* the rest of the present record's header line behind its name */
+    unsigned char *letters;
+    int64_t length, room; /* letters of the present record; capacity */
+};
+void fasta_stream_open(struct fasta_stream *s, const struct byte_source *from);
+void fasta_stream_close(struct fasta_stream *s); /* a zeroed struct is allowed */
+/* Reads the next record into name, words, letters and length, which are valid until the next call; *more is false at
+ * the end. Errors as fasta_parse(), except those about several records. STATUS_LIMIT: also a record of more than
+ * FASTA_LETTERS letters. */
+enum { FASTA_LETTERS = 1 << 26 };
+enum status fasta_stream_next(struct fasta_stream *s, bool *more, struct error *err);
 
 /* The number of the record with this name; -1 if no record has it. */
 int fasta_find(const struct fasta *fasta, struct plain_line name);

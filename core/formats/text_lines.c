@@ -89,6 +89,72 @@ int64_t plain_integer(struct plain_line word, int64_t most)
     return word.size > 0 ? value : -1;
 }
 
+/* ---- streams ----------------------------------------------------------------------------------------------- */
+
+void text_stream_open(struct text_stream *s, const struct byte_source *from, size_t most)
+{
+    *s = (struct text_stream){.from = *from, .most = most};
+}
+
+void text_stream_close(struct text_stream *s)
+{
+    free(s->block);
+    *s = (struct text_stream){0};
+}
+
+/* Reads more bytes behind those of the block, which first move to its beginning. */
+static enum status read_more(struct text_stream *s, struct error *err)
+{
+    size_t kept = s->end - s->begin, got = 0;
+    if (kept > 0 && s->begin > 0)
+        memmove(s->block, s->block + s->begin, kept);
+    s->begin = 0;
+    s->end = kept;
+    if (kept == s->room) {
+        size_t room = s->room > 0 ? 2 * s->room : 1 << 16;
+        char *larger = realloc(s->block, room);
+        if (larger == NULL)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a line of %zu bytes", kept);
+        s->block = larger;
+        s->room = room;
+    }
+    enum status status = s->from.read(s->from.context, s->block + kept, s->room - kept, &got, err);
+    s->end += status ? 0 : got;
+    s->ended = got == 0;
+    return status;
+}
+
+enum status text_stream_next(struct text_stream *s, struct plain_line *line, bool *more, struct error *err)
+{
+    size_t looked = 0; /* bytes of the line that are known to contain no end */
+    const char *stop = NULL;
+    *more = false;
+    while (stop == NULL) {
+        size_t there = s->end - s->begin;
+        if (there > looked)
+            stop = memchr(s->block + s->begin + looked, '\n', there - looked);
+        looked = there;
+        if ((stop != NULL ? (size_t)(stop - s->block) - s->begin : there) > s->most)
+            return error_set(err, STATUS_LIMIT, NULL, "line %lld is longer than %zu bytes, the most that is allowed",
+                             (long long)s->number + 1, s->most);
+        if (stop != NULL || s->ended)
+            break;
+        enum status status = read_more(s, err);
+        if (status)
+            return status;
+    }
+    size_t end = stop != NULL ? (size_t)(stop - s->block) : s->end;
+    *more = stop != NULL || end > s->begin;
+    if (!*more)
+        return STATUS_OK;
+    *line = (struct plain_line){s->block + s->begin, end - s->begin};
+    if (line->size > 0 && line->at[line->size - 1] == '\r')
+        line->size--;
+    s->begin = stop != NULL ? end + 1 : end;
+    s->number++;
+    return STATUS_OK;
+}
+
 enum status plain_load(const char *path, const char *shown, size_t most, char **text, size_t *size, struct error *err)
 {
     FILE *file = fopen(path, "rb");

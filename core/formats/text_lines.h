@@ -1,5 +1,6 @@
 /* Splits untrusted text into lines, words and fields, and loads whole files of limited size. The text need not end in
- * NUL and may contain any bytes. Lines and words are views into it. Functions keep no state; any thread. */
+ * NUL and may contain any bytes. Lines and words are views into it. Functions keep no state; any thread. A text stream
+ * reads the lines of a byte source and keeps one of them in memory; one thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_TEXT_LINES_H
 #define MOTIF_CORE_FORMATS_TEXT_LINES_H
 
@@ -8,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/formats/byte_source.h"
 
 struct plain_line {
     const char *at; /* not NUL-terminated */
@@ -32,6 +34,21 @@ bool plain_is(struct plain_line word, const char *text);
 double plain_number(struct plain_line word);
 /* Parses a whole word as an integer in [0, most]; -1 if it is not one. */
 int64_t plain_integer(struct plain_line word, int64_t most);
+
+/* The lines of a byte source. */
+struct text_stream {
+    struct byte_source from;
+    char *block; /* bytes that were read; [begin, end) of them belong to later lines */
+    size_t begin, end, room, most;
+    bool ended;     /* the source has no more bytes */
+    int64_t number; /* number of the last line returned, from 1 */
+};
+/* most: largest number of bytes of a line. `from` is copied; what it refers to must outlive the stream. */
+void text_stream_open(struct text_stream *s, const struct byte_source *from, size_t most);
+void text_stream_close(struct text_stream *s); /* a zeroed struct is allowed */
+/* Returns the next line without its end (LF or CR LF), valid until the next call; *more is false at the end.
+ * STATUS_LIMIT: a line is too long. STATUS_NO_MEMORY, and the errors of the source. */
+enum status text_stream_next(struct text_stream *s, struct plain_line *line, bool *more, struct error *err);
 
 /* Loads a file of at most `most` bytes; the caller frees *text. Messages call the file `shown`. STATUS_IO: it cannot be
  * read. STATUS_LIMIT: it is larger. */

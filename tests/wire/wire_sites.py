@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import xml.dom.minidom
 import zlib
@@ -265,6 +266,7 @@ class Site:
         for query, says in (("", "need a genome"), ("&genome=none", "there is no data set none"), ("&genome=windows", "no file"), ("&genome=../tiny", "genome=")):
             status, _, problem = put("other", query)
             assert status == 422 and says in str(problem), (query, problem)
+        self.several_files_are_classes(bed)
         job = {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": "windows", **TINY}}
         status, _, job = self.daemon.ask("POST", "/v1/jobs", job)
         assert status == 201, job
@@ -295,6 +297,28 @@ class Site:
             word = (reverse(seq) if span.endswith("(-)") else seq)[site["start"]:site["end"]]
             place = genome[there["record"]][there["start"]:there["end"]]
             assert word in (place, reverse(place)), (site, there)
+
+    def several_files_are_classes(self, bed):
+        """An archive of BED files: the name of each file is a class; a column may have the labels instead; the options belong to the data set."""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            for name, text in (("up.bed", bed), ("peaks/down.bed.gz", gzip.compress(bed))):
+                entry = tarfile.TarInfo(name)
+                entry.size = len(text)
+                archive.addfile(entry, io.BytesIO(text))
+        for name, query, target, samples, names in (
+                ("files", "", "class", 80, {"up", "down"}), ("sets", "&target=labels", "labels", 40, {"up", "down"}),
+                ("columns", "&label_column=4", "class", 80, {"chrA", "chrB"})):
+            def put(name, query):
+                return self.daemon.ask("PUT", f"/v1/datasets/{name}?format=tar&genome=tiny&window={COLS}{query}", packed.getvalue(), "application/octet-stream")
+            status, _, made = put(name, query)
+            assert status == 201 and made["target"] == target and made["samples"] == samples, made
+            assert {entry["name"] for entry in made["vocabulary"]} == names, made
+            assert put(name, query)[0] == 200 and put(name, query + "&label=x")[0] == 409
+        assert made["options"]["label_column"] == 4
+        status, _, problem = put("none", "&label_column=9")
+        assert status == 422 and "column 9" in str(problem), problem
+        assert put("none", "&label_column=0")[0] == 400
 
     def compressed_genomes_are_the_same(self, folder, bed, wanted):
         """bgzip's blocks, here of 777 bases, and the last one empty; a damaged block or index is named."""

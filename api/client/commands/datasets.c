@@ -12,6 +12,7 @@
 static const struct option_spec options[] = {
     {"format", "NAME", "put: format of the file; default: from the ending of its name"},
     {"label", "COLUMN", "put, csv and h5ad: name of the column with the label"},
+    {"label-column", "N", "put, for regions and sequences: column, or word of the header, with the label, from 1"},
     {"group", "COLUMN", "put, csv and h5ad: name of the column that decides the split"},
     {"layer", "NAME", "put, h5ad: the layer with the values, or raw; default: X"},
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
@@ -279,6 +280,10 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
     http_escape(&path, name);
     buf_format(&path, "?format=%s&sha256=%s&offset=%lld", format, hash, (long long)from);
     ctl_add_query(&path, args, uploaded);
+    if (options_has(args, "label-column")) {
+        buf_text(&path, "&label_column=");
+        http_escape(&path, options_value(args, "label-column"));
+    }
     const char *layout = options_has(args, "channels-first")  ? "channels-first"
                          : options_has(args, "channels-last") ? "channels-last"
                                                               : NULL;

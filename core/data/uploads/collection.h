@@ -130,6 +130,7 @@ extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NUL
 /* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
     const char *label, *group; /* names of a table's columns that contain labels and groups */
+    int label_column;          /* of BED and FASTA: column or word that contains the label, from 1; 0: not stated */
     enum collection_layout layout;
     enum collection_target target; /* what the labels are; NONE: the format's own rules decide */
     const int
@@ -142,9 +143,9 @@ struct collection_options {
 };
 
 /* What each upload option means, in the formats that have it. Clients show these texts. */
-extern const char collection_label_meaning[], collection_group_meaning[], collection_layout_meaning[],
-    collection_layer_meaning[], collection_negatives_meaning[], collection_genome_meaning[],
-    collection_window_meaning[];
+extern const char collection_label_meaning[], collection_label_column_meaning[], collection_group_meaning[],
+    collection_layout_meaning[], collection_layer_meaning[], collection_negatives_meaning[],
+    collection_genome_meaning[], collection_window_meaning[];
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
 struct collection_format {

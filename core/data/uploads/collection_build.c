@@ -80,9 +80,10 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
     size_t at = place(list, name, bytes);
     if (list->table[at] < 0) {
         int64_t room = list->room;
-        if (list->names.count == NAMES)
+        int most = list->most > 0 ? list->most : NAMES;
+        if (list->names.count >= most)
             return error_set(err, STATUS_LIMIT, NULL,
-                             "there are more than %d different names, the most that is allowed", NAMES);
+                             "there are more than %d different names, the most that is allowed", most);
         status = grow((void **)&list->names.name, &room, list->names.count + 1, sizeof(char *), err);
         list->room = (int)room;
         char *copy = status ? NULL : strndup(name, bytes);
@@ -198,6 +199,15 @@ enum status builder_token(struct builder *b, const char *token, size_t bytes, st
     int32_t number;
     enum status status = name_list_add(&b->vocabulary, token, bytes, &number, err);
     return status ? status : builder_number(b, number, err);
+}
+
+enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err)
+{
+    int32_t number = name_list_find(&b->vocabulary, token, bytes);
+    for (int64_t i = b->c->label_start[b->at - 1]; i < b->labels; i++)
+        if (b->c->label[i] == number)
+            return STATUS_OK;
+    return builder_token(b, token, bytes, err);
 }
 
 enum status builder_words(struct builder *b, const char *text, struct error *err)

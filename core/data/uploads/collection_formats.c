@@ -34,7 +34,7 @@ enum status collection_read(const struct collection_format *format, const struct
     if (status)
         return status;
     struct byte_source unpacked = gunzip ? gunzip_source(gunzip) : *from;
-    if (options->negatives != NEGATIVES_NONE && format != &bed_format &&
+    if (options->negatives != NEGATIVES_NONE && format != &bed_format && format != &tar_format &&
         (format != &fasta_format || options->negatives == NEGATIVES_GC))
         status = error_set(err, STATUS_INVALID, NULL,
                            "negatives=shuffle is for FASTA and BED only, and negatives=gc for BED only");

@@ -10,10 +10,11 @@ struct name_list {
     struct collection_names names;
     int room, bits; /* room: capacity of names; bits: log2 of the size of `table` */
     int32_t *table; /* [1 << bits] indices into names; -1: free */
+    int most;       /* largest number of names; 0: NAMES */
 };
 enum { NAME_BYTES = 256, NAMES = 1 << 20 };
 void name_list_close(struct name_list *list);
-/* Finds a name or adds it; *number is its index. STATUS_LIMIT: more than NAMES names. STATUS_INVALID: a name of
+/* Finds a name or adds it; *number is its index. STATUS_LIMIT: too many names. STATUS_INVALID: a name of
  * NAME_BYTES bytes or more. */
 enum status name_list_add(struct name_list *list, const char *name, size_t bytes, int32_t *number, struct error *err);
 int32_t name_list_find(const struct name_list *list, const char *name, size_t bytes); /* -1: there is none */
@@ -52,6 +53,8 @@ enum status builder_number(struct builder *b, int32_t token, struct error *err);
 enum status builder_words(struct builder *b, const char *text, struct error *err);
 /* Adds the label of a table's row: one name, also if it contains spaces, unless the user says that it is several. */
 enum status builder_label(struct builder *b, const char *text, struct error *err);
+/* Appends a token unless the current sample has it already. */
+enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err);
 /* Sets the group of the current sample. */
 enum status builder_group(struct builder *b, const char *name, struct error *err);
 /* Adds a box of any sample. place: row0, row1, col0, col1. Metrics visit the boxes of a sample in the order in which

@@ -17,15 +17,20 @@ const char *const collection_media_types[] = {"application/x-npz",
                                               "application/octet-stream",
                                               NULL};
 const struct collection_ending collection_endings[] = {
-    {"npz", "npz"},     {"npy", "npy"},     {"safetensors", "safetensors"},
-    {"csv", "csv"},     {"tsv", "csv"},     {"tar", "tar"},
-    {"fa", "fasta"},    {"fasta", "fasta"}, {"meme", "meme"},
-    {"jaspar", "meme"}, {"bed", "bed"},     {"narrowPeak", "bed"},
-    {"h5ad", "h5ad"},   {"h5", "10x-h5"},   {NULL, NULL}};
+    {"npz", "npz"},       {"npy", "npy"},     {"safetensors", "safetensors"},
+    {"csv", "csv"},       {"tsv", "csv"},     {"tar", "tar"},
+    {"fa", "fasta"},      {"fasta", "fasta"}, {"meme", "meme"},
+    {"jaspar", "meme"},   {"bed", "bed"},     {"narrowPeak", "bed"},
+    {"broadPeak", "bed"}, {"h5ad", "h5ad"},   {"h5", "10x-h5"},
+    {NULL, NULL}};
 
-const char collection_label_meaning[] = "csv, h5ad: name of the column with the label (label, labels, class or "
-                                        "target); bed: 'name' takes the fourth column as "
-                                        "the label, any other text is the label of all regions (peak)";
+const char collection_label_meaning[] =
+    "csv, h5ad: name of the column with the label (label, labels, class or target); bed: 'name' takes the fourth "
+    "column as the label, any other text is the label of all regions (peak; in an archive of files, the name of each "
+    "file)";
+const char collection_label_column_meaning[] =
+    "bed: number of the column with the label, from 1; fasta: number of the word of the header that is the label; word "
+    "1 is the name of the record";
 const char collection_group_meaning[] = "csv, h5ad: name of the column with the group for splits (group or split)";
 const char collection_layout_meaning[] =
     "npz, npy, safetensors: which dimension of a four-dimensional array is the channels (default: channels-last, or "

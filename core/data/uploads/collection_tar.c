@@ -9,6 +9,9 @@
  * barcodes.tsv. Each of them may be compressed by gzip. With them, labels.csv has the names of cells in its column
  * `file`.
  *
+ * A tar may contain regions of a genome instead: files in BED or narrowPeak (regions.h), which may be compressed by
+ * gzip. The name of a file is the class of its regions.
+ *
  * A tar may also contain arrays in shards: several .npz, .npy or safetensors files. The samples are in the order of the
  * files in the archive. Members called id*.npy or ids*.npy contain the ids of the samples in the same order.
  *
@@ -25,8 +28,9 @@
 
 #include "core/formats/archive.h"
 #include "core/formats/audio_wave.h"
+#include "core/data/uploads/sequences/collection_fasta.h"
+#include "core/data/uploads/sequences/regions.h"
 #include "core/data/uploads/tables/collection_cells.h"
-#include "core/data/uploads/collection_fasta.h"
 #include "core/data/uploads/collection_npz.h"
 #include "core/formats/csv.h"
 #include "core/formats/gunzip.h"
@@ -42,8 +46,10 @@ struct text {
 
 struct tar {
     struct builder b;
-    struct npz npz;         /* reader of the arrays, in an archive of arrays */
-    struct name_list names; /* names of the samples, in the order of the samples */
+    const struct collection_options *options;
+    struct regions *regions; /* reader of the regions, in an archive of regions; else NULL */
+    struct npz npz;          /* reader of the arrays, in an archive of arrays */
+    struct name_list names;  /* names of the samples, in the order of the samples */
     struct text labels, boxes, fasta, gff, matrix, features, barcodes;
     struct audio_resampler *resampler;
     int resampler_rate;
@@ -187,6 +193,36 @@ static enum status add_arrays(struct tar *t, const char *name, const struct byte
                                    : npz_add_tensors(&t->npz, bytes, err);
 }
 
+/* The number of bytes of the name of a file of regions without its ending; 0: it is no such file. */
+static size_t regions_named(const char *name)
+{
+    static const char *const endings[] = {".bed", ".narrowPeak", ".broadPeak"};
+    size_t size = strlen(name);
+    size -= ends_in(name, ".gz") ? 3 : 0;
+    for (int i = 0; i < 3; i++) {
+        size_t tail = strlen(endings[i]);
+        if (size > tail && strncmp(name + size - tail, endings[i], tail) == 0)
+            return size - tail;
+    }
+    return 0;
+}
+
+/* Adds the regions of a file, whose name is the label of regions without another one. */
+static enum status add_regions(struct tar *t, const char *name, size_t bytes, const struct byte_source *from,
+                               struct error *err)
+{
+    struct gunzip *gunzip;
+    enum status status = t->regions ? STATUS_OK : regions_open(&t->b, t->options, &t->regions, err);
+    if (!status)
+        status = gunzip_open(from, &gunzip, err);
+    if (status)
+        return status;
+    struct byte_source text = gunzip_source(gunzip);
+    status = regions_add(t->regions, &text, name, bytes, err);
+    gunzip_close(gunzip);
+    return status;
+}
+
 /* Returns which text of a table of cells the member is; NULL: none. */
 static struct text *cells_text(struct tar *t, const char *last)
 {
@@ -218,6 +254,8 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
     struct text *cells = cells_text(t, last);
     if (cells)
         return keep_packed(cells, name, bytes, err);
+    if (regions_named(last) > 0)
+        return add_regions(t, last, regions_named(last), bytes, err);
     if (strcmp(last, "labels.csv") == 0)
         return keep_text(&t->labels, name, bytes, MEMBER_BYTES, err);
     if (strcmp(last, "boxes.csv") == 0)
@@ -232,8 +270,8 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
         return keep_text(&t->gff, name, bytes, FASTA_BYTES, err);
     return error_set(
         err, STATUS_INVALID, NULL,
-        "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .jpg, .tif, .wav, .fa, .gff3, .npz, .npy, "
-        ".safetensors, and matrix.mtx with features.tsv and barcodes.tsv");
+        "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .jpg, .tif, .wav, .fa, .gff3, .bed, "
+        ".narrowPeak, .npz, .npy, .safetensors, and matrix.mtx with features.tsv and barcodes.tsv");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */
@@ -495,44 +533,68 @@ static enum status read_members(struct tar *t, const struct byte_source *from, s
     return status;
 }
 
+/* Finishes an archive of regions, which contains nothing else. */
+static enum status finish_regions(struct tar *t, struct error *err)
+{
+    if (t->b.c->count > 0 || t->npz.files > 0 || t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes ||
+        t->matrix.bytes || t->features.bytes || t->barcodes.bytes)
+        return error_set(err, STATUS_INVALID, NULL, "an archive of BED files contains nothing else");
+    return regions_finish(t->regions, err);
+}
+
 /* Finishes an archive of arrays, which has no tables of its own. */
 static enum status finish_arrays(struct tar *t, struct error *err)
 {
-    if (t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes || t->matrix.bytes)
+    if (t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes || t->matrix.bytes || t->features.bytes ||
+        t->barcodes.bytes)
         return error_set(err, STATUS_INVALID, NULL,
                          "an archive of arrays must not contain other files; put labels and boxes into the .npz files");
     return npz_finish(&t->npz, err);
 }
 
+/* Makes samples of the members that describe them together, and adds the tables. */
+static enum status finish_members(struct tar *t, struct error *err)
+{
+    struct collection *c = t->b.c;
+    struct error cause = {0};
+    bool set = false, cells = t->matrix.bytes || t->features.bytes || t->barcodes.bytes;
+    enum status status = t->fasta.bytes ? read_sequences(t, err) : STATUS_OK;
+    if (!status && cells)
+        status = read_cells(t, err);
+    if (!status && c->count == 0)
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "the archive has no samples; it needs .png, .jpg, .tif, .wav, .fa, .bed, .npz, .npy or "
+                           ".safetensors members");
+    if (!status && t->labels.bytes)
+        status = in_member(read_labels(t, &set, &cause), "labels.csv", &cause, err);
+    else if (!status && !t->fasta.bytes && !cells)
+        status = read_folders(t, err);
+    if (!status && t->boxes.bytes)
+        status = in_member(read_boxes(t, &cause), "boxes.csv", &cause, err);
+    return status ? status : builder_finish(&t->b, set, err);
+}
+
+static enum status finish_archive(struct tar *t, struct error *err)
+{
+    if (t->regions)
+        return finish_regions(t, err);
+    if (t->options->negatives != NEGATIVES_NONE)
+        return error_set(err, STATUS_INVALID, NULL, "negatives=%s is for archives of BED files only",
+                         collection_negatives[t->options->negatives]);
+    return t->npz.files > 0 ? finish_arrays(t, err) : finish_members(t, err);
+}
+
 static enum status read_tar(const struct byte_source *from, const struct collection_options *options,
                             const struct collection_limits *limits, struct collection *c, struct error *err)
 {
-    struct tar t = {0};
-    struct error cause = {0};
-    bool set = false;
+    struct tar t = {.options = options};
     builder_init(&t.b, c, options, limits);
     npz_open(&t.npz, &t.b, options);
     enum status status = read_members(&t, from, err);
-    if (!status && t.npz.files > 0)
-        status = finish_arrays(&t, err);
-    if (!status && t.fasta.bytes)
-        status = read_sequences(&t, err);
-    bool cells = t.matrix.bytes || t.features.bytes || t.barcodes.bytes;
-    if (!status && cells && t.npz.files == 0)
-        status = read_cells(&t, err);
-    if (!status && c->count == 0)
-        status = error_set(err, STATUS_INVALID, NULL,
-                           "the archive has no samples; it needs .png, .jpg, .tif, .wav, .fa, .npz, .npy or "
-                           ".safetensors members");
-    if (!status && t.labels.bytes)
-        status = in_member(read_labels(&t, &set, &cause), "labels.csv", &cause, err);
-    else if (!status && !t.fasta.bytes && !cells && t.npz.files == 0)
-        status = read_folders(&t, err);
-    if (!status && t.boxes.bytes)
-        status = in_member(read_boxes(&t, &cause), "boxes.csv", &cause, err);
-    if (!status && t.npz.files == 0)
-        status = builder_finish(&t.b, set, err);
+    if (!status)
+        status = finish_archive(&t, err);
     npz_close(&t.npz);
+    regions_close(t.regions);
     builder_close(&t.b);
     name_list_close(&t.names);
     audio_resampler_destroy(t.resampler);

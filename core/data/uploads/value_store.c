@@ -278,6 +278,14 @@ enum status value_store_repeat(struct value_store *s, const int64_t *begin, int6
     return status;
 }
 
+enum status value_store_again(struct value_store *s, int64_t first, int64_t count, unsigned char *to, struct error *err)
+{
+    enum status status = take_pending(s, err);
+    if (!status)
+        status = flush_block(s, err);
+    return status ? status : read_at(s, to, (size_t)count, first, err);
+}
+
 enum status value_store_finish(struct value_store *s, void **at, size_t *size, struct error *err)
 {
     enum status status = take_pending(s, err);

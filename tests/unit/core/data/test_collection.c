@@ -12,13 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "core/formats/archive.h"
 #include "core/data/uploads/collection.h"
-#include "core/data/uploads/dinucleotides.h"
+#include "core/data/uploads/sequences/dinucleotides.h"
 #include "core/formats/csv.h"
 #include "core/draw/png.h"
 
@@ -485,141 +484,6 @@ static void negatives_are_shuffled_copies_without_a_label(void **state)
                      STATUS_INVALID);
 }
 
-/* ---- regions of a genome ----------------------------------------------------------------------------------- */
-
-enum { CHROMOSOME = 3000 };
-static char genome_root[] = "/tmp/genomeXXXXXX", chromosome[2][CHROMOSOME + 1];
-
-/* Writes two sequences in lines of 70 bases, the second one in small letters, and their index. */
-static int make_genome(void **state)
-{
-    char path[128];
-    if (!mkdtemp(genome_root))
-        return -1;
-    snprintf(path, sizeof path, "%s/tiny", genome_root);
-    mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/tiny/genome.fa", genome_root);
-    FILE *fasta = fopen(path, "w");
-    snprintf(path, sizeof path, "%s/tiny/genome.fa.fai", genome_root);
-    FILE *index = fopen(path, "w");
-    struct philox noise = philox_stream(11, 1, 0);
-    for (int c = 0; c < 2; c++) {
-        fprintf(fasta, ">chr%d anything\n", 2 - c);
-        fprintf(index, "chr%d\t%d\t%ld\t70\t71\n", 2 - c, CHROMOSOME, ftell(fasta));
-        for (int i = 0; i < CHROMOSOME; i++) {
-            chromosome[c][i] = "ACGT"[philox_u32(&noise, (uint64_t)(c * CHROMOSOME + i)) % 4];
-            fputc(c == 1 ? chromosome[c][i] + 32 : chromosome[c][i], fasta);
-            if (i % 70 == 69 || i == CHROMOSOME - 1)
-                fputc('\n', fasta);
-        }
-    }
-    return fclose(fasta) || fclose(index);
-}
-
-static int remove_genome(void **state)
-{
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", genome_root);
-    return system(command);
-}
-
-static enum status read_regions(const char *text, const struct collection_options *options, struct collection *c)
-{
-    struct byte_source_memory memory = {(const unsigned char *)text, strlen(text), 9};
-    struct byte_source from = byte_source_of_memory(&memory);
-    err = (struct error){0};
-    return collection_read(collection_format_named("bed"), &from, options, &limits, c, &err);
-}
-
-static char base_of(const struct collection *c, int64_t sample, int64_t i)
-{
-    int64_t length = collection_length(c, sample), begin = collection_begin(c, sample);
-    for (int b = 0; b < 4; b++)
-        if (collection_value(c, begin + b * length + i) > 0)
-            return "ACGT"[b];
-    return 'N';
-}
-
-static void regions_become_windows_of_the_genome(void **state)
-{
-    struct collection_options options = {
-        .label = "name", .group = "", .data = genome_root, .genome = "tiny", .window = 20};
-    struct collection c;
-    const int32_t *label;
-    static const char text[] =
-        "track name=x\n#comment\nchr2\t100\t200\tone two\nchr1\t1000\t1100\tone\t5\t-\t1\t2\t3\t30\n"
-        "chr1\t2\t12\tone\n";
-    if (read_regions(text, &options, &c) != STATUS_OK)
-        fail_msg("%s", err.message);
-    assert_true(c.count == 2 && c.kind == COLLECTION_SEQUENCES && c.records.count == 2 && c.warnings == 1);
-    assert_string_equal(c.warning[0].code, "regions-left-out"); /* 7 - 10 is before the chromosome */
-    assert_string_equal(c.records.name[0], "chr2:140-160");
-    assert_string_equal(c.records.name[1], "chr1:1020-1040(-)");
-    assert_int_equal(collection_labels(&c, 0, &label), 2);
-    for (int i = 0; i < 20; i++) {
-        assert_int_equal(base_of(&c, 0, i), chromosome[0][140 + i]);
-        char other = chromosome[1][1039 - i];
-        assert_int_equal(base_of(&c, 1, i), other == 'A' ? 'T' : other == 'C' ? 'G' : other == 'G' ? 'C' : 'A');
-    }
-    collection_close(&c);
-    options =
-        (struct collection_options){.label = "CTCF", .group = "", .data = genome_root, .genome = "tiny", .window = 0};
-    assert_int_equal(read_regions("chr2\t0\t75\n", &options, &c), STATUS_OK);
-    assert_true(c.count == 1 && collection_length(&c, 0) == 75);
-    assert_string_equal(c.vocabulary.name[0], "CTCF");
-    collection_close(&c);
-}
-
-static void negatives_of_the_genome_have_as_many_g_and_c(void **state)
-{
-    enum { REGIONS = 12, WINDOW = 50 };
-    struct collection_options options = {
-        .label = "", .group = "", .data = genome_root, .genome = "tiny", .window = WINDOW, .negatives = NEGATIVES_GC};
-    struct collection c;
-    const int32_t *label;
-    char text[REGIONS * 32] = "";
-    for (int i = 0; i < REGIONS; i++)
-        sprintf(text + strlen(text), "chr%d\t%d\t%d\n", 1 + i % 2, 100 + 200 * i, 150 + 200 * i);
-    assert_int_equal(read_regions(text, &options, &c), STATUS_OK);
-    assert_true(c.count == 2 * REGIONS && c.records.count == c.count);
-    for (int i = 0; i < REGIONS; i++) {
-        int gc[2] = {0};
-        for (int side = 0; side < 2; side++)
-            for (int j = 0; j < WINDOW; j++)
-                gc[side] += strchr("GC", base_of(&c, i + side * REGIONS, j)) != NULL;
-        assert_true(abs(gc[0] - gc[1]) <= 1 && collection_labels(&c, REGIONS + i, &label) == 0);
-        int number, start;
-        assert_int_equal(sscanf(c.records.name[REGIONS + i], "chr%d:%d-", &number, &start), 2);
-        for (int k = 0; k < REGIONS; k++)
-            assert_true(number != 1 + k % 2 || start + WINDOW <= 100 + 200 * k || start >= 150 + 200 * k);
-    }
-    collection_close(&c);
-}
-
-static void faulty_regions_are_refused_with_the_line(void **state)
-{
-    struct collection_options options = {.label = "", .group = "", .data = genome_root, .genome = "tiny", .window = -1};
-    static const struct {
-        const char *text, *says;
-    } cases[] = {{"chr1\t5\n", "line 1: a region needs"},
-                 {"chr9\t5\t9\n", "line 1: the genome has no sequence chr9"},
-                 {"chr1\t9\t9\n", "line 1: the region is empty"},
-                 {"\nchr1\t9\t3001\n", "line 2: the region is empty, or ends after"},
-                 {"chr1\tx\t30\n", "line 1: the region is empty"},
-                 {"", "there are no samples"}};
-    struct collection c;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(read_regions(cases[i].text, &options, &c), STATUS_INVALID);
-        if (!strstr(err.message, cases[i].says))
-            fail_msg("'%s' does not say '%s'", err.message, cases[i].says);
-    }
-    static const char *const names[] = {"", "none", "../tiny"};
-    for (int i = 0; i < 3; i++) {
-        options.genome = names[i];
-        assert_int_equal(read_regions("chr1\t5\t9\n", &options, &c), STATUS_INVALID);
-    }
-}
-
 static void the_stored_form_equals_the_collection(void **state)
 {
     struct collection c, again;
@@ -659,10 +523,7 @@ int main(void)
         cmocka_unit_test(shuffled_sequences_keep_the_counts_of_pairs),
         cmocka_unit_test(all_shuffles_are_equally_probable),
         cmocka_unit_test(negatives_are_shuffled_copies_without_a_label),
-        cmocka_unit_test(regions_become_windows_of_the_genome),
-        cmocka_unit_test(negatives_of_the_genome_have_as_many_g_and_c),
-        cmocka_unit_test(faulty_regions_are_refused_with_the_line),
         cmocka_unit_test(the_stored_form_equals_the_collection),
     };
-    return cmocka_run_group_tests(tests, make_genome, remove_genome);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

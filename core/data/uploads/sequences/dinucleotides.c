@@ -4,7 +4,7 @@
  * order in which the edges leave each node gives another walk. The walk uses all edges if the last edges of the nodes
  * form a tree towards the final letter. So the function draws such a tree, puts its edges last, shuffles the other
  * edges of each node, and walks. */
-#include "core/data/uploads/dinucleotides.h"
+#include "core/data/uploads/sequences/dinucleotides.h"
 
 #include <stdbool.h>
 #include <string.h>

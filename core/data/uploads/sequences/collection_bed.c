@@ -1,0 +1,23 @@
+/* The upload format of regions: one file in BED or narrowPeak (regions.h). Archives of such files are in
+ * collection_tar.c. */
+#include <string.h>
+
+#include "core/data/uploads/sequences/regions.h"
+
+static enum status read_bed(const struct byte_source *from, const struct collection_options *options,
+                            const struct collection_limits *limits, struct collection *c, struct error *err)
+{
+    struct builder b;
+    struct regions *regions = NULL;
+    builder_init(&b, c, options, limits);
+    enum status status = regions_open(&b, options, &regions, err);
+    if (!status)
+        status = regions_add(regions, from, "peak", strlen("peak"), err);
+    if (!status)
+        status = regions_finish(regions, err);
+    regions_close(regions);
+    builder_close(&b);
+    return status;
+}
+
+const struct collection_format bed_format = {"bed", "text/x-bed", true, false, read_bed};

@@ -1,0 +1,320 @@
+/* Reads the lines of BED and narrowPeak files and cuts the windows of their regions out of a genome (regions.h).
+ *
+ * The label of a region is the text of a column, a text that the user states, or the name of its file. If labels are
+ * sets, a place that several files contain is one sample with all their labels: windows are sorted by place, and a
+ * window of which at least half overlaps the window before it becomes a part of that window's sample. */
+#include "core/data/uploads/sequences/regions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/dataset.h"
+#include "core/data/splicing/splicing.h"
+#include "core/data/uploads/sequences/regions_int.h"
+#include "core/data/uploads/sequences/sequence_label.h"
+
+enum { WINDOW = 200, LINE_BYTES = 1 << 20, NAME_COLUMN = 4, COLUMNS = 10 };
+
+/* ---- the genome ---------------------------------------------------------------------------------------------- */
+
+static enum status open_genome(struct regions *s, struct error *err)
+{
+    const struct collection_options *o = s->options;
+    char folder[DATASET_PATH], path[DATASET_PATH + 16];
+    if (!o->genome || o->genome[0] == '\0')
+        return error_set(err, STATUS_INVALID, NULL,
+                         "regions need a genome: state it with genome=NAME, a folder of the operator with genome.fa "
+                         "and its index");
+    struct error cause = {0};
+    enum status status = dataset_folder(o->data, o->genome, folder, &cause);
+    if (!status) {
+        snprintf(path, sizeof path, "%s/genome.fa", folder);
+        status = faidx_open(path, "the genome", &s->genome, &cause);
+    }
+    return status ? regions_of_genome(s, status, &cause, err) : STATUS_OK;
+}
+
+enum status regions_open(struct builder *b, const struct collection_options *options, struct regions **regions,
+                         struct error *err)
+{
+    struct regions *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for regions");
+    *s = (struct regions){.b = b, .options = options, .genome = {.file = -1}};
+    b->c->kind = COLLECTION_SEQUENCES;
+    b->c->channels = SPLICING_BASES;
+    b->c->rows = 1;
+    enum status status = open_genome(s, err);
+    if (status) {
+        regions_close(s);
+        return status;
+    }
+    *regions = s;
+    return STATUS_OK;
+}
+
+void regions_close(struct regions *s)
+{
+    if (!s)
+        return;
+    faidx_close(&s->genome);
+    name_list_close(&s->labels);
+    free(s->region);
+    free(s->letters);
+    free(s->bases);
+    free(s->other);
+    free(s);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------------------- */
+
+/* A line of a file that is read. */
+struct line {
+    int64_t number;
+    struct plain_line text;
+};
+
+static enum status fault(const struct line *line, const char *detail, struct error *err)
+{
+    return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: %s", (long long)line->number, detail);
+}
+
+static enum status append(struct regions *s, const struct region *region, struct error *err)
+{
+    if (s->count >= s->b->limits.samples)
+        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld regions, the most that is allowed",
+                         (long long)s->b->limits.samples);
+    if (s->count == s->room) {
+        int64_t room = s->room > 0 ? 2 * s->room : 1024;
+        struct region *more = realloc(s->region, (size_t)room * sizeof *more);
+        if (!more)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for regions");
+        s->region = more;
+        s->room = room;
+    }
+    s->region[s->count++] = *region;
+    s->longest = region->end - region->start > s->longest ? region->end - region->start : s->longest;
+    return STATUS_OK;
+}
+
+/* Cuts a line into its columns, at tabs. Returns their number, of which at most COLUMNS are kept. */
+static int split(struct plain_line line, struct plain_line field[COLUMNS])
+{
+    struct plain_line more;
+    int count = 0;
+    while (plain_field(&line, '\t', count < COLUMNS ? &field[count] : &more))
+        count++;
+    return count;
+}
+
+static enum status find_chromosome(const struct regions *s, const struct line *line, struct plain_line field,
+                                   const struct faidx_sequence **out, struct error *err)
+{
+    char name[FASTA_NAME];
+    if (field.size >= sizeof name - 32 || (field.size > 0 && memchr(field.at, '\0', field.size)))
+        return fault(line, "the name of the chromosome is too long", err);
+    memcpy(name, field.at, field.size);
+    name[field.size] = '\0';
+    *out = faidx_find(&s->genome, name);
+    return *out ? STATUS_OK
+                : error_set(err, STATUS_INVALID, NULL, "BED, line %lld: the genome has no sequence %s",
+                            (long long)line->number, name);
+}
+
+/* The column that has the label; 0: none. */
+static int label_column(const struct collection_options *o)
+{
+    bool named = o->label && strcmp(o->label, "name") == 0;
+    return o->label_column > 0 ? o->label_column : named ? NAME_COLUMN : 0;
+}
+
+/* Finds the text of a label. A column that is empty or '.' is no label: *label is -1. */
+static enum status find_label(struct regions *s, const struct line *line, struct plain_line text, int32_t *label,
+                              struct error *err)
+{
+    const struct collection_options *o = s->options;
+    int column = label_column(o);
+    if (column > 0 && !sequence_label_column(line->text, column, false, &text))
+        return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: there is no column %d, which has the label",
+                         (long long)line->number, column);
+    if (column == 0 && o->label && o->label[0] != '\0')
+        text = (struct plain_line){o->label, strlen(o->label)};
+    if (!sequence_label_good(text))
+        return fault(line, "a label is not UTF-8 text", err);
+    *label = -1;
+    if (text.size == 0 || plain_is(text, "."))
+        return STATUS_OK;
+    return name_list_add(&s->labels, text.at, text.size, label, err);
+}
+
+/* The window of a region: around its summit in narrowPeak, which has ten columns, or else around its middle. */
+static enum status find_window(const struct regions *s, const struct line *line, const struct plain_line *field,
+                               int fields, struct region *r, struct error *err)
+{
+    int64_t start = plain_integer(field[1], INT64_MAX / 4), end = plain_integer(field[2], INT64_MAX / 4);
+    if (start < 0 || end <= start || end > r->chromosome->length)
+        return fault(line, "the region is empty, or ends after its chromosome", err);
+    int64_t summit = fields == COLUMNS ? plain_integer(field[9], end - start - 1) : -1;
+    int64_t middle = summit >= 0 ? start + summit : start + (end - start) / 2;
+    int window = s->options->window < 0 ? WINDOW : s->options->window;
+    r->start = window == 0 ? start : middle - window / 2;
+    r->end = window == 0 ? end : r->start + window;
+    if (r->end - r->start > ((int64_t)1 << 24))
+        return fault(line, "the region is longer than 16777216 bases; state a window", err);
+    return STATUS_OK;
+}
+
+static enum status add_line(struct regions *s, const struct line *line, struct plain_line name, struct error *err)
+{
+    struct plain_line field[COLUMNS];
+    int fields = split(line->text, field);
+    struct region r = {.reverse = fields > 5 && plain_is(field[5], "-"), .joined = -1};
+    if (fields < 3)
+        return fault(line, "a region needs a chromosome, a start and an end, separated by tabs", err);
+    enum status status = find_chromosome(s, line, field[0], &r.chromosome, err);
+    if (!status)
+        status = find_window(s, line, field, fields, &r, err);
+    if (!status)
+        status = find_label(s, line, name, &r.label, err);
+    if (status)
+        return status;
+    if (r.start >= 0 && r.end <= r.chromosome->length)
+        return append(s, &r, err);
+    s->left_out++;
+    return STATUS_OK;
+}
+
+static bool is_header(struct plain_line line)
+{
+    struct plain_line word;
+    return line.size == 0 || line.at[0] == '#' || !plain_word(&line, &word) || plain_is(word, "track") ||
+           plain_is(word, "browser");
+}
+
+enum status regions_add(struct regions *s, const struct byte_source *from, const char *name, size_t name_bytes,
+                        struct error *err)
+{
+    struct text_stream lines;
+    struct line line;
+    bool more = true;
+    enum status status = STATUS_OK;
+    text_stream_open(&lines, from, LINE_BYTES);
+    while (!status) {
+        status = text_stream_next(&lines, &line.text, &more, err);
+        if (status || !more)
+            break;
+        line.number = lines.number;
+        if (!is_header(line.text))
+            status = add_line(s, &line, (struct plain_line){name, name_bytes}, err);
+    }
+    text_stream_close(&lines);
+    s->files++;
+    return status;
+}
+
+/* ---- places in several files --------------------------------------------------------------------------------- */
+
+static int by_place_then_number(const void *a, const void *b, void *context)
+{
+    const struct region *region = context;
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    int order = regions_by_place(&region[x], &region[y]);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* Whether at least half of the shorter window is in both. */
+static bool same_place(const struct region *x, const struct region *y)
+{
+    int64_t both = (x->end < y->end ? x->end : y->end) - (x->start > y->start ? x->start : y->start);
+    int64_t shorter = x->end - x->start < y->end - y->start ? x->end - x->start : y->end - y->start;
+    return x->chromosome == y->chromosome && 2 * both >= shorter;
+}
+
+/* Joins the windows of one place and strand into the first one of them. */
+static enum status join(struct regions *s, struct error *err)
+{
+    int32_t *order = malloc((size_t)s->count * sizeof *order + 1), kept[2] = {-1, -1};
+    if (!order)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for regions");
+    for (int32_t i = 0; i < s->count; i++)
+        order[i] = i;
+    qsort_r(order, (size_t)s->count, sizeof *order, by_place_then_number, s->region);
+    for (int64_t i = 0; i < s->count; i++) {
+        struct region *r = &s->region[order[i]];
+        int32_t *first = &kept[r->reverse];
+        if (*first < 0 || !same_place(&s->region[*first], r)) {
+            *first = order[i];
+            continue;
+        }
+        r->inner = true;
+        r->joined = s->region[*first].joined;
+        s->region[*first].joined = order[i];
+    }
+    free(order);
+    return STATUS_OK;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------- */
+
+/* Adds the label of a region: the words of a column, or a stated text or a file's name as one name. */
+static enum status add_label(struct regions *s, const struct region *r, struct error *err)
+{
+    if (r->label < 0)
+        return STATUS_OK;
+    const char *label = s->labels.names.name[r->label];
+    return label_column(s->options) > 0 ? sequence_label_add(s->b, (struct plain_line){label, strlen(label)}, err)
+                                        : builder_token_once(s->b, label, strlen(label), err);
+}
+
+/* Adds the sample of a region with the labels of all regions that are joined to it. */
+static enum status add_sample(struct regions *s, int64_t number, struct error *err)
+{
+    enum status status = regions_bases(s, &s->region[number], s->bases, err);
+    if (!status)
+        status = regions_sample(s, s->bases, &s->region[number], "", err);
+    for (int64_t i = number; !status && i >= 0; i = s->region[i].joined)
+        status = add_label(s, &s->region[i], err);
+    return status;
+}
+
+/* Makes room for the bases of the longest window. */
+static enum status make_room(struct regions *s, struct error *err)
+{
+    size_t room = (size_t)s->longest + 1;
+    s->letters = malloc(room);
+    s->bases = malloc(room);
+    s->other = malloc(room);
+    return s->letters && s->bases && s->other ? STATUS_OK
+                                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for regions");
+}
+
+static enum status warn(struct regions *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (s->left_out > 0)
+        status = collection_warn(s->b->c, err, "regions-left-out",
+                                 "%lld regions were left out, because their window crosses an end of the chromosome",
+                                 (long long)s->left_out);
+    if (status || s->unmatched == 0)
+        return status;
+    return collection_warn(s->b->c, err, "regions-unmatched",
+                           "%lld regions have no negative, because no window of the genome with as many G and C was "
+                           "found",
+                           (long long)s->unmatched);
+}
+
+enum status regions_finish(struct regions *s, struct error *err)
+{
+    enum status status = make_room(s, err);
+    if (!status && s->files > 1 && s->options->target == TARGET_LABELS)
+        status = join(s, err);
+    for (int64_t i = 0; !status && i < s->count; i++)
+        if (!s->region[i].inner)
+            status = add_sample(s, i, err);
+    if (!status && s->options->negatives != NEGATIVES_NONE)
+        status = regions_negatives(s, err);
+    if (!status)
+        status = warn(s, err);
+    return status ? status : builder_finish(s->b, false, err);
+}

@@ -1,0 +1,44 @@
+/* What the files of regions.h share: the list of regions, and the bases of their windows. */
+#ifndef MOTIF_CORE_DATA_UPLOADS_SEQUENCES_REGIONS_INT_H
+#define MOTIF_CORE_DATA_UPLOADS_SEQUENCES_REGIONS_INT_H
+
+#include "core/data/uploads/sequences/regions.h"
+#include "core/formats/faidx.h"
+
+struct region {
+    const struct faidx_sequence *chromosome;
+    int64_t start, end; /* of the window, on the chromosome */
+    int32_t label;      /* index into the texts of labels */
+    int32_t joined;     /* number of a region that is a part of this one's sample; -1: none */
+    bool reverse, inner /* a part of another region's sample */;
+};
+
+struct regions {
+    struct builder *b;
+    const struct collection_options *options;
+    struct faidx genome;
+    struct name_list labels; /* texts of labels */
+    struct region *region;   /* [count] in the order of the files */
+    int64_t count, room, left_out, unmatched;
+    int files;
+    int64_t longest; /* bases of the longest window */
+    char *letters;   /* [longest]; so are the next two */
+    uint8_t *bases, *other;
+};
+
+/* Reads the bases of a window, on its strand. */
+enum status regions_bases(struct regions *s, const struct region *r, uint8_t *bases, struct error *err);
+/* Adds a sample without a label. `ending` follows the place in its name. */
+enum status regions_sample(struct regions *s, const uint8_t *bases, const struct region *r, const char *ending,
+                           struct error *err);
+/* Orders regions by chromosome and start, for qsort(). */
+int regions_by_place(const void *a, const void *b);
+/* Reports a fault of the genome that the client has selected. The client can inform the operator or select another
+ * genome. */
+enum status regions_of_genome(const struct regions *s, enum status status, const struct error *cause,
+                              struct error *err);
+
+/* Adds a negative sample for each region that has a sample (regions_negatives.c). */
+enum status regions_negatives(struct regions *s, struct error *err);
+
+#endif

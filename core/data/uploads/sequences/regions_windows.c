@@ -1,0 +1,61 @@
+/* Reads the windows of regions from the genome, and adds them as samples (regions.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/splicing/splicing.h"
+#include "core/data/uploads/sequences/regions_int.h"
+
+enum status regions_of_genome(const struct regions *s, enum status status, const struct error *cause, struct error *err)
+{
+    bool faulty = status == STATUS_NOT_FOUND || status == STATUS_CORRUPT || status == STATUS_LIMIT;
+    return error_set(err, faulty ? STATUS_INVALID : status, NULL, "genome=%s: %s", s->options->genome, cause->message);
+}
+
+enum status regions_bases(struct regions *s, const struct region *r, uint8_t *bases, struct error *err)
+{
+    int64_t length = r->end - r->start;
+    struct error cause = {0};
+    enum status status = faidx_read(&s->genome, r->chromosome, r->start, r->end, s->letters, &cause);
+    if (status)
+        return regions_of_genome(s, status, &cause, err);
+    for (int64_t i = 0; i < length; i++) {
+        uint8_t base = splicing_base(s->letters[i]);
+        bases[r->reverse ? length - 1 - i : i] =
+            r->reverse && base < SPLICING_BASES ? (uint8_t)(SPLICING_BASES - 1 - base) : base;
+    }
+    return STATUS_OK;
+}
+
+enum status regions_sample(struct regions *s, const uint8_t *bases, const struct region *r, const char *ending,
+                           struct error *err)
+{
+    struct collection_names *names = &s->b->c->records;
+    char name[FASTA_NAME + 48];
+    float *planes;
+    enum status status = builder_sample(s->b, r->end - r->start, &planes, err);
+    if (status)
+        return status;
+    splicing_planes(bases, (int)(r->end - r->start), planes);
+    snprintf(name, sizeof name, "%s:%lld-%lld%s%s", r->chromosome->name, (long long)r->start, (long long)r->end,
+             r->reverse ? "(-)" : "", ending);
+    if ((names->count & (names->count - 1)) == 0) {
+        char **more = realloc(names->name, (names->count > 0 ? 2 * (size_t)names->count : 1) * sizeof *more);
+        if (!more)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+        names->name = more;
+    }
+    names->name[names->count] = strdup(name);
+    if (!names->name[names->count])
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+    names->count++;
+    return STATUS_OK;
+}
+
+int regions_by_place(const void *a, const void *b)
+{
+    const struct region *x = a, *y = b;
+    if (x->chromosome != y->chromosome)
+        return (x->chromosome > y->chromosome) - (x->chromosome < y->chromosome);
+    return (x->start > y->start) - (x->start < y->start);
+}

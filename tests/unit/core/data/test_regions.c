@@ -1,0 +1,304 @@
+/* Tests that regions of a genome become samples: their windows, labels, negatives, and archives of several files. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "core/base/random/philox.h"
+#include "core/data/uploads/collection.h"
+
+static struct collection_limits limits = COLLECTION_LIMITS;
+static struct error err;
+
+/* ---- regions of a genome ----------------------------------------------------------------------------------- */
+
+enum { CHROMOSOME = 3000 };
+static char genome_root[] = "/tmp/genomeXXXXXX", chromosome[2][CHROMOSOME + 1];
+
+/* Writes two sequences in lines of 70 bases, the second one in small letters, and their index. */
+static int make_genome(void **state)
+{
+    char path[128];
+    if (!mkdtemp(genome_root))
+        return -1;
+    snprintf(path, sizeof path, "%s/tiny", genome_root);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/tiny/genome.fa", genome_root);
+    FILE *fasta = fopen(path, "w");
+    snprintf(path, sizeof path, "%s/tiny/genome.fa.fai", genome_root);
+    FILE *index = fopen(path, "w");
+    struct philox noise = philox_stream(11, 1, 0);
+    for (int c = 0; c < 2; c++) {
+        fprintf(fasta, ">chr%d anything\n", 2 - c);
+        fprintf(index, "chr%d\t%d\t%ld\t70\t71\n", 2 - c, CHROMOSOME, ftell(fasta));
+        for (int i = 0; i < CHROMOSOME; i++) {
+            chromosome[c][i] = "ACGT"[philox_u32(&noise, (uint64_t)(c * CHROMOSOME + i)) % 4];
+            fputc(c == 1 ? chromosome[c][i] + 32 : chromosome[c][i], fasta);
+            if (i % 70 == 69 || i == CHROMOSOME - 1)
+                fputc('\n', fasta);
+        }
+    }
+    return fclose(fasta) || fclose(index);
+}
+
+static int remove_genome(void **state)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", genome_root);
+    return system(command);
+}
+
+static enum status read_regions(const char *text, const struct collection_options *options, struct collection *c)
+{
+    struct byte_source_memory memory = {(const unsigned char *)text, strlen(text), 9};
+    struct byte_source from = byte_source_of_memory(&memory);
+    err = (struct error){0};
+    return collection_read(collection_format_named("bed"), &from, options, &limits, c, &err);
+}
+
+static char base_of(const struct collection *c, int64_t sample, int64_t i)
+{
+    int64_t length = collection_length(c, sample), begin = collection_begin(c, sample);
+    for (int b = 0; b < 4; b++)
+        if (collection_value(c, begin + b * length + i) > 0)
+            return "ACGT"[b];
+    return 'N';
+}
+
+static void regions_become_windows_of_the_genome(void **state)
+{
+    struct collection_options options = {
+        .label = "name", .group = "", .data = genome_root, .genome = "tiny", .window = 20};
+    struct collection c;
+    const int32_t *label;
+    static const char text[] =
+        "track name=x\n#comment\nchr2\t100\t200\tone two\nchr1\t1000\t1100\tone\t5\t-\t1\t2\t3\t30\n"
+        "chr1\t2\t12\tone\n";
+    if (read_regions(text, &options, &c) != STATUS_OK)
+        fail_msg("%s", err.message);
+    assert_true(c.count == 2 && c.kind == COLLECTION_SEQUENCES && c.records.count == 2 && c.warnings == 1);
+    assert_string_equal(c.warning[0].code, "regions-left-out"); /* 7 - 10 is before the chromosome */
+    assert_string_equal(c.records.name[0], "chr2:140-160");
+    assert_string_equal(c.records.name[1], "chr1:1020-1040(-)");
+    assert_int_equal(collection_labels(&c, 0, &label), 2);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(base_of(&c, 0, i), chromosome[0][140 + i]);
+        char other = chromosome[1][1039 - i];
+        assert_int_equal(base_of(&c, 1, i), other == 'A' ? 'T' : other == 'C' ? 'G' : other == 'G' ? 'C' : 'A');
+    }
+    collection_close(&c);
+    options =
+        (struct collection_options){.label = "CTCF", .group = "", .data = genome_root, .genome = "tiny", .window = 0};
+    assert_int_equal(read_regions("chr2\t0\t75\n", &options, &c), STATUS_OK);
+    assert_true(c.count == 1 && collection_length(&c, 0) == 75);
+    assert_string_equal(c.vocabulary.name[0], "CTCF");
+    collection_close(&c);
+}
+
+static void negatives_of_the_genome_have_as_many_g_and_c(void **state)
+{
+    enum { REGIONS = 12, WINDOW = 50 };
+    struct collection_options options = {
+        .label = "", .group = "", .data = genome_root, .genome = "tiny", .window = WINDOW, .negatives = NEGATIVES_GC};
+    struct collection c;
+    const int32_t *label;
+    char text[REGIONS * 32] = "";
+    for (int i = 0; i < REGIONS; i++)
+        sprintf(text + strlen(text), "chr%d\t%d\t%d\n", 1 + i % 2, 100 + 200 * i, 150 + 200 * i);
+    assert_int_equal(read_regions(text, &options, &c), STATUS_OK);
+    assert_true(c.count == 2 * REGIONS && c.records.count == c.count);
+    for (int i = 0; i < REGIONS; i++) {
+        int gc[2] = {0};
+        for (int side = 0; side < 2; side++)
+            for (int j = 0; j < WINDOW; j++)
+                gc[side] += strchr("GC", base_of(&c, i + side * REGIONS, j)) != NULL;
+        assert_true(abs(gc[0] - gc[1]) <= 1 && collection_labels(&c, REGIONS + i, &label) == 0);
+        int number, start;
+        assert_int_equal(sscanf(c.records.name[REGIONS + i], "chr%d:%d-", &number, &start), 2);
+        for (int k = 0; k < REGIONS; k++)
+            assert_true(number != 1 + k % 2 || start + WINDOW <= 100 + 200 * k || start >= 150 + 200 * k);
+    }
+    collection_close(&c);
+}
+
+static void faulty_regions_are_refused_with_the_line(void **state)
+{
+    struct collection_options options = {.label = "", .group = "", .data = genome_root, .genome = "tiny", .window = -1};
+    static const struct {
+        const char *text, *says;
+    } cases[] = {{"chr1\t5\n", "line 1: a region needs"},
+                 {"chr9\t5\t9\n", "line 1: the genome has no sequence chr9"},
+                 {"chr1\t9\t9\n", "line 1: the region is empty"},
+                 {"\nchr1\t9\t3001\n", "line 2: the region is empty, or ends after"},
+                 {"chr1\tx\t30\n", "line 1: the region is empty"},
+                 {"", "there are no samples"}};
+    struct collection c;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(read_regions(cases[i].text, &options, &c), STATUS_INVALID);
+        if (!strstr(err.message, cases[i].says))
+            fail_msg("'%s' does not say '%s'", err.message, cases[i].says);
+    }
+    static const char *const names[] = {"", "none", "../tiny"};
+    for (int i = 0; i < 3; i++) {
+        options.genome = names[i];
+        assert_int_equal(read_regions("chr1\t5\t9\n", &options, &c), STATUS_INVALID);
+    }
+}
+
+/* ---- several files ----------------------------------------------------------------------------------------- */
+
+struct member {
+    const char *name, *text;
+};
+
+/* Reads an archive of files; those whose names end with .gz are compressed. */
+static enum status read_archive(const struct member *member, int count, const struct collection_options *options,
+                                struct collection *c)
+{
+    static unsigned char bytes[1 << 16], small[4096];
+    size_t used = 0;
+    struct archive *a = archive_write_new();
+    assert_true(archive_write_set_format_ustar(a) == ARCHIVE_OK &&
+                archive_write_open_memory(a, bytes, sizeof bytes, &used) == ARCHIVE_OK);
+    for (int i = 0; i < count; i++) {
+        const void *content = member[i].text;
+        size_t size = strlen(member[i].text);
+        if (strstr(member[i].name, ".gz")) {
+            z_stream z = {.next_in = (unsigned char *)member[i].text,
+                          .avail_in = (unsigned)size,
+                          .next_out = small,
+                          .avail_out = sizeof small};
+            assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+            assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+            content = small;
+            size = z.total_out;
+            deflateEnd(&z);
+        }
+        struct archive_entry *e = archive_entry_new();
+        archive_entry_set_pathname(e, member[i].name);
+        archive_entry_set_size(e, (la_int64_t)size);
+        archive_entry_set_filetype(e, AE_IFREG);
+        archive_entry_set_perm(e, 0644);
+        assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+        assert_int_equal(archive_write_data(a, content, size), (long)size);
+        archive_entry_free(e);
+    }
+    assert_int_equal(archive_write_free(a), ARCHIVE_OK);
+    struct byte_source_memory memory = {bytes, used, 11};
+    struct byte_source from = byte_source_of_memory(&memory);
+    err = (struct error){0};
+    return collection_read(collection_format_named("tar"), &from, options, &limits, c, &err);
+}
+
+static bool has_names(const struct collection *c, int64_t sample, int count, const char *const *names)
+{
+    const int32_t *label;
+    bool same = collection_labels(c, sample, &label) == count;
+    for (int i = 0; same && i < count; i++)
+        same = strcmp(c->vocabulary.name[label[i]], names[i]) == 0;
+    return same;
+}
+
+static void the_name_of_each_file_is_the_class_of_its_regions(void **state)
+{
+    struct collection_options options = {.label = "", .group = "", .data = genome_root, .genome = "tiny", .window = 30};
+    static const struct member files[] = {{"peaks/CTCF K562.bed", "chr1\t100\t200\nchr2\t300\t400\tx\n"},
+                                          {"peaks/gata1.narrowPeak.gz", "chr1\t900\t950\t.\t0\t.\t1\t2\t3\t7\n"}};
+    struct collection c;
+    if (read_archive(files, 2, &options, &c) != STATUS_OK)
+        fail_msg("%s", err.message);
+    assert_true(c.count == 3 && c.target == TARGET_CLASS && c.vocabulary.count == 2);
+    assert_true(has_names(&c, 0, 1, (const char *[]){"CTCF K562"}) &&
+                has_names(&c, 1, 1, (const char *[]){"CTCF K562"}));
+    assert_true(has_names(&c, 2, 1, (const char *[]){"gata1"}));
+    assert_string_equal(c.records.name[2], "chr1:892-922");
+    collection_close(&c);
+    options.negatives = NEGATIVES_SHUFFLE;
+    assert_int_equal(read_archive(files, 2, &options, &c), STATUS_OK);
+    assert_true(c.count == 6 && c.target == TARGET_SEQUENCE && has_names(&c, 5, 0, NULL));
+    collection_close(&c);
+}
+
+static void a_place_in_several_files_is_one_sample_with_a_set_of_names(void **state)
+{
+    struct collection_options options = {
+        .label = "", .group = "", .data = genome_root, .genome = "tiny", .window = 100, .target = TARGET_LABELS};
+    /* windows of chr1 begin at 100, 150 (half overlaps), 249 (less than half of the first one), and 100 on '-' */
+    static const struct member files[] = {
+        {"b.bed", "chr1\t149\t151\nchr1\t298\t300\nchr2\t500\t600\n"},
+        {"a.bed", "chr1\t199\t201\nchr1\t149\t151\tn\t0\t-\nchr2\t510\t590\nchr2\t500\t600\n"}};
+    struct collection c;
+    if (read_archive(files, 2, &options, &c) != STATUS_OK)
+        fail_msg("%s", err.message);
+    assert_true(c.count == 4 && c.target == TARGET_LABELS);
+    assert_true(has_names(&c, 0, 2, (const char *[]){"a", "b"}) && has_names(&c, 1, 1, (const char *[]){"b"}) &&
+                has_names(&c, 2, 2, (const char *[]){"a", "b"}) && has_names(&c, 3, 1, (const char *[]){"a"}));
+    assert_string_equal(c.records.name[3], "chr1:100-200(-)");
+    collection_close(&c);
+}
+
+static void a_column_of_a_file_has_the_label(void **state)
+{
+    struct collection_options options = {
+        .label = "", .group = "", .data = genome_root, .genome = "tiny", .window = 30, .label_column = 7};
+    static const char text[] = "chr1\t100\t200\tn\t0\t+\tliver cell\nchr1\t400\t500\tn\t0\t+\t.\n"
+                               "chr1\t700\t800\tn\t0\t+\tlung,liver\n";
+    struct collection c;
+    assert_int_equal(read_regions(text, &options, &c), STATUS_OK);
+    assert_true(c.count == 3 && c.target == TARGET_SEQUENCE && c.vocabulary.count == 3);
+    assert_true(has_names(&c, 0, 2, (const char *[]){"liver", "cell"}) && has_names(&c, 1, 0, NULL));
+    collection_close(&c);
+    options.target = TARGET_LABELS;
+    assert_int_equal(read_regions(text, &options, &c), STATUS_OK);
+    assert_true(c.target == TARGET_LABELS && has_names(&c, 2, 2, (const char *[]){"liver", "lung"}));
+    collection_close(&c);
+    options.target = TARGET_CLASS;
+    assert_int_equal(read_regions(text, &options, &c), STATUS_INVALID); /* the second region has none */
+    options.negatives = NEGATIVES_SHUFFLE;
+    options.target = TARGET_NONE;
+    assert_int_equal(read_regions(text, &options, &c), STATUS_OK);
+    assert_int_equal(c.count, 5); /* a region without a label is a negative itself */
+    collection_close(&c);
+    options.label_column = 8;
+    assert_int_equal(read_regions(text, &options, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "line 1: there is no column 8"));
+}
+
+static void archives_of_regions_contain_nothing_else(void **state)
+{
+    struct collection_options options = {.label = "", .group = "", .data = genome_root, .genome = "tiny", .window = 30};
+    static const struct member with_sequences[] = {{"a.bed", "chr1\t100\t200\n"}, {"b.fa", ">a\nACGT\n"}},
+                               faulty[] = {{"a.bed", "chr1\t100\t200\n"}, {"deep/b.bed", "chr1\t100\n"}},
+                               sequences[] = {{"b.fa", ">a\nACGT\n"}};
+    struct collection c;
+    assert_int_equal(read_archive(with_sequences, 2, &options, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "nothing else"));
+    assert_int_equal(read_archive(faulty, 2, &options, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "member 'deep/b.bed': BED, line 1"));
+    options.negatives = NEGATIVES_GC;
+    assert_int_equal(read_archive(sequences, 1, &options, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "negatives=gc"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(regions_become_windows_of_the_genome),
+        cmocka_unit_test(negatives_of_the_genome_have_as_many_g_and_c),
+        cmocka_unit_test(faulty_regions_are_refused_with_the_line),
+        cmocka_unit_test(the_name_of_each_file_is_the_class_of_its_regions),
+        cmocka_unit_test(a_place_in_several_files_is_one_sample_with_a_set_of_names),
+        cmocka_unit_test(a_column_of_a_file_has_the_label),
+        cmocka_unit_test(archives_of_regions_contain_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, make_genome, remove_genome);
+}
