@@ -25,7 +25,7 @@ struct tally_task {
     struct tally_node *node;
     const struct tally *call;
     double *loss; /* [images * names] */
-    double *work; /* [images * names][work_size()] */
+    double *work; /* [threads][work_size()] */
     double scale;
 };
 
@@ -154,7 +154,7 @@ static void tally_task(void *context, int chunk, int worker)
     const struct tensor *x = t->node->x;
     const struct map_shape *s = &x->map;
     int names = t->node->names, image = chunk / names, name = chunk % names, positions = positions_of(x), at = 0;
-    double *logit = t->work + (size_t)chunk * work_size(positions, t->call->most), *held = logit + positions;
+    double *logit = t->work + (size_t)worker * work_size(positions, t->call->most), *held = logit + positions;
     for (int row = 0; row < s->height; row++) {
         const real *from = x->data + map_offset(s, image, name / MAP_LANES, row, 0) + name % MAP_LANES;
         for (int col = 0; col < s->width; col++)
@@ -209,7 +209,7 @@ struct tensor *op_tally(struct exec *e, struct tensor *x, const struct tally *ca
     struct tally_task task = {.node = n, .call = call, .scale = 1 / op_total(e, images)};
     real *error = op_reals(e, (size_t)pairs * (size_t)positions);
     task.loss = op_doubles(e, (size_t)pairs);
-    task.work = op_doubles(e, (size_t)pairs * work_size(positions, call->most));
+    task.work = op_doubles(e, (size_t)thread_pool_threads(e->pool) * work_size(positions, call->most));
     if (out == NULL || n == NULL || error == NULL || task.loss == NULL || task.work == NULL)
         return NULL;
     n->x = x;

@@ -213,12 +213,22 @@ static double evaluation_floats(const struct sparling_config *c)
            FORWARD * (all - model);
 }
 
+/* What op_tally() stores of each position, and the tables of its threads. */
+static double tally_bytes(const struct sparling_config *c)
+{
+    enum { MOST = 64 }; /* TALLY_MOST in counts.c */
+    double names = sparling_presence_names(c), longest = domain_shape(c).longest,
+           most = longest > 1 ? longest : MOST, /* a label of one token may be a count */
+        threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
+    return c->tally_weight > 0 ? map_positions(c) * (4 * (double)c->batch * names + 8 * threads * (most + 4)) : 0;
+}
+
 /* Largest memory of training, and of the evaluation, which may load the model of an earlier stage besides. */
 static double run_bytes(const struct sparling_config *c, double parameters)
 {
     double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);
-    double train =
-        maps * batch + 8 * dilated_packed(c) + 4 * (2 * unit_copies(c) + unit_partials(c)) + collected_bytes(c);
+    double train = maps * batch + 8 * dilated_packed(c) + 4 * (2 * unit_copies(c) + unit_partials(c)) +
+                   collected_bytes(c) + tally_bytes(c);
     double evaluate = 4 * evaluation_floats(c) * piece + 4 * unit_copies(c) + 4 * parameters + chance_bytes(c);
     return 16 * parameters + fmax(train, evaluate);
 }
