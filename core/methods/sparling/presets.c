@@ -151,6 +151,37 @@ static const struct config_setting latex_ocr[] = {RECIPE,
                                                   {"checkpoint_every", "20000"},
                                                   {NULL, NULL}};
 
+/* The same formulas with the presence objective. A channel for each of the 24 tokens and eight others share the active
+ * positions that the 64 channels of latex-ocr have. Tokens have different frequencies, and so do the densities of their
+ * channels. The objective lets a channel be active anywhere in a window that contains its character, so a motif is
+ * reported at the centre of what its channel reads. */
+static const struct config_setting latex_ocr_presence[] = {RECIPE,
+                                                           PRESENCE,
+                                                           {"domain", "latex"},
+                                                           {"latex_rows", "52"},
+                                                           {"latex_cols", "136"},
+                                                           {"latex_dpi", "133"},
+                                                           {"latex_max_tokens", "12"},
+                                                           {"latex_noise", "0.125"},
+                                                           {"latex_margin", "1"},
+                                                           {"motifs", "32"},
+                                                           {"quantile", "interpolated"},
+                                                           {"units", "3"},
+                                                           {"layers", "3"},
+                                                           {"feed_forward", "256"},
+                                                           {"pool", "4"},
+                                                           {"presence_samples", "20000"},
+                                                           {"presence_sharpness", "2"},
+                                                           {"density_by_name", "true"},
+                                                           {"centre_motifs", "true"},
+                                                           {"density_start", "4.24e-5"},
+                                                           {"density_final", "4.23e-5"},
+                                                           {"plateau_density", "4.5e-5"},
+                                                           {"validation_every", "4000"},
+                                                           {"total_samples", "120000"},
+                                                           {"checkpoint_every", "20000"},
+                                                           {NULL, NULL}};
+
 /* LaTeX-OCR as published: windows of 65 pixels (16 units), 32 motifs, no gain in the batch norm, and thresholds that
  * collect batches until a channel expects ten motifs. */
 static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
@@ -191,6 +222,33 @@ static const struct config_setting audio[] = {RECIPE,
                                               {"test_samples", "5000"},
                                               {"motif_samples", "5000"},
                                               {NULL, NULL}};
+
+/* The same clips with the presence objective. A sharp mean makes channels active at fewer places, and places beside a
+ * word are then rare (docs/lab/audio-sequence.md). */
+static const struct config_setting audio_presence[] = {RECIPE,
+                                                       PRESENCE,
+                                                       {"domain", "audio"},
+                                                       {"audio_scale", "units"},
+                                                       {"audio_seconds", "6"},
+                                                       {"audio_min_symbols", "2"},
+                                                       {"audio_max_symbols", "4"},
+                                                       {"width", "32"},
+                                                       {"units", "5"},
+                                                       {"layers", "2"},
+                                                       {"feed_forward", "128"},
+                                                       {"quantile", "interpolated"},
+                                                       {"presence_samples", "12000"},
+                                                       {"presence_sharpness", "4"},
+                                                       {"centre_motifs", "true"},
+                                                       {"density_start", "1.181e-3"},
+                                                       {"density_final", "1.18e-3"},
+                                                       {"plateau_density", "1.3e-3"},
+                                                       {"validation_every", "2000"},
+                                                       {"total_samples", "60000"},
+                                                       {"checkpoint_every", "20000"},
+                                                       {"test_samples", "5000"},
+                                                       {"motif_samples", "5000"},
+                                                       {NULL, NULL}};
 
 /* AudioMNISTSequence as published (section 5.1): 15 seconds, 5 to 10 digits, 44 million parameters. Decoding may
  * produce three tokens more than the longest label, and the head has the vocabulary of LaTeX-OCR. */

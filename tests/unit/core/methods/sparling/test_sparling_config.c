@@ -53,10 +53,20 @@ static const struct config_setting *preset(const char *name)
 
 static void presets_have_no_faults(void **state)
 {
-    static const char *const names[] = {
-        "digitcircle-quick", "digitcircle",          "digitcircle-paper",          "latex-ocr",
-        "latex-ocr-paper",   "audio-sequence",       "audio-sequence-paper",       "splicing",
-        "splicing-paper",    "digitcircle-presence", "digitcircle-quick-presence", "dataset"};
+    static const char *const names[] = {"digitcircle-quick",
+                                        "digitcircle",
+                                        "digitcircle-paper",
+                                        "latex-ocr",
+                                        "latex-ocr-paper",
+                                        "audio-sequence",
+                                        "audio-sequence-paper",
+                                        "splicing",
+                                        "splicing-paper",
+                                        "digitcircle-presence",
+                                        "digitcircle-quick-presence",
+                                        "latex-ocr-presence",
+                                        "audio-sequence-presence",
+                                        "dataset"};
     assert_int_equal(SPARLING_PRESETS, sizeof names / sizeof names[0]);
     for (size_t i = 0; i < SPARLING_PRESETS; i++) {
         struct sparling_config config;
