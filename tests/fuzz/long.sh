@@ -13,14 +13,15 @@ shift 2
 # libFuzzer's entropic schedule is off, because with small inputs it takes three quarters of the time.
 # A small quarantine of freed memory makes archives three times as fast, because allocations then reuse warm memory.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=2:malloc_context_size=4:strict_string_checks=1}
+export MOTIF_CONVERT=$build/motif-convert
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 
 count() { cat "done/$1" 2>/dev/null || echo 0; }
 
 # Largest number of bytes of an input. In some formats short inputs reach all code, and the target runs several times as often.
-longest() { case $1 in upload_csv | upload_fasta | genes | headers) echo 1024 ;; *) echo 2048 ;; esac; }
+longest() { case $1 in hdf5) echo 84 ;; upload_csv | upload_fasta | genes | headers) echo 1024 ;; convert) echo 16384 ;; *) echo 2048 ;; esac; }
 
-at_once() { case $1 in http) echo 50000 ;; *) echo 1000000 ;; esac; }
+at_once() { case $1 in http | convert) echo 50000 ;; *) echo 1000000 ;; esac; }
 
 # all TARGET EXECUTIONS
 all() {
@@ -41,9 +42,9 @@ all() {
     echo "$target: $(count "$target") executions"
 }
 
-# Millions of executions of each target. An input of http is a connection to a whole server.
-goal() { case $1 in http) echo 1 ;; *) echo 20 ;; esac; }
+# Millions of executions of each target. An input of http is a connection to a whole server, one of convert a process.
+goal() { case $1 in http | hdf5 | convert) echo 1 ;; *) echo 20 ;; esac; }
 
 targets=("$@")
-[ $# -gt 0 ] || targets=(png genes wave npy archive bundle upload_{fasta,csv,npz,tar,npy} headers safetensors target stored job http)
+[ $# -gt 0 ] || targets=(png genes wave npy archive bundle upload_{fasta,csv,npz,tar,npy} headers safetensors target stored job upload_h5ad hdf5 convert http)
 for target in "${targets[@]}"; do all "$target" "$(goal "$target")000000"; done

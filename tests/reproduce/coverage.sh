@@ -42,7 +42,7 @@ more=() source=none
 for argument; do
     case \$argument in
     */core/kernels/fast/*.c) source=core more=(-O1 -DMOTIF_SMALL_TILES) ;;
-    ../core/*.c | ../storage/*.c | ../api/*.c | ../server/*.c | ../trainer/*.c) source=\${argument#../} source=\${source%%/*} more=(-O0) ;;
+    ../core/*.c | ../storage/*.c | ../api/*.c | ../server/*.c | ../trainer/*.c | ../convert/*.c) source=\${argument#../} source=\${source%%/*} more=(-O0) ;;
     esac
 done
 compiler=(gcc)
