@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -146,6 +147,15 @@ def the_python_client_uploads_files(daemon):
     assert made["target"] == "class" and made["samples"] == 23, made
 
 
+def a_daemon_without_the_program_says_so(folder):
+    """The daemon looks for motif-convert in the folder of its own program."""
+    alone = os.path.join(folder, "motifd")
+    shutil.copy(sys.argv[1], alone)
+    with Daemon(alone, os.path.join(folder, "alone"), "--data", os.path.join(folder, "alone-data")) as daemon:
+        refused(daemon, bytes_of("csr.h5ad"), "cannot read h5ad: motif-convert is not in the folder of its program")
+        assert put(daemon, "table", b"a,b\n1,2\n", "?format=csv")[0] == 201
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--rate-limit", "100000") as daemon:
@@ -154,6 +164,7 @@ def main():
                 faults_name_the_format_and_the_reason, a_tiny_file_with_a_huge_table_is_refused_at_once,
                 damaged_files_never_harm_the_daemon, an_upload_that_breaks_off_can_be_resumed, motifctl_finds_the_format_from_the_ending,
                 the_python_client_uploads_files)])
+        run_checks((a_daemon_without_the_program_says_so.__name__, lambda: a_daemon_without_the_program_says_so(folder)))
 
 
 main()
