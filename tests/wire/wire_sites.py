@@ -416,6 +416,30 @@ class Site:
             status, _, problem = self.daemon.ask("POST", "/v1/jobs?dry_run=1", {"kind": "sparling", "preset": "dataset", "config": config})
             assert status == 422 and any(e["pointer"] == f"/config/{pointer}" and says in e["detail"] for e in problem["errors"]), (change, problem)
 
+    def filters_begin_with_enriched_motifs(self):
+        """With motif_start_words, the strongest first filter and its reverse complement spell the word that the labelled samples have."""
+        word, config = "GATTACAGG", {"dataset_name": "planted", **TINY, "first_window": 15, "motif_start_words": True, "learning_rate": 1e-7}
+        def sample(i):
+            seq = bases(COLS, 900 + i)
+            return seq[:20] + word + seq[20 + len(word):] if i % 2 else seq
+        text = "".join(f">s{i}{' bound' if i % 2 else ''}\n{sample(i)}\n" for i in range(400))
+        assert self.daemon.ask("PUT", "/v1/datasets/planted?format=fasta", text.encode(), "application/octet-stream")[0] == 201
+        seen = []
+        for _ in range(2):
+            status, _, job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": config})
+            assert status == 201, job
+            while (now := self.daemon.ask("GET", f"/v1/jobs/{job['id']}")[2])["state"] in ("queued", "running"):
+                pass
+            assert now["state"] == "succeeded", now
+            weights, _ = safetensors_file.read(self.daemon.ask("GET", f"/v1/jobs/{job['id']}/checkpoints/latest")[2])
+            seen.append(weights["g.first.weight"].reshape(TINY["width"], 4, 15))
+        assert (seen[0] == seen[1]).all()
+        spelt = ["".join("ACGT"[b] for b in f.argmax(0)) for f in seen[0][:2]]
+        assert word in spelt[0] + " " + spelt[1] and reverse(word) in spelt[0] + " " + spelt[1], spelt
+        for change, pointer, says in (({"motif_start": "known"}, "motif_start_words", "with motif_start"), ({"first_window": 3}, "first_window", "at least 5")):
+            status, _, problem = self.daemon.ask("POST", "/v1/jobs?dry_run=1", {"kind": "sparling", "preset": "dataset", "config": {**config, **change}})
+            assert status == 422 and any(e["pointer"] == f"/config/{pointer}" and says in e["detail"] for e in problem["errors"]), (change, problem)
+
     def rna_has_one_strand(self):
         records = [bases(COLS, 300 + i) for i in range(40)]
         for name, letters in (("transcripts", "U"), ("genes", "T")):
@@ -457,7 +481,8 @@ def main():
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
                 "a_short_training_marks_sites", "signals_have_no_letters", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
                 "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "rules_compare_arrangements", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
-                "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "filters_begin_with_known_motifs", "rna_has_one_strand", "motifctl_writes_files")))
+                "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "filters_begin_with_known_motifs",
+                "filters_begin_with_enriched_motifs", "rna_has_one_strand", "motifctl_writes_files")))
 
 
 if __name__ == "__main__":

@@ -365,6 +365,10 @@ struct tensor *tally_loss(struct method_run *run, const struct batch *batch, str
 enum status filters_begin(struct method_run *run, struct error *err);
 void filters_hold(struct method_run *run);
 
+/* Defined in words.c. Computes the filters of the motifs that are enriched in training samples, as
+ * motif_start_filters() does for known motifs. STATUS_NO_MEMORY, and errors of the domain. */
+enum status words_filters(struct method_run *run, float *filter, int *count, struct error *err);
+
 /* Defined in starts.c. */
 void starts_begin(struct method_run *run);
 /* Seed of the initial weights of the start in progress. */

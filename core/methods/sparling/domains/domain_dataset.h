@@ -23,7 +23,7 @@ struct dataset_config {
     int split, effort;
     double test, validation, replaced;
     int64_t split_seed, mels;
-    bool fit, positions, motif_frozen;
+    bool fit, positions, motif_frozen, motif_words;
     int64_t channels, rows, cols, tokens, longest, boxes;
 };
 
@@ -68,6 +68,9 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
     DOMAIN_TEXT(dataset, motif_start, "motif_start", "", ADVANCED,                                                     \
                 "Data set of known motifs, such as JASPAR, whose matrices become the initial filters of a model of "   \
                 "DNA or RNA; empty begins with random filters."),                                                      \
+    DOMAIN_FLAG(dataset, motif_words, "motif_start_words", "false", ADVANCED,                                          \
+                "Whether the first filters of a model of DNA or RNA begin with the motifs that are most enriched in "      \
+                "training samples of each name, found by counting words; otherwise they are random."),                 \
     DOMAIN_FLAG(dataset, motif_frozen, "motif_start_frozen", "false", ADVANCED,                                        \
                 "Whether training leaves the filters of motif_start unchanged."),                                      \
     DATASET_SIZE(channels, 8192, "channels", "Channels of an input"),                                                  \

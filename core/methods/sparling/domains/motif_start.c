@@ -12,18 +12,45 @@ enum { LEAST_WINDOW = 5 };
  * finite. */
 static const double RANDOM = 1.0 / 21;
 
+bool motif_start_twice(const struct sparling_config *config, int strands)
+{
+    return strands == 2 && config->strands == STRANDS_ONE;
+}
+
 static int filters_for_each(const struct sparling_config *config, int strands)
 {
-    return strands == 2 && config->strands == STRANDS_ONE ? 2 : 1;
+    return motif_start_twice(config, strands) ? 2 : 1;
+}
+
+static enum status window_fits(const struct sparling_config *config, const char *field, struct error *err)
+{
+    return config->first_window >= LEAST_WINDOW
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, "/config/first_window", "must be at least %d with %s; got %lld",
+                           LEAST_WINDOW, field, (long long)config->first_window);
+}
+
+/* Checks motif_start_words, which needs names that a sample has or does not have. */
+static enum status words_fit(const struct sparling_config *config, const struct collection *samples, struct error *err)
+{
+    if (config->dataset.motif_start[0] != '\0')
+        return error_set(err, STATUS_INVALID, "/config/motif_start_words", "must be false with motif_start");
+    if (samples->kind != COLLECTION_SEQUENCES || samples->channels != BASES || samples->rows != 1)
+        return error_set(err, STATUS_INVALID, "/config/motif_start_words",
+                         "must be false, because the samples are not DNA or RNA");
+    if (samples->target == TARGET_POSITIONS)
+        return error_set(err, STATUS_INVALID, "/config/motif_start_words",
+                         "must be false, because the data set has a class at every position");
+    return window_fits(config, "motif_start_words", err);
 }
 
 static enum status fits(const struct sparling_config *config, int strands, const struct motif_library *library,
                         struct error *err)
 {
     int64_t filters = (int64_t)filters_for_each(config, strands) * library->database.count;
-    if (config->first_window < LEAST_WINDOW)
-        return error_set(err, STATUS_INVALID, "/config/first_window", "must be at least %d with motif_start; got %lld",
-                         LEAST_WINDOW, (long long)config->first_window);
+    enum status status = window_fits(config, "motif_start", err);
+    if (status)
+        return status;
     if (filters > config->width)
         return error_set(err, STATUS_INVALID, POINTER,
                          "has %d motifs, which need %lld filters, but the first convolution has width %lld; choose "
@@ -37,10 +64,12 @@ enum status motif_start_check(const struct sparling_config *config, const struct
 {
     const char *name = config->dataset.motif_start;
     struct motif_library library;
+    if (name[0] == '\0' && config->dataset.motif_frozen && !config->dataset.motif_words)
+        return error_set(err, STATUS_INVALID, "/config/motif_start_frozen", "needs motif_start or motif_start_words");
+    if (config->dataset.motif_words)
+        return words_fit(config, samples, err);
     if (name[0] == '\0')
-        return config->dataset.motif_frozen
-                   ? error_set(err, STATUS_INVALID, "/config/motif_start_frozen", "needs motif_start")
-                   : STATUS_OK;
+        return STATUS_OK;
     if (samples->kind != COLLECTION_SEQUENCES || samples->channels != BASES || samples->rows != 1)
         return error_set(err, STATUS_INVALID, POINTER, "must be empty, because the samples are not DNA or RNA");
     enum status status = motif_library_open(data, name, POINTER, false, &library, err);
@@ -81,9 +110,12 @@ static int best_window(const double (*column)[BASES], int width, int window)
     return best;
 }
 
-/* filter: [BASES][window], zeroed. */
-static void make_filter(const double (*column)[BASES], int width, int window, bool reverse, float *filter)
+void motif_start_filter(const struct sparling_config *config, const double (*column)[BASES], int width, bool reverse,
+                        float *filter)
 {
+    int window = (int)config->first_window;
+    for (int i = 0; i < BASES * window; i++)
+        filter[i] = 0;
     int used = width < window ? width : window, from = best_window(column, width, used), left = (window - used) / 2;
     for (int i = 0; i < used; i++)
         for (int b = 0; b < BASES; b++) {
@@ -106,11 +138,9 @@ enum status motif_start_filters(const struct sparling_config *config, int strand
     *count = 0;
     for (int m = 0; !status && m < library.database.count; m++)
         for (int k = 0; k < each; k++) {
-            float *at = filter + (ptrdiff_t)*count * BASES * window;
-            for (int i = 0; i < BASES * window; i++)
-                at[i] = 0;
-            make_filter(library.database.column + library.first[m], library.first[m + 1] - library.first[m], window,
-                        k == 1, at);
+            motif_start_filter(config, library.database.column + library.first[m],
+                               library.first[m + 1] - library.first[m], k == 1,
+                               filter + (ptrdiff_t)*count * BASES * window);
             ++*count;
         }
     motif_library_close(&library);

@@ -1,4 +1,5 @@
-/* Known motifs as the initial filters of a model of DNA or RNA. The field motif_start names a data set of motifs. */
+/* Motifs as the initial filters of a model of DNA or RNA: those of a data set that the field motif_start names, or
+ * those that are enriched in training samples (motif_start_words). */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_MOTIF_START_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_MOTIF_START_H
 
@@ -18,5 +19,12 @@ enum status motif_start_check(const struct sparling_config *config, const struct
  * [width][4][first_window] of the configuration. *count: number of filters. Errors are those of motif_start_check(). */
 enum status motif_start_filters(const struct sparling_config *config, int strands, const char *data, float *filter,
                                 int *count, struct error *err);
+
+/* Whether a model reads each motif by two filters, one for each strand. */
+bool motif_start_twice(const struct sparling_config *config, int strands);
+/* Writes the filter of one matrix as above. column: [width] probabilities of the bases. reverse: for the other strand.
+ * filter: [4][first_window]. */
+void motif_start_filter(const struct sparling_config *config, const double (*column)[4], int width, bool reverse,
+                        float *filter);
 
 #endif

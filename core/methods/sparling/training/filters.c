@@ -1,5 +1,5 @@
-/* Begins a training with known motifs as filters of the first convolution (motif_start), and keeps these filters
- * unchanged if motif_start_frozen is set.
+/* Begins a training with motifs as filters of the first convolution (motif_start, motif_start_words), and keeps these
+ * filters unchanged if motif_start_frozen is set.
  *
  * Each filter is scaled to the norm of the random filter that it replaces, so that all motifs have equal weight and
  * activations have the usual size. */
@@ -41,13 +41,15 @@ enum status filters_begin(struct method_run *run, struct error *err)
     const struct sparling_config *c = &run->config;
     const struct alphabet *alphabet = domain_alphabet(&run->domain);
     run->frozen_filters = 0;
-    if (c->dataset.motif_start[0] == '\0' || !alphabet)
+    if ((c->dataset.motif_start[0] == '\0' && !c->dataset.motif_words) || !alphabet)
         return STATUS_OK;
     float *filter = malloc(run->network->first.w->count * sizeof *filter);
     int count = 0;
     if (!filter)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the filters of known motifs");
-    enum status status = motif_start_filters(c, alphabet->strands, run->env.data, filter, &count, err);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the filters of motifs");
+    enum status status = c->dataset.motif_words
+                             ? words_filters(run, filter, &count, err)
+                             : motif_start_filters(c, alphabet->strands, run->env.data, filter, &count, err);
     if (!status)
         replace(filter, count, &run->network->first);
     run->frozen_filters = c->dataset.motif_frozen ? count : 0;

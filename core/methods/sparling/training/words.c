@@ -1,0 +1,182 @@
+/* Begins a training with motifs that are enriched in training samples as filters of the first convolution
+ * (motif_start_words).
+ *
+ * For each name of the labels, enriched_motif_find() compares samples with the name and samples without it. It erases
+ * the sites of a motif that it has found, so that the next search, for the same name or another one, finds another
+ * motif. The searches go through all names again and again, until the motifs fill their share of the filters or no name
+ * has another motif. The other filters stay random, because motifs that no word shows need filters too. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/domains/motif_start.h"
+#include "core/methods/sparling/run_int.h"
+#include "core/sequence/enriched_motif.h"
+
+/* DRAWN: number of training samples that are drawn; EACH: most samples with a name, and most without it */
+enum { DRAWN = 4000, EACH = 1000, NAMES_MOST = 1024 };
+static const double FILTERS = 0.75, /* largest share of the filters */
+    SIGNIFICANT = 1e-7,             /* p-value of a motif: a thousandth after a correction for about 10,000 words */
+    PSEUDO = 1;                     /* observations that are added to each position of a matrix */
+
+struct words {
+    int names, cols;
+    int64_t *first;      /* [DRAWN + 1] */
+    unsigned char *base; /* [DRAWN][cols], without what was erased */
+    bool *has;           /* [DRAWN][names] */
+    bool *done;          /* [names] a name has no other motif */
+    /* the samples of one search: their numbers, and their copies in one block */
+    int *sample;
+    int64_t *begin;
+    bool *with;
+    unsigned char *copy;
+};
+
+static void close_words(struct words *w)
+{
+    free(w->first);
+    free(w->base);
+    free(w->has);
+    free(w->done);
+    free(w->sample);
+    free(w->begin);
+    free(w->with);
+    free(w->copy);
+}
+
+static bool make_room(struct words *w)
+{
+    size_t names = (size_t)w->names, cols = (size_t)w->cols;
+    w->first = calloc(DRAWN + 1, sizeof *w->first);
+    w->base = malloc(DRAWN * cols);
+    w->has = calloc(DRAWN * names, sizeof *w->has);
+    w->done = calloc(names, sizeof *w->done);
+    w->sample = calloc((size_t)2 * EACH, sizeof *w->sample);
+    w->begin = calloc((size_t)2 * EACH + 1, sizeof *w->begin);
+    w->with = calloc((size_t)2 * EACH, sizeof *w->with);
+    w->copy = malloc(2 * EACH * cols);
+    return w->first && w->base && w->has && w->done && w->sample && w->begin && w->with && w->copy;
+}
+
+/* Turns one-hot planes into bases. Where no base is known, all planes are equal. */
+static void take_bases(const float *planes, int cols, unsigned char *base)
+{
+    for (int i = 0; i < cols; i++) {
+        base[i] = BASE_UNKNOWN;
+        for (int b = 0; b < BASES; b++)
+            if (planes[b * cols + i] > planes[(b + 1) % BASES * cols + i] &&
+                planes[b * cols + i] > planes[(b + 2) % BASES * cols + i])
+                base[i] = (unsigned char)b;
+    }
+}
+
+static enum status draw(struct method_run *run, struct words *w, struct error *err)
+{
+    struct domain_truth *truth = NULL;
+    float *planes = malloc(domain_inputs(&run->domain.shape) * sizeof *planes);
+    enum status status = planes ? domain_truths_create(&run->domain.shape, 1, &truth, err)
+                                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to search for motifs");
+    for (int i = 0; !status && i < DRAWN; i++) {
+        struct domain_request request = {.set = DOMAIN_SAMPLE, .seed = run->config.seed, .index = i};
+        status = domain_sample(&run->domain, &request, planes, truth, err);
+        if (status)
+            break;
+        take_bases(planes, w->cols, w->base + (ptrdiff_t)i * w->cols);
+        w->first[i + 1] = w->first[i] + w->cols;
+        for (int k = 0; k < w->names; k++)
+            w->has[i * w->names + k] = presence_true(run, truth, k);
+    }
+    domain_truths_destroy(truth);
+    free(planes);
+    return status;
+}
+
+/* Chooses the samples of a search. Returns their number. */
+static int choose(struct words *w, int name)
+{
+    int count = 0, chosen[2] = {0};
+    for (int i = 0; i < DRAWN; i++) {
+        bool with = w->has[i * w->names + name];
+        if (chosen[with] == EACH)
+            continue;
+        chosen[with]++;
+        w->sample[count] = i;
+        w->with[count] = with;
+        w->begin[count + 1] = w->begin[count] + w->cols;
+        memcpy(w->copy + w->begin[count], w->base + w->first[i], (size_t)w->cols);
+        count++;
+    }
+    return count;
+}
+
+/* Searches for a motif of a name. *found is false if there is no other one. */
+static enum status search(struct words *w, int name, bool both_strands, int width, struct position_matrix *out,
+                          bool *found, struct error *err)
+{
+    struct error cause = {0};
+    struct enriched_set set = {.sequences = choose(w, name),
+                               .first = w->begin,
+                               .base = w->copy,
+                               .with = w->with,
+                               .both_strands = both_strands,
+                               .width = width};
+    double p;
+    enum status status = enriched_motif_find(&set, out, &p, &cause);
+    *found = !status && p < SIGNIFICANT;
+    if (status && status != STATUS_NOT_FOUND)
+        return error_set(err, status, NULL, "%s", cause.message);
+    for (int i = 0; *found && i < set.sequences; i++)
+        memcpy(w->base + w->first[w->sample[i]], w->copy + w->begin[i], (size_t)w->cols);
+    return STATUS_OK;
+}
+
+/* Appends the filters of a motif. */
+static void append(const struct sparling_config *c, int strands, const struct position_matrix *m, float *filter,
+                   int *count)
+{
+    static const double uniform[BASES] = {0.25, 0.25, 0.25, 0.25};
+    double column[MATRIX_WIDTH][BASES];
+    for (int i = 0; i < m->width; i++)
+        position_matrix_column(m, i, uniform, PSEUDO, column[i]);
+    for (int k = 0; k < (motif_start_twice(c, strands) ? 2 : 1); k++, ++*count)
+        motif_start_filter(c, column, m->width, k == 1, filter + (ptrdiff_t)*count * BASES * c->first_window);
+}
+
+static enum status search_all(struct method_run *run, struct words *w, float *filter, int *count, struct error *err)
+{
+    const struct sparling_config *c = &run->config;
+    int strands = domain_alphabet(&run->domain)->strands, each = motif_start_twice(c, strands) ? 2 : 1;
+    int width = (int)fmin(MATRIX_WIDTH - 20, fmax(6, (double)c->first_window));
+    double most = floor(FILTERS * (double)c->width);
+    bool more = true;
+    while (more) {
+        more = false;
+        for (int k = 0; k < w->names && *count + each <= most; k++) {
+            struct position_matrix m;
+            bool found = false;
+            enum status status = w->done[k] ? STATUS_OK : search(w, k, strands == 2, width, &m, &found, err);
+            if (status)
+                return status;
+            w->done[k] = !found;
+            more = more || found;
+            if (found)
+                append(c, strands, &m, filter, count);
+        }
+        more = more && *count + each <= most;
+    }
+    return STATUS_OK;
+}
+
+enum status words_filters(struct method_run *run, float *filter, int *count, struct error *err)
+{
+    const struct domain_shape *shape = &run->domain.shape;
+    struct words w = {.names = shape->tokens < NAMES_MOST ? shape->tokens : NAMES_MOST, .cols = shape->cols};
+    *count = 0;
+    enum status status = make_room(&w)
+                             ? draw(run, &w, err)
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to search for motifs");
+    if (!status)
+        status = search_all(run, &w, filter, count, err);
+    close_words(&w);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* Motifs that are enriched in some sequences against others, as STREME finds them (Bailey 2021, "STREME: accurate and
+ * versatile sequence motif discovery", Bioinformatics 37(18)): count words, turn the most enriched ones into matrices,
+ * keep the best matrix, erase its sites, and repeat. */
+#ifndef MOTIF_CORE_SEQUENCE_ENRICHED_MOTIF_H
+#define MOTIF_CORE_SEQUENCE_ENRICHED_MOTIF_H
+
+#include <stdint.h>
+
+#include "core/sequence/position_matrix.h"
+
+/* Sequence i is base[first[i] ... first[i + 1]), numbers of bases as in position_matrix.h. Erased bases are
+ * BASE_UNKNOWN. */
+struct enriched_set {
+    int sequences;
+    const int64_t *first;
+    unsigned char *base;
+    const bool *with; /* [sequences] whether a sequence is one of those in which motifs are looked for */
+    bool both_strands;
+    int width; /* largest width of a matrix, in [6, MATRIX_WIDTH - 20] */
+};
+
+/* Finds the most enriched motif and erases its sites in all sequences. *p: p-value of Fisher's exact test for sequences
+ * with a site, not corrected for the search. The result is the same for the same sequences on every machine.
+ * STATUS_NOT_FOUND: no word is enriched. STATUS_NO_MEMORY. */
+enum status enriched_motif_find(const struct enriched_set *set, struct position_matrix *out, double *p,
+                                struct error *err);
+
+#endif
