@@ -47,9 +47,10 @@ static double updates_of(const struct environments_config *c, const struct fit_s
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* The data of a case. rows: of the training part; most: of the larger part; all: of all parts. */
+/* The data of a case. rows: of the training part; test: of the test part without the environments that are held out;
+ * unseen: of these; all: of all parts. */
 struct rows {
-    double features, nodes, rows, most, all, while_read;
+    double features, nodes, rows, test, unseen, all, while_read;
 };
 
 static struct rows rows_of(const struct environments_config *c, const char *data)
@@ -60,14 +61,15 @@ static struct rows rows_of(const struct environments_config *c, const char *data
         double leaves = environments_leaves(c);
         double seen = fmax(1, leaves - (double)c->unseen);
         r.rows = seen * (double)c->samples;
-        r.most = fmax(r.rows, seen * (double)c->test_samples);
-        r.all = r.rows + leaves * (double)c->test_samples;
+        r.test = seen * (double)c->test_samples;
+        r.unseen = (leaves - seen) * (double)c->test_samples;
+        r.all = r.rows + r.test + r.unseen;
         return r;
     }
     bool known = source_size(c->dataset_name, data, &size);
     r.features = fmin((double)c->features, size.columns);
     r.nodes = TABLE_NODES;
-    r.rows = r.most = r.all = size.rows;
+    r.rows = r.test = r.all = size.rows;
     r.while_read = known ? (double)size.bytes + 4.0 * size.rows * size.columns : 0;
     return r;
 }
@@ -85,9 +87,12 @@ static double fits_bytes(const struct environments_config *c, const struct rows 
 static double evaluation_bytes(const struct environments_config *c, const struct rows *r)
 {
     double k = (double)c->latent, unknowns = r->nodes * k;
-    double refit = 8 * r->nodes * k * (k + 1) + 4 * k * r->rows;
-    refit += c->refit && unknowns <= LEAST_UNKNOWNS ? 8 * unknowns * unknowns : 0;
-    return fmax(refit, 4 * r->most * (2 * k + 1));
+    bool refits = c->refit && c->baseline != BASELINE_NO_PENALTY && c->baseline != BASELINE_L2_CHANGES;
+    double settle = 8 * r->nodes * k * (k + 1) + 4 * k * r->rows;
+    settle += refits && unknowns <= LEAST_UNKNOWNS ? 8 * unknowns * unknowns : 0;
+    /* The codes of the test part stay while those of the held-out environments are measured and copied. */
+    double held_out = 4 * r->unseen * (k + (c->fit_samples > 0 ? k + 1 : 0));
+    return fmax(settle, 4 * r->test * k + held_out);
 }
 
 enum status environments_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)

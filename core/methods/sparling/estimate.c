@@ -187,17 +187,40 @@ static double collected_bytes(const struct sparling_config *c)
     return keep > 0 && sparling_collects(c) ? 4 * (groups * keep + threads * (values + 2 * keep)) : 0;
 }
 
+/* Share of the positions that are active in an evaluation. Without thresholds, and until the first ones are known, a
+ * rectifier lets about half of the positions through. */
+static double active_share(const struct sparling_config *c)
+{
+    static const double RECTIFIED = 0.5;
+    struct sparling_geometry map = sparling_geometry(c);
+    double values = (double)(c->total_samples - c->batch) * map.rows * map.cols, collected = 0;
+    if (sparling_collects(c))
+        collected =
+            c->accumulate_elements > 0 ? (double)c->accumulate_elements : c->accumulate_motifs / c->density_start;
+    return !sparling_thresholds(c) || values < collected ? fmax(RECTIFIED, c->density_start) : c->density_start;
+}
+
+/* Bytes of a list of the motifs of one input, of which `cols` columns count. */
+static double list_bytes(const struct sparling_config *c, double cols)
+{
+    double sites = (double)sparling_geometry(c).rows * cols * (double)c->channels_motif;
+    return active_share(c) * sites * (double)sizeof(struct motif);
+}
+
 /* Bytes of the motifs of the samples whose positions are shuffled, and of a shuffled copy. chance_add() keeps only
- * motifs outside of the margins. Without thresholds, every position can be active. */
+ * motifs outside of the margins. */
 static double chance_bytes(const struct sparling_config *c)
 {
     enum { COPIES = 3 };
-    struct sparling_geometry map = sparling_geometry(c);
-    bool thresholds = c->sparsity == SPARSITY_PER_CHANNEL || c->sparsity == SPARSITY_SINGLE;
-    double cols = fmax(0, map.cols - 2.0 * domain_shape(c).margin);
-    double density = thresholds ? c->density_start : 1, sites = (double)map.rows * cols * (double)c->channels_motif;
-    double samples = (double)c->chance_samples;
-    return c->chance_shuffles > 0 ? samples * (COPIES * density * sites * (double)sizeof(struct motif) + 64) : 0;
+    double cols = fmax(0, sparling_geometry(c).cols - 2.0 * domain_shape(c).margin);
+    return c->chance_shuffles > 0 ? (double)c->chance_samples * (COPIES * list_bytes(c, cols) + 64) : 0;
+}
+
+/* The lists of motifs of one input that an evaluation counts, or of the examples that it draws. */
+static double lists_bytes(const struct sparling_config *c)
+{
+    enum { LISTS = 6 };
+    return LISTS * list_bytes(c, sparling_geometry(c).cols);
 }
 
 /* Floats that an evaluation needs for one input. It keeps no gradients, but several versions of the motif map:
@@ -229,7 +252,8 @@ static double run_bytes(const struct sparling_config *c, double parameters)
     double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);
     double train = maps * batch + 8 * dilated_packed(c) + 4 * (2 * unit_copies(c) + unit_partials(c)) +
                    collected_bytes(c) + tally_bytes(c);
-    double evaluate = 4 * evaluation_floats(c) * piece + 4 * unit_copies(c) + 4 * parameters + chance_bytes(c);
+    double evaluate =
+        4 * evaluation_floats(c) * piece + 4 * unit_copies(c) + 4 * parameters + fmax(chance_bytes(c), lists_bytes(c));
     return 16 * parameters + fmax(train, evaluate);
 }
 
