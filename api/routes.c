@@ -24,7 +24,6 @@ static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
 static const char *const import_types[] = {"application/octet-stream", NULL};
 static const char *const targets[] = {"labels", "sequence", "class", "count", NULL};
-static const char *const layouts[] = {"channels-last", "channels-first", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
 
 static const struct api_parameter submit_query[] = {
@@ -96,7 +95,7 @@ static const struct api_parameter dataset_query[] = {
     {PARAMETER_INTEGER, "label_column", 1, 1000, NULL, collection_label_column_meaning},
     {PARAMETER_TEXT, "group", 0, 60, NULL, collection_group_meaning},
     {PARAMETER_TEXT, "layer", 0, 60, NULL, collection_layer_meaning},
-    {PARAMETER_CHOICE, "layout", 0, 0, layouts, collection_layout_meaning},
+    {PARAMETER_CHOICE, "layout", 0, 0, collection_layouts + 1, collection_layout_meaning},
     {PARAMETER_CHOICE, "negatives", 0, 0, collection_negatives, collection_negatives_meaning},
     {PARAMETER_TEXT, "genome", 0, 60, NULL, collection_genome_meaning},
     {PARAMETER_INTEGER, "window", 0, 1000000, NULL, collection_window_meaning},

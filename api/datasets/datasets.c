@@ -49,8 +49,6 @@ static bool hash_good(const char *text)
     return strlen(text) == HASH_TEXT - 1 && strspn(text, "0123456789abcdef") == HASH_TEXT - 1;
 }
 
-static const char *const layouts[] = {"channels-last", "channels-first"};
-
 static bool read_request(struct exchange *x, struct upload_request *request)
 {
     const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256"),
@@ -63,7 +61,9 @@ static bool read_request(struct exchange *x, struct upload_request *request)
                                        .stored = x->api->options.datasets_bytes,
                                        .converter = &x->api->options.converter};
     request->format = format ? collection_format_named(format) : format_of(exchange_header(x, "Content-Type"));
-    request->layout = !layout ? LAYOUT_AUTO : strcmp(layout, layouts[true]) == 0 ? LAYOUT_FIRST : LAYOUT_LAST;
+    for (int l = 0; layout && collection_layouts[l]; l++)
+        if (strcmp(layout, collection_layouts[l]) == 0)
+            request->layout = (enum collection_layout)l;
     for (int t = 0; target && collection_targets[t]; t++)
         if (strcmp(target, collection_targets[t]) == 0)
             request->target = (enum collection_target)t;
@@ -215,7 +215,10 @@ struct arrived {
 /* The layout that the upload was read with, which the format may have chosen. */
 static const char *layout_of(const struct arrived *a)
 {
-    return layouts[a->request->layout == LAYOUT_FIRST || a->collection->channels_first];
+    if (a->request->layout == LAYOUT_SIGNALS)
+        return collection_layouts[LAYOUT_SIGNALS];
+    bool first = a->request->layout == LAYOUT_FIRST || a->collection->channels_first;
+    return collection_layouts[first ? LAYOUT_FIRST : LAYOUT_LAST];
 }
 
 /* The target that the client asked for; "": none. */

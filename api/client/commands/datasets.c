@@ -17,6 +17,7 @@ static const struct option_spec options[] = {
     {"layer", "NAME", "put, h5ad: the layer with the values, or raw; default: X"},
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
     {"channels-last", NULL, "put, npz and npy: [n][rows][cols][channels]"},
+    {"signals", NULL, "put: [n][cols] or [n][channels][cols], or the columns of a .csv, are points of a signal"},
     {"negatives", "KIND",
      "put: adds samples without a label. shuffle: shuffled sequences; gc: regions of the genome with equal GC content "
      "(none)"},
@@ -286,6 +287,7 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
     }
     const char *layout = options_has(args, "channels-first")  ? "channels-first"
                          : options_has(args, "channels-last") ? "channels-last"
+                         : options_has(args, "signals")       ? "signals"
                                                               : NULL;
     if (layout)
         buf_format(&path, "&layout=%s", layout);

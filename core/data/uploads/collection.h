@@ -117,9 +117,12 @@ struct collection_limits {
 };
 #define COLLECTION_LIMITS ((struct collection_limits){(int64_t)1 << 29, 1 << 22, 1 << 26, 1 << 20})
 
-/* The axes of an array of four dimensions: [n][rows][cols][channels] or [n][channels][rows][cols]. AUTO: channels last,
- * unless the shape looks like channels first (collection_npz.c); then a warning says so. */
-enum collection_layout { LAYOUT_AUTO, LAYOUT_LAST, LAYOUT_FIRST };
+/* The axes of an array. LAST and FIRST: of four dimensions, [n][rows][cols][channels] or [n][channels][rows][cols].
+ * SIGNALS: of two or three dimensions, or the columns of a table, [n][cols] or [n][channels][cols]. AUTO: channels
+ * last, unless the shape looks like channels first (collection_npz.c); then a warning says so. */
+enum collection_layout { LAYOUT_AUTO, LAYOUT_LAST, LAYOUT_FIRST, LAYOUT_SIGNALS };
+extern const char
+    *const collection_layouts[]; /* "auto", "channels-last", "channels-first", "signals"; NULL-terminated */
 
 /* Samples without a label that are added to sequences: none, or for each record with a label a shuffled copy that has
  * the same pairs of neighbouring bases (dinucleotides.h), or for each region of a genome another one with as many G and

@@ -32,9 +32,12 @@ const char collection_label_column_meaning[] =
     "bed: number of the column with the label, from 1; fasta: number of the word of the header that is the label; word "
     "1 is the name of the record";
 const char collection_group_meaning[] = "csv, h5ad: name of the column with the group for splits (group or split)";
+const char *const collection_layouts[] = {"auto", "channels-last", "channels-first", "signals", NULL};
 const char collection_layout_meaning[] =
     "npz, npy, safetensors: which dimension of a four-dimensional array is the channels (default: channels-last, or "
-    "channels-first if only the second dimension has the size of a usual number of channels)";
+    "channels-first if only the second dimension has the size of a usual number of channels); signals: the columns of "
+    "a csv, "
+    "or the last of two or three dimensions, are the points of a signal";
 const char collection_layer_meaning[] =
     "h5ad: the layer with the values, or raw (X); 10x-h5: the genome, in a file with several";
 const char collection_negatives_meaning[] =

@@ -61,7 +61,7 @@ static int member_of(const char *name)
 /* ---- samples ----------------------------------------------------------------------------------------------- */
 
 /* Whether a shape looks like [n][channels][rows][cols]: colours of a picture, a square picture of one channel, or a
- * sequence ([n][channels][1][cols]). [n][1][cols][channels] is a sequence with channels last. */
+ * sequence ([n][channels][1][cols], also with one channel). [n][1][cols][channels] is a sequence with channels last. */
 static bool looks_first(const struct npy_header *x)
 {
     int64_t second = x->dim[1], third = x->dim[2], last = x->dim[3];
@@ -69,30 +69,54 @@ static bool looks_first(const struct npy_header *x)
         return false;
     bool colours = (second == 3 || second == 4) && third > 4 && last > 4;
     bool square = second == 1 && third > 4 && third == last;
-    bool sequence = second > 1 && third == 1 && last > 4;
+    bool sequence = third == 1 && last > 4;
     return colours || square || sequence;
+}
+
+/* Warns about arrays of three dimensions that are often signals of several channels. */
+static enum status warn_of_thin_pictures(struct collection *c, int64_t rows, int64_t cols, struct error *err)
+{
+    enum { THIN = 16, LONG = 8 }; /* at most so many rows, and so many times as many columns */
+    if (rows <= THIN && cols >= LONG * rows)
+        return collection_warn(
+            c, err, "thin-pictures",
+            "x of [n][%lld][%lld] was read as pictures of %lld rows; with layout=signals it is read as "
+            "signals of %lld channels",
+            (long long)rows, (long long)cols, (long long)rows, (long long)rows);
+    if (cols <= THIN && rows >= LONG * cols)
+        return collection_warn(
+            c, err, "thin-pictures",
+            "x of [n][%lld][%lld] was read as pictures of %lld columns; if these are signals of %lld "
+            "channels, upload them as [n][%lld][%lld] with layout=signals",
+            (long long)rows, (long long)cols, (long long)cols, (long long)cols, (long long)cols, (long long)rows);
+    return STATUS_OK;
 }
 
 /* Sets the kind and the sizes of the collection from the shape of x. */
 static enum status take_shape(const struct npy_header *x, const struct collection_options *options,
                               struct collection *c, int64_t *cols, struct error *err)
 {
-    bool first = options->layout == LAYOUT_FIRST || (options->layout == LAYOUT_AUTO && looks_first(x));
-    int64_t rows = x->rank > 2 ? x->dim[first && x->rank == 4 ? 2 : 1] : 1;
-    int64_t channels = x->rank == 4 ? x->dim[first ? 1 : 3] : 1;
+    bool signals = options->layout == LAYOUT_SIGNALS;
+    bool first = signals || options->layout == LAYOUT_FIRST || (options->layout == LAYOUT_AUTO && looks_first(x));
+    int64_t rows = x->rank > 2 && !signals ? x->dim[first && x->rank == 4 ? 2 : 1] : 1;
+    int64_t channels = x->rank == 4 ? x->dim[first ? 1 : 3] : x->rank == 3 && signals ? x->dim[1] : 1;
     *cols = x->rank >= 2 ? x->dim[x->rank == 4 && !first ? 2 : x->rank - 1] : 0;
     if (x->element >= NPY_BYTES || x->rank < 2)
         return array_fault("x", "must be numbers in 2, 3 or 4 dimensions, samples first", err);
+    if (signals && x->rank == 4)
+        return array_fault("x", "must be [n][cols] or [n][channels][cols] with layout=signals", err);
     if (rows < 1 || rows > SIDE || channels < 1 || channels > SIDE || *cols < 1 || *cols > (rows > 1 ? SIDE : LINE))
         return error_set(
             err, STATUS_INVALID, NULL,
             "member 'x' has samples of %lld rows, %lld columns and %lld channels; each must be from 1 to %d",
             (long long)rows, (long long)*cols, (long long)channels, SIDE);
-    c->kind = x->rank == 2 ? COLLECTION_TABLE : rows > 1 ? COLLECTION_IMAGES : COLLECTION_SEQUENCES;
+    c->kind = x->rank == 2 && !signals ? COLLECTION_TABLE : rows > 1 ? COLLECTION_IMAGES : COLLECTION_SEQUENCES;
     c->rows = (int)rows;
     c->channels = (int)channels;
     c->channels_first = first;
-    if (!first || options->layout == LAYOUT_FIRST)
+    if (options->layout == LAYOUT_AUTO && x->rank == 3 && rows > 1)
+        return warn_of_thin_pictures(c, rows, *cols, err);
+    if (!first || options->layout != LAYOUT_AUTO)
         return STATUS_OK;
     return collection_warn(c, err, "channels-first",
                            "x of [%lld][%lld][%lld][%lld] was read as [n][channels][rows][cols]; with "

@@ -7,10 +7,10 @@
 #include "core/data/uploads/collection_int.h"
 #include "core/data/files/table_columns.h"
 
-static enum status take_header(const struct csv *csv, const struct table_columns *roles, struct collection *c,
-                               struct error *err)
+static enum status take_header(const struct csv *csv, const struct table_columns *roles, bool signals,
+                               struct collection *c, struct error *err)
 {
-    c->kind = COLLECTION_TABLE;
+    c->kind = signals ? COLLECTION_SEQUENCES : COLLECTION_TABLE;
     c->channels = c->rows = 1;
     c->columns.name = calloc((size_t)csv->columns, sizeof *c->columns.name);
     for (int i = 0; c->columns.name && i < csv->columns; i++) {
@@ -67,7 +67,7 @@ static enum status read_csv(const struct byte_source *from, const struct collect
     if (!status)
         status = table_columns_find(&csv, options->label, options->group, &roles, err);
     if (!status)
-        status = take_header(&csv, &roles, c, err);
+        status = take_header(&csv, &roles, options->layout == LAYOUT_SIGNALS, c, err);
     for (bool more = true; !status;) {
         status = csv_next(&csv, &more, err);
         if (status || !more)

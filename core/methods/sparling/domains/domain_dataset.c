@@ -171,7 +171,8 @@ static enum status fits(const struct collection *c, const struct sparling_config
     if (c->kind == COLLECTION_TABLE)
         return error_set(
             err, STATUS_INVALID, at,
-            "is a table, but SPARLING learns from images, sequences and recordings; use the kind factors for tables");
+            "is a table, but SPARLING learns from images, sequences and recordings; if the columns are the points of a "
+            "signal, upload it with layout=signals (motifctl: --signals); otherwise use the kind factors");
     if (c->kind == COLLECTION_MOTIFS)
         return error_set(
             err, STATUS_INVALID, at,

@@ -267,6 +267,45 @@ static void colours_at_the_second_axis_are_channels(void **state)
     collection_close(&c);
 }
 
+static void points_of_signals_are_no_columns_and_no_rows(void **state)
+{
+    static const unsigned char x[2 * 3 * 40] = {1, 2, 3};
+    struct collection c;
+    /* one channel with a dimension for it, and in either place */
+    assert_int_equal(READ(&c, PLAIN, {"x", "|u1", "6, 1, 1, 40", x, sizeof x}), STATUS_OK);
+    assert_true(c.kind == COLLECTION_SEQUENCES && c.channels == 1 && c.cols == 40);
+    collection_close(&c);
+    assert_int_equal(READ(&c, PLAIN, {"x", "|u1", "6, 1, 40, 1", x, sizeof x}), STATUS_OK);
+    assert_true(c.kind == COLLECTION_SEQUENCES && c.channels == 1 && c.cols == 40);
+    collection_close(&c);
+    /* two dimensions are a table, unless the user says that they are signals */
+    assert_int_equal(READ(&c, PLAIN, {"x", "|u1", "6, 40", x, sizeof x}), STATUS_OK);
+    assert_true(c.kind == COLLECTION_TABLE && c.columns.count == 40);
+    collection_close(&c);
+    assert_int_equal(READ(&c, {.layout = LAYOUT_SIGNALS}, {"x", "|u1", "6, 40", x, sizeof x}), STATUS_OK);
+    assert_true(c.kind == COLLECTION_SEQUENCES && c.channels == 1 && c.rows == 1 && c.cols == 40);
+    assert_true(collection_value(&c, 1) == 2 && c.columns.count == 0);
+    collection_close(&c);
+    /* three dimensions are pictures with a warning if they are thin */
+    assert_int_equal(READ(&c, PLAIN, {"x", "|u1", "2, 3, 40", x, sizeof x}), STATUS_OK);
+    assert_true(c.kind == COLLECTION_IMAGES && c.rows == 3);
+    warns(&c, "thin-pictures", "pictures of 3 rows; with layout=signals it is read as signals of 3 channels");
+    collection_close(&c);
+    assert_int_equal(READ(&c, PLAIN, {"x", "|u1", "2, 40, 3", x, sizeof x}), STATUS_OK);
+    warns(&c, "thin-pictures", "upload them as [n][3][40] with layout=signals");
+    collection_close(&c);
+    assert_int_equal(READ(&c, {.layout = LAYOUT_SIGNALS}, {"x", "|u1", "2, 3, 40", x, sizeof x}), STATUS_OK);
+    assert_true(c.kind == COLLECTION_SEQUENCES && c.channels == 3 && c.rows == 1 && c.cols == 40 && c.channels_first);
+    collection_close(&c);
+    assert_int_equal(READ(&c, {.layout = LAYOUT_SIGNALS}, {"x", "|u1", "2, 3, 5, 8", x, sizeof x}), STATUS_INVALID);
+    collection_close(&c);
+    const char csv[] = "id,p1,p2,p3,label\na,1,2,3,x\nb,3,2,1,y\n";
+    memcpy(packed, csv, packed_size = sizeof csv - 1);
+    assert_int_equal(read_packed("csv", (struct collection_options){.layout = LAYOUT_SIGNALS}, &c), STATUS_OK);
+    assert_true(c.kind == COLLECTION_SEQUENCES && c.cols == 3 && c.count == 2 && collection_value(&c, 2) == 3);
+    collection_close(&c);
+}
+
 static void copies_and_constants_are_reported(void **state)
 {
     static const unsigned char x[12] = {1, 2, 7, 3, 4, 7, 1, 2, 7, 3, 4, 7};
@@ -490,6 +529,7 @@ int main(void)
         cmocka_unit_test(counts_repeat_their_name),
         cmocka_unit_test(the_stated_target_must_fit_the_labels),
         cmocka_unit_test(colours_at_the_second_axis_are_channels),
+        cmocka_unit_test(points_of_signals_are_no_columns_and_no_rows),
         cmocka_unit_test(copies_and_constants_are_reported),
         cmocka_unit_test(long_names_are_cut_between_characters),
         cmocka_unit_test(words_of_public_headers_are_reported),
