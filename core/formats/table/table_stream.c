@@ -39,8 +39,8 @@ static void put_float(unsigned char *to, float value)
 static float get_float(const unsigned char *from)
 {
     uint32_t bits = (uint32_t)get_integer(from, 4);
-    float value;
-    memcpy(&value, &bits, sizeof value);
+    float value = 0;
+    memcpy(&value, &bits, sizeof bits);
     return value;
 }
 
