@@ -195,9 +195,10 @@ static enum status judge(struct run *run, int ended, struct error *err)
     struct buf reason;
     buf_init(&reason, 4096);
     utf8_escape(&reason, run->text, strlen(run->text), UTF8_FOR_TERMINAL);
-    enum status status = code == TABLE_EXIT_FAULT   ? STATUS_INVALID
-                         : code == TABLE_EXIT_LIMIT ? STATUS_LIMIT
-                                                    : STATUS_UNAVAILABLE;
+    enum status status = code == TABLE_EXIT_FAULT                               ? STATUS_INVALID
+                         : code == TABLE_EXIT_LIMIT                             ? STATUS_LIMIT
+                         : code == TABLE_EXIT_OTHER || code == TABLE_EXIT_USAGE ? STATUS_UNAVAILABLE
+                                                                                : STATUS_CORRUPT;
     if (reason.failed || reason.size == 0)
         (void)error_set(err, status, NULL, "%s: motif-convert ended with exit code %d", format, code);
     else

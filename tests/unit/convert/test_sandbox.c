@@ -68,7 +68,7 @@ static bool reads_and_writes_what_is_open(void)
 
 static bool gets_little_memory(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef MOTIF_SANITIZED
     return true; /* the limit would stop the sanitizer */
 #else
     void *volatile small = malloc((size_t)64 << 20), *volatile large = malloc((size_t)SANDBOX_MEMORY_MIB << 20);

@@ -113,6 +113,7 @@ static void failures_say_the_reason_and_the_format(void **state)
         {"echo begun; echo 'too large' >&2; exit 4", STATUS_LIMIT, "h5ad: too large"},
         {"echo 'no seccomp' >&2; exit 5", STATUS_UNAVAILABLE, "h5ad: no seccomp"},
         {"exit 3", STATUS_INVALID, "h5ad: motif-convert ended with exit code 3"},
+        {"exit 1", STATUS_CORRUPT, "h5ad: motif-convert ended with exit code 1"},
         {"printf 'two\\nlines' >&2; exit 3", STATUS_INVALID, "h5ad: two"},
         {"printf 'a \\033[2J \\377' >&2; exit 3", STATUS_INVALID, "h5ad: a \\x1b[2J \\xff"},
         {"kill -SEGV $$", STATUS_CORRUPT, "h5ad: the file made its reader crash (SIGSEGV), so it is probably damaged"},
