@@ -13,7 +13,7 @@ struct conv {
     struct map_shape shape;
     int kernel_h, pass;
     real *x, *y, *weights, *transformed, *bias, *partials;
-    struct conv_call call; /* of a convolution of one image, without its strips and moments */
+    struct conv_call call; /* arguments of a convolution of one image, without its strips and moments */
     size_t packed;
     double *moments;
 };

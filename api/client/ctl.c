@@ -257,6 +257,23 @@ void ctl_add_query(struct buf *path, const struct options *args, const char *con
     }
 }
 
+int ctl_show_query(struct ctl *ctl, const struct options *args, const char *query, const char *const *names,
+                   void (*view)(struct ctl *ctl, const cJSON *document))
+{
+    char id[CTL_ID];
+    struct buf path;
+    int code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code != CTL_SUCCESS)
+        return code;
+    buf_init(&path, 4096);
+    buf_format(&path, "/v1/jobs/%s/%s", id, query);
+    ctl_add_query(&path, args, names);
+    code = path.failed ? ctl_usage(ctl, "the options are too long")
+                       : ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, view);
+    buf_close(&path);
+    return code;
+}
+
 int ctl_read_file(struct ctl *ctl, const char *file, size_t most, struct buf *out)
 {
     static char piece[1 << 16];

@@ -85,6 +85,10 @@ int ctl_job_id(struct ctl *ctl, const char *wanted, bool model, char *id);
 /* Appends to a path, as its query string, those options of `names` (a list that ends with NULL) that the command
  * line contains: "?name=value&name=value". If the path already has a query string, the text begins with '&'. */
 void ctl_add_query(struct buf *path, const struct options *args, const char *const *names);
+/* Sends a query without a body about the model of the job that the command line names, with those options of `names`
+ * that it contains, and prints the answer as ctl_show() does. Returns an exit code. */
+int ctl_show_query(struct ctl *ctl, const struct options *args, const char *query, const char *const *names,
+                   void (*view)(struct ctl *ctl, const cJSON *document));
 /* Reads a whole file of at most `most` bytes into `out`, which the caller closes with buf_close(). Prints the error and
  * returns an exit code on failure. */
 int ctl_read_file(struct ctl *ctl, const char *file, size_t most, struct buf *out);

@@ -57,26 +57,26 @@ const char *query_format_of_file(const cJSON *list, const char *file)
     return NULL;
 }
 
-const char *query_format_named(const cJSON *list, const char *name)
+/* Returns the format of a list whose member `key` has this value; NULL: there is none. */
+static const cJSON *format_with(const cJSON *list, const char *key, const char *value)
 {
     const cJSON *row;
     cJSON_ArrayForEach (row, list) {
-        const char *own = json_string(row, "name");
-        if (own != NULL && strcmp(own, name) == 0)
-            return json_string(row, "media_type");
+        const char *own = json_string(row, key);
+        if (own != NULL && value != NULL && strcmp(own, value) == 0)
+            return row;
     }
     return NULL;
 }
 
+const char *query_format_named(const cJSON *list, const char *name)
+{
+    return json_string(format_with(list, "name", name), "media_type");
+}
+
 const char *query_format_pieces(const cJSON *list, const char *type)
 {
-    const cJSON *row;
-    cJSON_ArrayForEach (row, list) {
-        const char *own = json_string(row, "media_type");
-        if (own != NULL && type != NULL && strcmp(own, type) == 0)
-            return json_string(row, "pieces");
-    }
-    return NULL;
+    return json_string(format_with(list, "media_type", type), "pieces");
 }
 
 int query_formats_usage(struct ctl *ctl, const cJSON *list, bool endings, const char *fault)

@@ -1026,7 +1026,8 @@ class Dictionary(_TransformerMixin, _Estimator):
 
     def fit(self, X: Any, y: Any = None, groups: Optional[Sequence[Any]] = None, ids: Optional[Sequence[Any]] = None) -> "Dictionary":
         """Uploads the activations once, trains, and waits. y is ignored. groups: a name for each of the n samples, such as the document that
-        it comes from; latents_ point back to it. ids: the same, but for names that all differ. Fewer than 20 rows, the daemon's minimum, are repeated."""
+        it comes from; latents_ contains these names. ids: the same, for names that all differ. If there are fewer than 20 rows, the daemon's minimum,
+        fit repeats them."""
         tokens = np.asarray(X).shape[1] if getattr(X, "ndim", 2) == 3 else 1
         rows = self._rows(X, True)
         samples = np.tile(rows.reshape(-1, tokens, rows.shape[1]) if tokens > 1 else rows, (-(-20 // len(rows)),) + (1,) * (1 + (tokens > 1)))

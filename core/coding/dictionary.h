@@ -34,10 +34,11 @@ struct spectrum; /* the Fourier transforms of the filters (transform.h) */
 
 struct dictionary {
     struct dictionary_shape shape;
-    bool hadamard;      /* [I, H / sqrt m] at one position: stores nothing; products are Walsh-Hadamard transforms */
-    float *filters;     /* [filters][extent_h][extent_w][inputs] */
-    float *rows;        /* [inputs][extent_h][extent_w][filters], mirrored: what an entry of a signal stamps */
-    float *gram;        /* [filters][gram_h][gram_w][filters]: what a spike stamps in A^T A */
+    bool hadamard;  /* [I, H / sqrt m] at one position: stores nothing; products are Walsh-Hadamard transforms */
+    float *filters; /* [filters][extent_h][extent_w][inputs] */
+    /* [inputs][extent_h][extent_w][filters] mirrored filters: what one entry of a signal adds to A^T signal. */
+    float *rows;
+    float *gram;        /* [filters][gram_h][gram_w][filters]: what one non-zero of a code x adds to A^T A x */
     int gram_h, gram_w; /* the lesser of 2 extent - 1 and the positions (shifts that coincide are added up) */
     float *bands; /* in one dimension: the Gram rows with zeros before and behind, for dictionary_correlate_draws() */
     struct spectrum *spectrum; /* NULL: direct correlation is as fast, or the length does not suit the FFT */

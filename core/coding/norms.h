@@ -18,7 +18,7 @@ struct local_window {
 
 /* map: [height][width][channels]. scratch: 2 * height * width doubles. alpha 0 or 2. O(entries). */
 double local_norm(const struct local_window *window, const float *map, int alpha, double *scratch);
-/* Windows of `window` consecutive entries starting at any of `count` entries. */
+/* The same norm, with windows of `window` consecutive entries that may start at any of the `count` entries. */
 double local_norm_literal(const float *map, size_t count, size_t window, int alpha);
 
 #endif

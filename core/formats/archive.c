@@ -231,3 +231,24 @@ enum status archive_reader_next(struct archive_reader *r, const char **name, str
     *bytes = (struct byte_source){r, read_member};
     return STATUS_OK;
 }
+
+enum status archive_reader_each(enum archive_kind kind, const struct byte_source *from,
+                                const struct archive_limits *limits,
+                                enum status (*read)(void *context, const char *name, const struct byte_source *bytes,
+                                                    struct error *err),
+                                void *context, struct error *err)
+{
+    struct archive_reader *archive = NULL;
+    bool more = true;
+    enum status status = archive_reader_create(kind, from, limits, &archive, err);
+    while (!status) {
+        const char *name;
+        struct byte_source bytes;
+        status = archive_reader_next(archive, &name, &bytes, &more, err);
+        if (status || !more)
+            break;
+        status = read(context, name, &bytes, err);
+    }
+    archive_reader_destroy(archive);
+    return status;
+}

@@ -5,8 +5,8 @@
 #include "core/base/error.h"
 #include "core/base/parallel/thread_pool.h"
 
-/* `pool` only tells when to stop (thread_pool_stopped; NULL: never). The functions compute on the calling thread. When
- * the pool was stopped, they return STATUS_CANCELLED. */
+/* The functions only ask `pool` whether they must stop (thread_pool_stopped(); NULL: never). The functions compute
+ * on the calling thread. When the pool was stopped, they return STATUS_CANCELLED. */
 
 /* Mean absolute correlation of the true variables with the codes that the best assignment matches to them. truth:
  * [rows][factors], codes: [rows][code_count]. match: [factors], the code of each factor, or -1 if there are fewer codes

@@ -93,7 +93,7 @@ async function signals() {
     await page.getByRole("button", { name: "Save sites.bed" }).waitFor();
   }
   if ((await daemon.call("GET", `/v1/jobs/${jobs.bases}/channels`)).channels.filter((c) => c.matrix).length > 1) {
-    for (const [what, empty] of [["pairs in the data", "No two motifs are in five"], ["rules of the model", "no arrangement"]]) {
+    for (const [what, empty] of [["pairs in the data", "No two motifs occur together"], ["rules of the model", "no arrangement"]]) {
       await page.getByRole("button", { name: `Show ${what}` }).click();
       const file = page.getByRole("button", { name: `Save ${what.split(" ")[0]}.json` }), panel = page.locator("section", { has: file });
       await file.waitFor();

@@ -161,8 +161,8 @@ static void a_lease_and_a_stream_outlive_a_year(void **state)
     assert_true(before > 0);
 }
 
-/* The sweep of old parts looks at the wall clock. It must remove a part that seems to come from the far future, because
- * nobody else would. */
+/* The sweep of old parts uses the wall clock. It must also remove a part whose time is far in the future, because
+ * nothing else removes such a part. */
 static void parts_of_the_future_are_removed(void **state)
 {
     static const char csv[] = "a,b,label\n1.25,2.5,x\n3.75,4.5,y\n",

@@ -69,7 +69,7 @@ class Site:
         return job["id"]
 
     def signals_have_no_letters(self):
-        """A signal of one channel has statistics of channels, but neither letters nor matrices nor sites."""
+        """A model of signals with one channel has channel statistics, but no letters, matrices and sites."""
         values = np.random.default_rng(4).random((40, 1, COLS)).astype(np.float32)
         file = io.BytesIO()
         np.savez(file, x=values, y=np.arange(40) % 2)
@@ -321,7 +321,7 @@ class Site:
         assert put("none", "&label_column=0")[0] == 400
 
     def compressed_genomes_are_the_same(self, folder, bed, wanted):
-        """bgzip's blocks, here of 777 bases, and the last one empty; a damaged block or index is named."""
+        """A genome in blocks of bgzip (777 bases each, and an empty last one) gives the same sites; an error names a damaged block or index."""
         packed = os.path.join(self.folder, "data", "squeezed")
         os.makedirs(packed)
         with open(os.path.join(folder, "genome.fa"), "rb") as file:
@@ -382,7 +382,7 @@ class Site:
         assert status == 422 and "strands" in str(problem), problem
 
     def filters_begin_with_known_motifs(self):
-        """A frozen filter keeps the log-odds of its matrix, also of the reverse complement; a free one learns."""
+        """Training does not change frozen filters, which contain the log-odds of a matrix or of its reverse complement. It changes other filters."""
         rows = [[.7, .1, .1, .1], [.05, .05, .85, .05], [.1, .1, .1, .7], [.25, .25, .25, .25], [.9, .02, .04, .04], [.02, .94, .02, .02], [.1, .6, .2, .1]]
         meme = "MEME version 4\n\nALPHABET= ACGT\n\nMOTIF M1 one\nletter-probability matrix: alength= 4 w= 7 nsites= 100\n" \
             + "\n".join(" ".join(map(str, row)) for row in rows) + "\n\n"

@@ -144,7 +144,7 @@ def a_training_that_ends_without_a_daemon_is_reported_to_the_next(daemon, fake, 
 
 
 def a_trainer_that_dies_without_a_daemon_is_replaced_once(daemon, fake, wanted, samples):
-    """What it had not reported is lost. The next daemon must submit the job once, and the training continues from the last stored checkpoint."""
+    """Work that the trainer had not reported is lost. The next daemon must submit the job once, and the training continues from the last stored checkpoint."""
     job = submit(daemon, total_samples=samples)
     pid = running(daemon, fake, job)["pid"]
     daemon.end(signal.SIGKILL)

@@ -63,7 +63,7 @@ def wrong_names_are_refused(daemon, kind):
 
 
 def table_is_predicted_row_by_row(daemon, kind):
-    """motifctl sends a table of any length in pieces. Labels, groups and names of rows are no features."""
+    """motifctl sends a table of any length in several requests. Labels, groups and names of rows do not count as features."""
     rng = np.random.default_rng(7)
     upload(daemon, f"rows-{kind}", kind == "environments")
     body = {"kind": kind, "preset": "dataset", "name": f"rows-{kind}", "config": {"dataset_name": f"rows-{kind}", **SHORT[kind]}}
@@ -91,7 +91,7 @@ def table_is_predicted_row_by_row(daemon, kind):
 
 
 def cells_are_a_table(daemon, kind):
-    """A folder of a single-cell program, packed by tar, fits a job as the same numbers in an .npz do."""
+    """A tar of a folder of a single-cell program gives the same table as an .npz with the same numbers."""
     rng = np.random.default_rng(9)
     counts = rng.poisson(rng.uniform(0, 2, size=(COLUMNS, 1)) * rng.gamma(1, size=(1, ROWS)))
     lines = [f"{row + 1} {col + 1} {counts[row, col]}" for row, col in zip(*np.nonzero(counts))]

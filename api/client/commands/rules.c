@@ -100,20 +100,8 @@ static void view_shares(struct ctl *ctl, const cJSON *document)
 static int run_rules(struct ctl *ctl, const struct options *args)
 {
     static const char *const names[] = {"channel", "other", "samples", "checkpoint", NULL};
-    char id[CTL_ID];
-    struct buf path;
-    int code = ctl_job_id(ctl, args->positional[0], true, id);
-    if (code != CTL_SUCCESS)
-        return code;
-    buf_init(&path, 4096);
-    buf_format(&path, "/v1/jobs/%s/rules", id);
-    ctl_add_query(&path, args, names);
     bool shares = options_has(args, "channel") && options_has(args, "other");
-    code = path.failed ? ctl_usage(ctl, "the options are too long")
-                       : ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data},
-                                  shares ? view_shares : view_rules);
-    buf_close(&path);
-    return code;
+    return ctl_show_query(ctl, args, "rules", names, shares ? view_shares : view_rules);
 }
 
 const struct command command_rules = {

@@ -220,18 +220,7 @@ static void view_pairs(struct ctl *ctl, const cJSON *document)
 
 static int run_pairs(struct ctl *ctl, const struct options *args)
 {
-    char id[CTL_ID];
-    struct buf path;
-    int code = ctl_job_id(ctl, args->positional[0], true, id);
-    if (code != CTL_SUCCESS)
-        return code;
-    buf_init(&path, 4096);
-    buf_format(&path, "/v1/jobs/%s/pairs", id);
-    ctl_add_query(&path, args, parameters);
-    code = path.failed ? ctl_usage(ctl, "the options are too long")
-                       : ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, view_pairs);
-    buf_close(&path);
-    return code;
+    return ctl_show_query(ctl, args, "pairs", parameters, view_pairs);
 }
 
 const struct command command_pairs = {

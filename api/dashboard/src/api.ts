@@ -23,7 +23,7 @@ export interface Field {
 }
 export interface Preset { name: string; meaning: string; settings: Record<string, Json>; config: Record<string, Json> }
 export interface Metric { name: string; unit: string; meaning: string }
-/** A format in which a query answers, or takes a file. */
+/** A file format that a query reads or writes. */
 export interface FileFormat { name: string; media_type: string; endings: string[]; meaning?: string }
 export interface Kind {
   kind: string; title: string; summary: string; paper: string; fields: Field[]; presets: Preset[]; metrics: Metric[];

@@ -8,7 +8,7 @@
 #include "core/data/dataset.h"
 #include "core/data/trees/environments_int.h"
 
-enum { LOOK_ROWS = 1024 }; /* rows between two looks at whether the pool was stopped */
+enum { LOOK_ROWS = 1024 }; /* rows between two checks whether the pool was stopped */
 
 /* ---- the tree of the groups' names ---------------------------------------------------------------------- */
 
@@ -233,13 +233,18 @@ static enum status take(const struct collection *c, const struct environments_re
     return status ? status : environments_finish(*tree, r, *environments, err);
 }
 
+static enum status open_upload(const char *folder, struct collection *c, struct error *err)
+{
+    char path[DATASET_PATH + sizeof COLLECTION_FILE];
+    snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+    return collection_open(path, c, err);
+}
+
 enum status environments_uploaded(const char *folder, const struct environments_reading *reading, struct tree **tree,
                                   struct environments **environments, struct error *err)
 {
-    char path[DATASET_PATH + sizeof COLLECTION_FILE];
     struct collection c;
-    snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
-    enum status status = collection_open(path, &c, err);
+    enum status status = open_upload(folder, &c, err);
     if (status)
         return status;
     status = take(&c, reading, tree, environments, err);
@@ -249,10 +254,8 @@ enum status environments_uploaded(const char *folder, const struct environments_
 
 enum status environments_check_upload(const char *folder, bool plant, struct error *err)
 {
-    char path[DATASET_PATH + sizeof COLLECTION_FILE];
     struct collection c;
-    snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
-    enum status status = collection_open(path, &c, err);
+    enum status status = open_upload(folder, &c, err);
     if (status)
         return status;
     status = check(&c, plant, err);

@@ -135,7 +135,7 @@ struct collection_options {
     const char *label, *group; /* names of a table's columns that contain labels and groups */
     int label_column;          /* of BED and FASTA: column or word that contains the label, from 1; 0: not stated */
     enum collection_layout layout;
-    enum collection_target target; /* what the labels are; NONE: the format's own rules decide */
+    enum collection_target target; /* what the labels are; NONE: the format and the labels determine the target */
     const int
         *store; /* descriptor of an empty file for the values, so that memory does not grow with them; NULL: none */
     enum collection_negatives negatives;

@@ -23,7 +23,7 @@ int32_t name_list_find(const struct name_list *list, const char *name, size_t by
 struct builder {
     struct collection *c;
     struct collection_limits limits;
-    enum collection_target wanted; /* what the user says the labels are; NONE: nothing */
+    enum collection_target wanted; /* the target that the user has chosen; NONE: none */
     struct value_store store;
     /* the first three are capacities; `labels` is the number in use */
     int64_t samples_room, labels_room, boxes_room, labels;

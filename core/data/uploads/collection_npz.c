@@ -248,8 +248,9 @@ static enum status npz_array(struct npz *n, int member, const char *name, const 
     return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message) : STATUS_OK;
 }
 
-static enum status read_member(struct npz *n, const char *name, const struct byte_source *bytes, struct error *err)
+static enum status read_member(void *context, const char *name, const struct byte_source *bytes, struct error *err)
 {
+    struct npz *n = context;
     struct npy_header h = {0};
     struct error cause = {0};
     int member = member_of(name);
@@ -388,21 +389,10 @@ static enum status npz_end(struct npz *n, int64_t first, struct error *err)
 
 enum status npz_add(struct npz *n, const struct byte_source *from, struct error *err)
 {
-    struct archive_reader *archive = NULL;
     struct archive_limits bounds = {MEMBERS, n->b->limits.bytes * 8 + ((int64_t)1 << 30)};
     int64_t first = n->b->c->count;
-    bool more = true;
     npz_begin(n);
-    enum status status = archive_reader_create(ARCHIVE_ZIP, from, &bounds, &archive, err);
-    while (!status) {
-        const char *name;
-        struct byte_source bytes;
-        status = archive_reader_next(archive, &name, &bytes, &more, err);
-        if (status || !more)
-            break;
-        status = read_member(n, name, &bytes, err);
-    }
-    archive_reader_destroy(archive);
+    enum status status = archive_reader_each(ARCHIVE_ZIP, from, &bounds, read_member, n, err);
     return status ? status : npz_end(n, first, err);
 }
 

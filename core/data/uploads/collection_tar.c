@@ -514,23 +514,17 @@ static enum status in_member(enum status status, const char *name, const struct 
     return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause->message) : STATUS_OK;
 }
 
+static enum status read_member(void *context, const char *name, const struct byte_source *bytes, struct error *err)
+{
+    struct error cause = {0};
+    enum status status = add_member(context, name, bytes, &cause);
+    return in_member(status, name, &cause, err);
+}
+
 static enum status read_members(struct tar *t, const struct byte_source *from, struct error *err)
 {
-    struct archive_reader *archive;
     struct archive_limits bounds = {t->b.limits.members, t->b.limits.bytes * 2 + (1 << 20)};
-    bool more = true;
-    enum status status = archive_reader_create(ARCHIVE_TAR, from, &bounds, &archive, err);
-    while (!status) {
-        const char *name;
-        struct byte_source bytes;
-        struct error cause = {0};
-        status = archive_reader_next(archive, &name, &bytes, &more, err);
-        if (status || !more)
-            break;
-        status = in_member(add_member(t, name, &bytes, &cause), name, &cause, err);
-    }
-    archive_reader_destroy(archive);
-    return status;
+    return archive_reader_each(ARCHIVE_TAR, from, &bounds, read_member, t, err);
 }
 
 /* Finishes an archive of regions, which contains nothing else. */

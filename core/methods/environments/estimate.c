@@ -105,7 +105,7 @@ enum status environments_estimate(const void *config, const char *data, struct m
     double flops = 0, samples = 0, weights = 0, bytes = 0;
     for (int i = 0; i < count && i < ENVIRONMENTS_CASES; i++) {
         struct environments_config own = environments_of_case(c, &cases[i]);
-        own.latent += own.latent == 0;                       /* it is known once there is a data set */
+        own.latent += own.latent == 0;                       /* the number is known only when the data set is read */
         struct rows r = rows_of(&own, i == 0 ? data : NULL); /* all cases have the same table */
         int features = (int)(own.data == DATA_TABLE ? own.features : own.inputs);
         struct fit_setup setup = environments_setup(&own, features, 0);

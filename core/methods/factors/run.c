@@ -95,7 +95,7 @@ const struct method_metric factors_metrics[FACTORS_METRICS] = {
     {"nll", "nats", "held-out negative log likelihood of a row, from sampled factors"},
     {"dci", "", "disentanglement of the factors' means, from 500 rows"},
     {"recall_at_5", "", "share of what a held-out user liked among the five best scores"},
-    {"accuracy", "", "share of rows whose class logistic regression tells from the factors' means, five folds"},
+    {"accuracy", "", "share of rows whose class logistic regression predicts from the factors' means, five folds"},
     {"columns_used", "columns", "columns of the mask that feed any feature"},
 };
 

@@ -6,14 +6,14 @@
 
 #include "core/coding/decode.h"
 
-/* Arrays that a space has. Trials of one layer that keep the largest entries need few. */
+/* Which arrays a trial needs. A trial of one layer whose decoder keeps the largest entries needs only few. */
 struct space_needs {
-    bool whole;   /* the whole encoder and decoder, or pictures of draws */
-    bool signal;  /* the generated signal */
-    bool code;    /* the correlations of one draw; trials with several draws at once need only a tile */
-    bool sums;    /* norms of the noise, or the search for adversarial signs */
-    bool noise;   /* noise and its analysis */
-    bool scratch; /* any transform or sort */
+    bool whole;   /* for trials that run the whole encoder and decoder, or draw pictures */
+    bool signal;  /* for the generated signal */
+    bool code;    /* for the correlations of one draw; trials with several draws at once need only a tile of them */
+    bool sums;    /* for norms of the noise, or for the search for adversarial signs */
+    bool noise;   /* for the noise and its analysis */
+    bool scratch; /* for transforms and sorts */
 };
 
 static struct space_needs needs_of(const struct pathways_case *plan, bool pictures)

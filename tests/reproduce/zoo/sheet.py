@@ -82,7 +82,7 @@ def main():
         row = axes[n % rows, n // rows * options.samples:][:options.samples]
         family = zoo.FAMILIES[name]
         family.folder = options.data
-        count = options.test if options.boxes else options.samples  # a part of another size has other samples
+        count = options.test if options.boxes else options.samples  # the samples of a part depend on its size
         part = generate(family, count, options.seed, "test" if options.boxes else "train", Vary(distractors=options.distractors))
         found = []
         if options.boxes:

@@ -170,7 +170,7 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
   );
 }
 
-/** The kinds that accept a data set, as the daemon says. */
+/** The kinds that accept a data set, according to the daemon. */
 const kindsFor = (dataset: string, signal: AbortSignal): Promise<string[]> =>
   get<{ kinds: { kind: string; accepts: boolean }[] }>(`/v1/datasets/${encodeURIComponent(dataset)}`, signal).then((d) => d.kinds.filter((k) => k.accepts).map((k) => k.kind));
 

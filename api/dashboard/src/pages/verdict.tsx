@@ -4,7 +4,7 @@ import { VERDICTS } from "../ui/base";
 
 interface Finding { code: string; severity: "note" | "warning" | "error"; text: string; try: string }
 
-/** open: whether the findings are unfolded at first. */
+/** open: whether the findings are shown at first. */
 export function Verdict({ job, open }: { job: Job; open: boolean }) {
   const verdict = job.result?.verdict as string | undefined;
   if (!verdict) return null;

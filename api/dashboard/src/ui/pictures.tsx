@@ -14,13 +14,13 @@ export function Picture({ path, label }: { path: string; label: string }) {
   return url ? <img class="made" src={url} alt={label} loading="lazy" /> : <p class="empty">Loading…</p>;
 }
 
-/** The page itself draws these two, from the result. */
+/** The page draws these two pictures itself, from the result. */
 const DRAWN = ["confusion.png", "error-by-density.png"];
 
 /** "latents-chart.png": "Latents chart". */
 const titleOf = (name: string) => name.replace(/\.\w+$/, "").replaceAll("-", " ").replace(/^./, (c) => c.toUpperCase());
 
-/** without: the name of a further picture that the page draws itself. */
+/** without: the name of another picture that the page draws itself. */
 export function Pictures({ job, without }: { job: Job; without?: string }) {
   const files = useLoad(`${job.id} ${job.state}`, (signal) => get<{ artifacts: Artifact[] }>(`/v1/jobs/${job.id}/artifacts`, signal));
   const pictures = files.data?.artifacts.filter((a) => a.media_type.startsWith("image/") && a.name !== without && !DRAWN.includes(a.name)) ?? [];

@@ -28,7 +28,7 @@ export const SERIES = 8;
 export const seriesColour = (index: number): string => colour(`s${index % SERIES}`);
 
 const HUES: Record<string, string> = { green: "s2", blue: "s0", orange: "s5", red: "s7", purple: "s4" };
-/** The tone of a named colour that the daemon states (core/draw/hue.h). */
+/** The tone of a colour that the daemon sends by its name (core/draw/hue.h). */
 export const hueColour = (name: string): string => colour(HUES[name] ?? "muted");
 
 export type Ramp = "values" | "signed" | "picture";

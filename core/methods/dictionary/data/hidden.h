@@ -15,7 +15,7 @@ struct hidden {
     bool trained;         /* false: a rug */
     double p;             /* probability of a feature */
     uint64_t seed;
-    int64_t samples; /* that train the autoencoder */
+    int64_t samples; /* training samples of the autoencoder */
 };
 
 /* Writes the vectors: [features][inputs]. A function of *h for any number of threads. STATUS_CANCELLED when the pool

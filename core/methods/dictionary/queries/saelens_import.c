@@ -100,8 +100,9 @@ static enum status read_tensors(struct folder *f, const struct byte_source *from
     return status;
 }
 
-static enum status read_member(struct folder *f, const char *name, const struct byte_source *from, struct error *err)
+static enum status read_member(void *context, const char *name, const struct byte_source *from, struct error *err)
 {
+    struct folder *f = context;
     const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
     if (strcmp(last, "cfg.json") == 0)
         return read_config(f, from, err);
@@ -113,19 +114,7 @@ static enum status read_member(struct folder *f, const char *name, const struct 
 static enum status read_folder(struct folder *f, const struct byte_source *from, struct error *err)
 {
     const struct archive_limits bounds = {MEMBERS, (int64_t)NUMBERS * 8};
-    struct archive_reader *archive = NULL;
-    bool more = true;
-    enum status status = archive_reader_create(ARCHIVE_TAR, from, &bounds, &archive, err);
-    while (!status) {
-        const char *name;
-        struct byte_source bytes;
-        status = archive_reader_next(archive, &name, &bytes, &more, err);
-        if (status || !more)
-            break;
-        status = read_member(f, name, &bytes, err);
-    }
-    archive_reader_destroy(archive);
-    return status;
+    return archive_reader_each(ARCHIVE_TAR, from, &bounds, read_member, f, err);
 }
 
 /* ---- what the configuration says ----------------------------------------------------------------------------- */

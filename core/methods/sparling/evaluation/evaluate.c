@@ -259,7 +259,7 @@ static void clear_margins(const struct domain_shape *shape, float *planes, size_
     }
 }
 
-/* Whether the final model is evaluated, and not a validation or an earlier density. */
+/* Returns whether the run evaluates its final model now, and not a validation or the model of an earlier density. */
 static bool own_row(const struct method_run *run)
 {
     return run->phase == PHASE_EVALUATE && run->evaluation.at == run->evaluation.rows - 1;

@@ -39,8 +39,9 @@ struct sites_parameters {
     int64_t samples, first;
     int coordinates;          /* enum coordinates (core/sequence/region.h) */
     int64_t channel;          /* -1: all channels */
-    char genome[CONFIG_TEXT]; /* for regions in the body: the operator's folder with the genome */
-    int64_t window;           /* for regions in the body: bases around each summit or middle; 0: the region itself */
+    char genome[CONFIG_TEXT]; /* for regions in the body: name of the genome */
+    /* For regions in the body: length of the window around each summit or middle; 0: the whole region. */
+    int64_t window;
 };
 /* Parameters of the query "rules". */
 struct rules_parameters {

@@ -1,4 +1,4 @@
-// What a model of sequences of letters shows besides its channels: logos of their matrices, names from a database of motifs, and files for other programs.
+// Views for models of sequences of letters: logos of the channels' matrices, names from a database of motifs, and files for other programs.
 import { useState } from "preact/hooks";
 import { get, request, type Kind } from "../../api";
 import { number } from "../../format";
@@ -23,7 +23,7 @@ export function MatrixNames({ matrix, nameOf }: { matrix: Matrix; nameOf: (chann
   );
 }
 
-/** The files that the kind's queries write without further questions: the name of each with its path and media type. */
+/** The files that the kind's queries write without parameters: the name of each, its path and its media type. */
 const filesOf = (kind: Kind | undefined) => (kind?.queries ?? []).filter((q) => q.method === "GET" && q.item === null)
   .flatMap((q) => q.formats.map((f) => ({ name: `${q.name}.${f.endings[0] ?? f.name}`, path: q.name, type: f.media_type })));
 

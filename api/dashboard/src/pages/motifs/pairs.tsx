@@ -1,4 +1,4 @@
-// Pairs of motifs: how often two are in one input of the data, and how their arrangement changes what the model answers.
+// Pairs of motifs: how often two motifs occur in one input, and how their arrangement changes the answer of the model.
 import { useState } from "preact/hooks";
 import { get } from "../../api";
 import { number, percent } from "../../format";
@@ -21,7 +21,7 @@ const effect = (e: Effect | null) => (e ? <>{signed(e.difference)} <span class="
 
 function PairTable({ answer }: { answer: Pairs }) {
   const pairs = [...answer.pairs].sort((a, b) => Math.min(a.p, a.near.p, a.first_before_second.p, a.same_strand.p) - Math.min(b.p, b.near.p, b.first_before_second.p, b.same_strand.p));
-  if (pairs.length === 0) return <p class="empty">No two motifs are in five of {number(answer.records)} inputs.</p>;
+  if (pairs.length === 0) return <p class="empty">No two motifs occur together in at least five of {number(answer.records)} inputs.</p>;
   return (
     <Table caption="Pairs of motifs in the data" words={1} head={["Motifs", "Inputs with both", `Within ${answer.near_bases}`, "First before second", "On one strand"]}
       rows={pairs.map((p) => [<>{mark(p.first)} {mark(p.second)}</>, <>{number(p.records)} <span class="muted">of {number(p.expected)}, p {number(p.p, 1)}</span></>, beside(p.near), beside(p.first_before_second), beside(p.same_strand)])} />
@@ -34,7 +34,7 @@ function RuleTable({ answer }: { answer: Rules }) {
   return <Table caption="Rules between motifs" words={3} head={["Answer", "Rule", "Motifs", "First before second", "Near", "On one strand"]} rows={rows} />;
 }
 
-/** Asks when the user wants to see the answer, because it takes seconds. */
+/** A section that sends its query only when the user opens it, because the query takes seconds. */
 function OnDemand<T>({ path, title, hint, name, show }: { path: string; title: string; hint: string; name: string; show: (answer: T) => preact.ComponentChildren }) {
   const [wanted, want] = useState(false), loaded = useLoad(wanted ? path : null, (signal) => get<T>(path, signal));
   return (
@@ -51,8 +51,8 @@ export function PairPanels({ jobId, checkpoint }: { jobId: string; checkpoint: s
   const at = (query: string) => `/v1/jobs/${jobId}/${query}${query.includes("?") ? "&" : "?"}checkpoint=${encodeURIComponent(checkpoint)}`;
   return (
     <>
-      <OnDemand<Pairs> path={at("pairs?set=test")} title="Pairs in the data" name="pairs.json" hint="How often two motifs are in one input, how near, and in which order, beside what chance gives." show={(answer) => <PairTable answer={answer} />} />
-      <OnDemand<Rules> path={at("rules")} title="Rules of the model" name="rules.json" hint="What the model answers when two motifs are placed in another order or at another distance: differences of shares with intervals of 95 %." show={(answer) => <RuleTable answer={answer} />} />
+      <OnDemand<Pairs> path={at("pairs?set=test")} title="Pairs in the data" name="pairs.json" hint="How often two motifs occur in one input, at which distance and in which order, compared with chance." show={(answer) => <PairTable answer={answer} />} />
+      <OnDemand<Rules> path={at("rules")} title="Rules of the model" name="rules.json" hint="How the answers of the model change when two motifs are placed in another order or at another distance: differences of shares, with intervals of 95 %." show={(answer) => <RuleTable answer={answer} />} />
     </>
   );
 }

@@ -30,5 +30,5 @@ export const pickOf = (text: string): string | number => (/^\d+$/.test(text) ? N
 export const inputOf = (a: Answer): Signal | undefined =>
   a.input ? { ...a.input, alphabet: a.alphabet } : a.alphabet && a.letters ? spelled(a.letters, a.shape[1], a.alphabet) : undefined;
 
-/** What a view of the motifs gets: the job and its kind, the checkpoint that answers, and the names of the channels. */
+/** Properties of each view of motifs: the job and its kind, the checkpoint that answers, and the names of the channels. */
 export interface MotifProps { jobId: string; kind: Kind | undefined; checkpoint: string; nameOf: (channel: number) => string }

@@ -17,7 +17,7 @@ struct rules {
     struct rule_pair *pair;     /* [pairs] */
     struct rule_counts *counts; /* [pairs][names] */
     int pairs;
-    struct map_shape shape; /* of a motif map */
+    struct map_shape shape; /* shape of a motif map */
     float *map;             /* [channels][cols] of the current sample */
     float *maps;            /* [RULE_MAPS][channels][cols] */
     bool *has;              /* [RULE_MAPS][names] */

@@ -18,7 +18,7 @@ struct scan_window {
     const unsigned char *base; /* [width], 0 to 4 (unknown, or beyond the record) */
     const float *map;          /* [channels][width] */
     bool first, last;          /* the first or last window of its record */
-    int64_t length;            /* of the record; known in its last window */
+    int64_t length;            /* length of the record; known in its last window */
 };
 
 /* Receives the windows of all records in order. */
