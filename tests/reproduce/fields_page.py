@@ -47,7 +47,7 @@ def default(field):
 def fields_page(kinds):
     out = [f"""# Fields
 
-Every configuration field of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`. `motifctl kinds KIND` prints the basic fields, with
+This page lists every configuration field of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`. `motifctl kinds KIND` prints the basic fields, with
 `--all` every field.
 
 *Basic* fields are what a newcomer sets. *Advanced* fields tune a training. *Research* fields are needed only to repeat an experiment of a paper. The column *applies when*
@@ -71,7 +71,7 @@ Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
 def metrics_page(kinds):
     out = [f"""# Presets, metrics, queries and findings
 
-Every preset, metric, query and finding of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`.
+This page lists every preset, metric, query and finding of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`.
 
 A *preset* is a starting configuration. A *metric* is a series of numbers that a job reports while it runs (`motifctl metrics`). A *query* is a question to a trained
 model; it is the last part of the route `/v1/jobs/{{id}}/NAME`. A *finding* is what speaks against a result; the verdict of a job is the worst *verdict at best* of its
