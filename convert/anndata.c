@@ -1,6 +1,6 @@
 /* Reads AnnData files (.h5ad): the matrix X, a layer, or raw/X; the names of cells and features from the indices of
- * obs and var; and columns of obs as labels and groups. Without names of columns from the user, the usual ones of
- * tables serve (label, labels, class, target; group, split). */
+ * obs and var; and columns of obs as labels and groups. If the user has not named these columns, the usual names are
+ * tried (label, labels, class, target; group, split). */
 #include "convert/convert.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static enum status open_layer(hid_t file, const char *layer, struct matrix **mat
     return status;
 }
 
-/* Whether a layer of the file has this name. */
+/* Returns whether the file has a layer of this name. */
 static bool has_layer(hid_t file, const char *layer)
 {
     hid_t layers;
@@ -40,7 +40,7 @@ static bool has_layer(hid_t file, const char *layer)
     return found;
 }
 
-/* The values before cells or features were selected and scaled, with features of their own. */
+/* Opens `raw`: the values before features were selected and values were scaled. It has its own list of features. */
 static enum status open_raw(hid_t file, struct anndata *a, struct error *err)
 {
     hid_t raw;
@@ -60,14 +60,15 @@ static enum status open_values(hid_t file, const struct convert_options *options
 {
     if (strcmp(options->layer, "raw") == 0 && !has_layer(file, "raw"))
         return open_raw(file, a, err);
-    enum status status = options->layer[0] != '\0' ? open_layer(file, options->layer, &a->matrix, err)
-                         : hdf5_has(file, "X")
-                             ? matrix_open(file, "X", &a->matrix, err)
-                             : error_set(err, STATUS_INVALID, NULL, "there is no X; name a layer with the values");
+    enum status status =
+        options->layer[0] != '\0' ? open_layer(file, options->layer, &a->matrix, err)
+        : hdf5_has(file, "X")
+            ? matrix_open(file, "X", &a->matrix, err)
+            : error_set(err, STATUS_INVALID, NULL, "the file has no X; state the layer that contains the values");
     return status ? status : frame_open(file, file, "var", &a->var, err);
 }
 
-/* Opens the column of obs that the user names, or the first of the usual ones. */
+/* Opens the column of obs that the user has named, or else the first one with a usual name. */
 static enum status open_role(const struct anndata *a, const char *wanted, const char *const *usual, bool *found,
                              struct column *column, struct error *err)
 {

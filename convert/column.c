@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef MOTIF_SMALL_BLOCKS /* for tests, as in matrix.c */
+#ifdef MOTIF_SMALL_BLOCKS /* small sizes for tests, as in matrix.c */
 enum { BLOCK_ROWS = 8 };
 #else
 enum { BLOCK_ROWS = 1024 };
 #endif
 enum {
-    ELEMENT_BYTES = 4096, /* most bytes of a text of a fixed size */
-    CATEGORIES = 1 << 20  /* most categories of a column */
+    ELEMENT_BYTES = 4096, /* upper limit of the bytes of a text of fixed size */
+    CATEGORIES = 1 << 20  /* upper limit of the categories of a column */
 };
 
 static enum status no_memory(struct error *err)
@@ -143,8 +143,7 @@ static enum status integer_of(struct column *c, struct error *err)
     }
     if (value >= c->categories || value < -1)
         return error_set(err, STATUS_INVALID, NULL,
-                         "row %lld of the column '%.60s' has the code %lld, which no "
-                         "category has",
+                         "row %lld of the column '%.60s' has the code %lld, but there is no such category",
                          (long long)c->row + 1, c->name, (long long)value);
     return value < 0 ? STATUS_OK : copy_text(c, c->category[value], strlen(c->category[value]), err);
 }

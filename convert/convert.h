@@ -6,9 +6,9 @@
 
 #include "core/formats/table/table_stream.h"
 
-/* What the user states beside the file; "" states nothing. */
+/* The user's options; "": not set. */
 struct convert_options {
-    const char *layer;         /* the matrix with the values */
+    const char *layer;         /* name of the matrix that contains the values */
     const char *label, *group; /* columns of obs with the labels and the groups */
 };
 

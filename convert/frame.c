@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOWN = 6 }; /* most names of columns in a message */
+enum { SHOWN = 6 }; /* upper limit of the column names in a message */
 
-/* The index of an old table: a member called index or _index, else the first one. */
+/* Finds the index of an old table: the member called index or _index, or else the first member. */
 static void find_old_index(struct frame *f)
 {
     static const char *const usual[] = {"index", "_index"};
@@ -84,7 +84,7 @@ static enum status refuse_column(const struct frame *f, const char *column, stru
 
 /* ---- forms ------------------------------------------------------------------------------------------------- */
 
-/* A column that is a group: categories, or values with a mask. */
+/* Opens a column that is a group: categories, or values with a mask. */
 static enum status open_parts(struct column *c, hid_t group, struct error *err)
 {
     bool codes = hdf5_has(group, "codes");
@@ -130,7 +130,7 @@ static enum status open_child(const struct frame *f, struct column *c, struct er
     return status;
 }
 
-/* Reads one member of the compounds of an old file. */
+/* Opens a member of the compounds of an old file as a column. */
 static enum status open_member(const struct frame *f, struct column *c, struct error *err)
 {
     int member = H5Tget_member_index(f->table.type, c->name);

@@ -1,4 +1,4 @@
-/* A table of columns about rows or features: `obs` or `var` of an AnnData file, in the form of any version.
+/* Finds columns of `obs` (about cells) or `var` (about features) in AnnData files of any version.
  *
  * - Since AnnData 0.7: a group with an array or a group for each column. Categories are a group with codes and
  *   categories (0.8), or codes with the names in the group __categories (0.7). Columns with missing values are a group
@@ -12,8 +12,8 @@
 struct frame {
     const char *what; /* "obs"; for messages */
     hid_t file, group;
-    struct hdf5_array table; /* the compounds of an old file; table.set is not above 0 in others */
-    char index[TABLE_TEXT];  /* the column with the names of the rows */
+    struct hdf5_array table; /* the array of compounds of an old file; in newer files, table.set is not above 0 */
+    char index[TABLE_TEXT];  /* name of the column with the names of the rows */
 };
 
 /* Opens a child of a group. file: the whole file, for the categories of old files. The caller calls frame_close(), also

@@ -11,7 +11,7 @@
 static const char upload_name[] = "upload";
 
 struct upload_file {
-    H5FD_t base; /* libhdf5's part; must be first */
+    H5FD_t base; /* the part that libhdf5 uses; must be the first member */
     int descriptor;
     haddr_t size, end_allocated;
 };
@@ -23,7 +23,8 @@ struct upload_options {
 static H5FD_t *open_upload(const char *name, unsigned flags, hid_t access, haddr_t most)
 {
     const struct upload_options *options = H5Pget_driver_info(access);
-    off_t size = options ? lseek(options->descriptor, 0, SEEK_END) : -1; /* fstat() may be forbidden */
+    /* Lseek(), because the filter of system calls may forbid fstat(). */
+    off_t size = options ? lseek(options->descriptor, 0, SEEK_END) : -1;
     if (size < 0 || flags != H5F_ACC_RDONLY || strcmp(name, upload_name) != 0)
         return NULL;
     struct upload_file *file = calloc(1, sizeof *file);
@@ -128,7 +129,7 @@ enum status hdf5_file_open(int descriptor, hid_t *file, struct error *err)
     if (registered >= 0)
         H5FDunregister(registered);
     if (!good)
-        return error_set(err, STATUS_INTERNAL, NULL, "libhdf5 accepts no driver");
+        return error_set(err, STATUS_INTERNAL, NULL, "libhdf5 does not accept the driver");
     return *file >= 0 ? STATUS_OK
-                      : error_set(err, STATUS_CORRUPT, NULL, "the bytes are no HDF5 file, or it is damaged");
+                      : error_set(err, STATUS_CORRUPT, NULL, "the file is not an HDF5 file, or it is damaged");
 }

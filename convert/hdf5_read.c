@@ -16,7 +16,7 @@ bool hdf5_has(hid_t group, const char *name)
     return is_child_name(name) && H5Lexists(group, name, H5P_DEFAULT) > 0;
 }
 
-/* Opens a child that a hard link names. */
+/* Opens a child of a group, if the link to it is a hard link. */
 static enum status open_child(hid_t group, const char *name, hid_t *child, struct error *err)
 {
     H5L_info_t link;
@@ -107,7 +107,7 @@ bool hdf5_pair_attribute(hid_t object, const char *name, int64_t pair[2])
 
 /* ---- arrays ------------------------------------------------------------------------------------------------ */
 
-/* Checks where the bytes of an array are, and how they are packed. */
+/* Checks where the bytes of an array are, and which filters compress them. */
 static enum status check_storage(const struct hdf5_array *a, hid_t made, struct error *err)
 {
     H5D_layout_t layout = H5Pget_layout(made);
@@ -166,7 +166,7 @@ static enum status check_array(struct hdf5_array *a, struct error *err)
     return status ? status : check_shape(a, err);
 }
 
-/* Opens the array again with a cache that holds whole chunks of usual files. */
+/* Opens the array with a cache that is large enough for whole chunks of usual files. */
 static hid_t with_cache(hid_t group, const char *name)
 {
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);

@@ -1,9 +1,10 @@
 /* Reads groups, attributes and arrays of an untrusted HDF5 file.
  *
- * An object is reached by a hard link only, so nothing leads to another file or in a circle. An array has at most two
- * dimensions, and its bytes are in the file itself: virtual arrays, bytes in other files, and filters other than those
- * of libhdf5 are refused. Sizes are checked before memory is allocated. Messages name the object. STATUS_INVALID: the
- * file has another form than expected. STATUS_CORRUPT: libhdf5 cannot read it. STATUS_NO_MEMORY. One thread. */
+ * The functions follow only hard links, so a file cannot lead them to another file. An array has at most two
+ * dimensions, and its bytes are in the file itself: virtual arrays, bytes in other files, and filters other than
+ * those of libhdf5 are refused. Sizes are checked before memory is allocated. Messages name the object.
+ * STATUS_INVALID: the file has another form than expected. STATUS_CORRUPT: libhdf5 cannot read it. STATUS_NO_MEMORY.
+ * One thread. */
 #ifndef MOTIF_CONVERT_HDF5_READ_H
 #define MOTIF_CONVERT_HDF5_READ_H
 
@@ -13,13 +14,14 @@
 
 #include "core/base/error.h"
 
-/* Whether a group has a child of this name, of any type. A name with a slash names no child. */
+/* Returns whether a group has a child of this name, of any type. The name must not contain a slash. */
 bool hdf5_has(hid_t group, const char *name);
 bool hdf5_is_group(hid_t group, const char *name);
 /* The caller closes *child with H5Gclose(). */
 enum status hdf5_open_group(hid_t group, const char *name, hid_t *child, struct error *err);
 
-/* Reads an attribute that is a text: text[room]. False: there is none, or it is no text or longer. */
+/* Reads an attribute that is a text into text[room]. Returns false if there is no such attribute, if it is not a
+ * text, or if it is too long. */
 bool hdf5_text_attribute(hid_t object, const char *name, char *text, size_t room);
 /* Reads an attribute that is a list of two integers. */
 bool hdf5_pair_attribute(hid_t object, const char *name, int64_t pair[2]);
@@ -33,7 +35,7 @@ struct hdf5_array {
 };
 enum status hdf5_open_array(hid_t group, const char *name, struct hdf5_array *array, struct error *err);
 void hdf5_close_array(struct hdf5_array *array); /* allowed if `set` is 0 */
-/* Whether elements are integers, floats or booleans. */
+/* Returns whether elements are integers, floats or booleans. */
 bool hdf5_is_number(const struct hdf5_array *array);
 /* Reads elements [begin, begin + count) of the first axis, with all of the second. memory: type of an element of
  * `to`. */

@@ -1,10 +1,10 @@
-/* motif-convert: reads a file that somebody uploaded and writes its table as a stream.
+/* motif-convert: reads an uploaded file and writes its table as a stream.
  *
  *   motif-convert FORMAT LAYER LABEL GROUP <FILE | ...
  *
- * The daemon starts it for uploads of HDF5 files. libhdf5 is the largest parser of foreign data that the project uses,
- * and a damaged file can make it crash. So it runs in a process of its own, which can only read the one file and write
- * to two pipes (sandbox.h): the table to standard output, the reason of a failure to standard error. */
+ * The daemon starts it for uploads of HDF5 files. libhdf5 is the largest parser of foreign data that the project
+ * uses, and a damaged file can make it crash. So it runs in a process of its own, which can only read the one file
+ * and write to two pipes (sandbox.h): the table to standard output, the reason of a failure to standard error. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

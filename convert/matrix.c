@@ -1,8 +1,8 @@
 /* Reads the values of a table (matrix.h).
  *
- * A dense array is read in blocks of rows. The entries of compressed rows are read in pieces. Compressed columns are
- * turned into rows: the first pass counts the entries of each row, and each further pass collects the entries of as
- * many rows as fit into the memory of a block. */
+ * A dense array is read in blocks of rows. The entries of compressed rows are read in pieces. Compressed columns
+ * must be turned into rows. A first pass counts the entries of each row. Each further pass collects the entries of
+ * as many rows as fit into the memory of a block. */
 #include "convert/matrix.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ struct entries {
     int64_t count;      /* all entries */
     int64_t begin, end; /* the entries in memory */
     float *value;       /* [PIECE_ENTRIES] */
-    int64_t *number;    /* [PIECE_ENTRIES] the column of each, or its row */
+    /* [PIECE_ENTRIES] the column of each entry (compressed rows), or its row (compressed columns). */
+    int64_t *number;
 };
 
 struct matrix {
@@ -129,8 +130,8 @@ static enum status open_entries(struct entries *e, hid_t group, struct error *er
     return e->value && e->number ? STATUS_OK : no_memory(err);
 }
 
-/* Makes entry `at` available, and checks that its number is below `numbers`. The entries are visited in ascending
- * order. */
+/* Reads entry `at` into memory if it is not there yet, and checks that its column or row is below `numbers`. The
+ * entries are visited in ascending order. */
 static enum status find_entry(struct entries *e, int64_t at, int64_t numbers, struct error *err)
 {
     if (at < e->begin || at >= e->end) {
@@ -151,7 +152,7 @@ static enum status find_entry(struct entries *e, int64_t at, int64_t numbers, st
                            (long long)at, (long long)number, (long long)numbers - 1);
 }
 
-/* Reads indptr, which has `count` + 1 elements that grow from 0 to the number of entries. */
+/* Reads indptr: `count` + 1 elements in ascending order, from 0 to the number of entries. */
 static enum status read_start(struct matrix *m, hid_t group, int64_t count, struct error *err)
 {
     struct hdf5_array a;
@@ -220,7 +221,7 @@ static enum status count_rows(struct matrix *m, struct error *err)
     return m->turned ? STATUS_OK : no_memory(err);
 }
 
-/* Collects the entries of as many rows from m->row on as fit. */
+/* Collects the entries of the rows from m->row on, as many rows as fit into the memory of a block. */
 static enum status turn_block(struct matrix *m, struct error *err)
 {
     int64_t base = m->first[m->row], end = m->row;
@@ -332,7 +333,7 @@ enum status matrix_open(hid_t group, const char *name, struct matrix **matrix, s
 enum status matrix_next(struct matrix *matrix, struct table_writer *to, struct error *err)
 {
     if (matrix->row >= matrix->rows)
-        return error_set(err, STATUS_INTERNAL, NULL, "there is no further row");
+        return error_set(err, STATUS_INTERNAL, NULL, "there are no more rows");
     enum status status = !matrix->sparse   ? next_dense(matrix, to, err)
                          : matrix->by_rows ? next_compressed(matrix, to, err)
                                            : next_turned(matrix, to, err);

@@ -8,12 +8,12 @@
 
 struct matrix;
 
-/* Opens the child `name` of a group of AnnData: an array, or a group that says which sparse form it has, in the form of
- * any version. The caller calls matrix_close(), also after an error. Errors as in hdf5_read.h. STATUS_LIMIT: more rows
- * or columns than a table may have. */
+/* Opens the child `name` of a group in an AnnData file of any version: an array, or a group that is a sparse matrix.
+ * The caller calls matrix_close(), also after an error. Errors as in hdf5_read.h. STATUS_LIMIT: more rows or columns
+ * than a table may have. */
 enum status matrix_open(hid_t group, const char *name, struct matrix **matrix, struct error *err);
-/* Opens a sparse matrix that is in a group as data, indices and indptr, with a row for each entry of indptr but the
- * last (by_rows), or a column. */
+/* Opens a sparse matrix whose group contains data, indices and indptr. by_rows: compressed rows, otherwise
+ * compressed columns. */
 enum status matrix_open_sparse(hid_t group, int64_t rows, int64_t cols, bool by_rows, struct matrix **matrix,
                                struct error *err);
 int64_t matrix_rows(const struct matrix *matrix);

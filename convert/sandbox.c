@@ -1,7 +1,7 @@
 /* The limits and the filter of system calls of motif-convert (sandbox.h). The filter is a program for the kernel's
- * seccomp: a list of system calls that are allowed; all others fail with EPERM. mmap() and mprotect() are allowed
- * without PROT_EXEC only. No namespace is needed: without socket() and without an open socket there is no network, and
- * a service manager may forbid new namespaces. */
+ * seccomp. It contains a list of the system calls that are allowed; all others fail with EPERM. mmap() and
+ * mprotect() are allowed only without PROT_EXEC. The process has no open socket and cannot make one, so it has no
+ * network and needs no namespace. A service manager may forbid new namespaces. */
 #include "convert/sandbox.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@
 #define ANSWER(what) BPF_STMT(BPF_RET | BPF_K, (what))
 #define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), ANSWER(SECCOMP_RET_ALLOW)
 #define REFUSE ANSWER(SECCOMP_RET_ERRNO | EPERM)
-/* Allows a call unless the lower half of its third argument, the protection, has PROT_EXEC. */
+/* Allows a call whose third argument, the protection, does not contain PROT_EXEC. */
 #define ALLOW_DATA(call)                                                                                               \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 4), LOAD(args[2]),                                                  \
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1), REFUSE, ANSWER(SECCOMP_RET_ALLOW)
@@ -95,7 +95,8 @@ static int limit_all(void)
 {
     int failed = set_limit(RLIMIT_CPU, SANDBOX_SECONDS) | set_limit(RLIMIT_FSIZE, 0) | set_limit(RLIMIT_NOFILE, 3) |
                  set_limit(RLIMIT_NPROC, 0) | set_limit(RLIMIT_CORE, 0);
-#ifndef MOTIF_SANITIZED /* a sanitizer reserves terabytes of addresses */
+    /* Without this limit under sanitizers, which reserve terabytes of addresses. */
+#ifndef MOTIF_SANITIZED
     failed |= set_limit(RLIMIT_AS, (rlim_t)SANDBOX_MEMORY_MIB << 20);
 #endif
     return failed;
@@ -104,7 +105,8 @@ static int limit_all(void)
 enum status sandbox_enter(struct error *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0 || limit_all() != 0)
-        return error_set(err, STATUS_UNAVAILABLE, NULL, "this system allows no limits for a conversion");
+        return error_set(err, STATUS_UNAVAILABLE, NULL,
+                         "this system does not allow motifd to limit the resources of a conversion");
     return forbid_calls() == 0 ? STATUS_OK
                                : error_set(err, STATUS_UNAVAILABLE, NULL,
                                            "this system has no filters of system calls (seccomp), "

@@ -15,7 +15,7 @@ struct tenx {
     struct column cells, names, ids;
 };
 
-/* Finds the group of the genome that the user names, or of the only one. */
+/* Finds the group of the genome that the user has named, or of the only genome. */
 static enum status open_genome(hid_t file, const char *wanted, hid_t *group, struct error *err)
 {
     char name[256], found[256] = "", list[160] = "";
@@ -34,9 +34,10 @@ static enum status open_genome(hid_t file, const char *wanted, hid_t *group, str
     if (count == 0 && wanted[0] != '\0')
         return error_set(err, STATUS_INVALID, NULL, "there is no genome '%.60s'", wanted);
     if (count > 1)
-        return error_set(err, STATUS_INVALID, NULL, "the file has several genomes: %s; name one as layer", list);
-    return count == 1 ? hdf5_open_group(file, found, group, err)
-                      : error_set(err, STATUS_INVALID, NULL, "the file has no group 'matrix'; it is not of 10x");
+        return error_set(err, STATUS_INVALID, NULL, "the file has several genomes: %s; select one with layer", list);
+    return count == 1
+               ? hdf5_open_group(file, found, group, err)
+               : error_set(err, STATUS_INVALID, NULL, "the file has no group 'matrix', so it is not a file of 10x");
 }
 
 static enum status open_names(struct tenx *t, struct error *err)

@@ -45,7 +45,7 @@ struct daemon {
         slurm_options_text[SETTINGS_TEXT]; /* settings that are commands, split at the spaces */
     const char *mpirun[COMMAND_WORDS], *srun[COMMAND_WORDS], *slurm_options[COMMAND_WORDS]; /* end with NULL */
     char trainer[512], trainer_mpi[512]; /* paths of motif-train, motif-train-mpi */
-    char converter[512];                 /* path of motif-convert */
+    char converter[512];                 /* path of the program motif-convert */
     char slurm_bin[SETTINGS_TEXT];       /* folder of the programs of Slurm; "" without Slurm */
     const char *executors[6];            /* names of the executors that this machine can run; ends with NULL */
     atomic_bool draining;

@@ -89,7 +89,7 @@ static bool abandoned(void *context)
     return broken;
 }
 
-/* Waits for the whole upload, and reads what the converter makes of it. */
+/* Waits until the whole upload has arrived, runs the converter, and reads its output. */
 static enum status convert(struct api_upload *u, struct error *err)
 {
     char bytes[1 << 14];
@@ -101,7 +101,7 @@ static enum status convert(struct api_upload *u, struct error *err)
     }
     if (!converter || !converter->convert)
         return error_set(err, STATUS_INVALID, NULL,
-                         "this daemon cannot read %s: motif-convert is not in the folder of its program",
+                         "this daemon cannot read %s, because the program motif-convert is not in the folder of motifd",
                          u->request.format->name);
     const struct api_conversion conversion = {.file = u->file,
                                               .format = u->request.format->name,

@@ -1,7 +1,7 @@
 /* The upload of a data set. Arriving bytes are written to a partial file (storage/files/dataset.h). At the same time, a
  * parser thread reads, hashes and parses them. So a fault in row 3 is found when row 3 arrives, and memory holds only
- * the parsed collection, not the bytes of the upload. A format that is converted (collection.h) is read when all bytes
- * have arrived.
+ * the parsed collection, not the bytes of the upload. If the format needs the converter (collection.h), reading begins
+ * only when all bytes have arrived.
  *
  * Order of calls: upload_begin(), upload_add() any number of times, upload_finish() when all bytes have arrived,
  * upload_close(). Only one thread at a time may call these functions for an upload. */
@@ -21,7 +21,7 @@ struct api_upload;
 /* `owner` owns the partial file. An upload that exceeds `most` ends with STATUS_LIMIT. */
 struct upload_request {
     const struct collection_format *format;
-    const struct api_converter *converter; /* for formats that are converted; borrowed */
+    const struct api_converter *converter; /* converter, for formats that need it; borrowed */
     char label[64], group[64], layer[64];
     int label_column; /* 0: not stated */
     enum collection_layout layout;

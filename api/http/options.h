@@ -46,22 +46,22 @@ struct api_daemon {
     void (*saved)(void *context); /* Counts a stored checkpoint of such a trainer; may be NULL. */
 };
 
-/* An upload whose format the api cannot read itself. The texts are the name of the format and what the client named;
- * "" for nothing. */
+/* An upload in a format that the api cannot read itself. The texts are the name of the format and the client's
+ * options; "": not set. */
 struct api_conversion {
-    int file; /* the whole upload; a descriptor that can be read */
+    int file; /* descriptor from which the whole upload can be read */
     const char *format, *layer, *label, *group;
     void *context;
-    /* Reads the table (core/formats/table/table_stream.h). */
+    /* Reads the table that the converter writes (core/formats/table/table_stream.h). */
     enum status (*take)(void *context, const struct byte_source *table, struct error *err);
-    bool (*stopped)(void *context); /* whether the upload was abandoned */
+    bool (*stopped)(void *context); /* returns whether the client has abandoned the upload */
 };
 
-/* The program that reads such uploads. */
+/* The converter: a program that reads such uploads. */
 struct api_converter {
     void *context;
-    /* Runs the program and calls conversion->take() with what it writes. Returns the first error. NULL: there is no
-     * such program. */
+    /* Runs the program and passes its output to conversion->take(). Returns the first error. NULL: there is no
+     * converter. */
     enum status (*convert)(void *context, const struct api_conversion *conversion, struct error *err);
 };
 

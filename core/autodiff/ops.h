@@ -275,14 +275,14 @@ struct presence {
     const real *scale;          /* [names] factor on the cross-entropy of the name in all images; NULL: 1 */
 };
 struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct presence *presence);
-/* The likelihood of counts (core/methods/sparling): -log of the probability that channel k of a map has as many motifs
- * as counts[image][k] says, summed over the names k and averaged over the images of all ranks. Each position has a
- * motif with probability sigmoid(x + offset_k), independently of the others. Channels from `names` on are ignored. The
- * arrays are read before the function returns. */
-enum { TALLY_SOME = -1 }; /* as a count: at least one */
+/* The negative log-likelihood of counts (core/methods/sparling): -log of the probability that channel k of a map has
+ * counts[image][k] motifs, summed over the names k and averaged over the images of all ranks. Each position has a
+ * motif with probability sigmoid(x + offset_k), independently of the others. Channels from `names` on are ignored.
+ * The arrays are read before the function returns. */
+enum { TALLY_SOME = -1 }; /* as a count, means: at least one */
 struct tally {
     int names;
-    int most;              /* larger counts are taken for this one; memory grows with it */
+    int most;              /* upper limit of counts: larger counts count as this one; memory grows with the limit */
     const int32_t *counts; /* [images][names] */
     const real *offset;    /* [names] */
     const real *scale;     /* [names] factor on the loss of the name; NULL: 1 */

@@ -99,11 +99,12 @@ struct planar_sites {
     const real *value;
 };
 
-/* Convolution of planes that are zero nearly everywhere, such as letters, of which each position has one. Planes beyond
- * their edges are zero. The result is that of a planar_call whose channels are the planes moved by each tap, in the
- * order [planes][kernel_h][kernel_w]: the kernels add the same products in the same order, but leave out those with
- * zero. The strip has `rows` rows from `row` and `width` columns from `col`. height, columns: sizes of the image.
- * weights: [planes][kernel_h][kernel_w][16 out_blocks]. Everything else: as in planar_call. */
+/* Convolution of planes that are zero nearly everywhere, such as those of letters, of which only one is not zero at
+ * each position. Planes beyond their edges are zero. The result is that of a planar_call whose channels are the
+ * planes moved by each tap, in the order [planes][kernel_h][kernel_w]: the kernels add the same products in the same
+ * order, but leave out those with zero. The strip has `rows` rows from `row` and `width` columns from `col`. height,
+ * columns: sizes of the image. weights: [planes][kernel_h][kernel_w][16 out_blocks]. Everything else: as in
+ * planar_call. */
 struct sites_call {
     int planes, kernel_h, kernel_w, out_blocks;
     int height, columns, row, rows, col, width;

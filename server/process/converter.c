@@ -1,6 +1,6 @@
-/* Runs motif-convert (converter.h). One thread reads both pipes: the bytes of the table go to the reader of tables, and
- * the text on standard error is the reason if the program fails. What the program writes is as untrusted as the file
- * itself. */
+/* Runs motif-convert (converter.h). One thread reads both pipes. It passes the bytes of the table to the reader of
+ * tables. The text on standard error is the reason if the program fails. The output of the program is as untrusted
+ * as the file itself. */
 #include "server/process/converter.h"
 
 #include <errno.h>
@@ -25,9 +25,9 @@ struct run {
     const struct api_conversion *what;
     pid_t pid;
     int table, reason; /* read ends of the pipes; -1: closed */
-    int64_t end_ms;    /* when the time is over */
-    bool ended;        /* the end of the table was read */
-    bool late;         /* the time was over */
+    int64_t end_ms;    /* when the time of the program ends */
+    bool ended;        /* the end of the table has been read */
+    bool late;         /* the program has exceeded its time */
     char text[REASON_BYTES + 1];
     size_t used;
 };
@@ -95,7 +95,7 @@ static enum status start(struct run *run, const char *program, struct error *err
 
 /* ---- while it runs ------------------------------------------------------------------------------------------- */
 
-/* Reads what has arrived of the reason; keeps its beginning. */
+/* Reads the bytes of the reason that have arrived, and keeps the beginning of the text. */
 static void hear(struct run *run)
 {
     char bytes[256];
@@ -112,7 +112,8 @@ static void hear(struct run *run)
     run->text[run->used] = '\0';
 }
 
-/* Waits until the table or the reason has bytes, or ended. *ready: the table has. */
+/* Waits until bytes of the table or of the reason have arrived, or one of the pipes is closed. *ready: bytes of the
+ * table have arrived. */
 static enum status await(struct run *run, bool *ready, struct error *err)
 {
     struct pollfd waits[2] = {{.fd = run->table, .events = POLLIN}, {.fd = run->reason, .events = POLLIN}};
@@ -151,7 +152,8 @@ static enum status read_table(void *context, void *to, size_t most, size_t *got,
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
-/* Waits until both pipes are closed, which the kernel does when the program ends. Kills it when its time is over. */
+/* Waits until the program has ended, because then the kernel closes both pipes. Kills a program that exceeds its
+ * time. */
 static void await_end(struct run *run)
 {
     struct error waste = {0};
@@ -216,7 +218,7 @@ enum status converter_run(void *context, const struct api_conversion *conversion
         return status;
     const struct byte_source table = {&run, read_table};
     status = conversion->take(conversion->context, &table, &cause);
-    if (status && !run.ended) /* the reader of the table refused it, or the time is over */
+    if (status && !run.ended) /* the reader has refused the table, or the program has exceeded its time */
         (void)kill(run.pid, SIGKILL);
     else
         await_end(&run);

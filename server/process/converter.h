@@ -1,7 +1,7 @@
-/* Starts motif-convert for uploads that the daemon cannot read itself, and passes its table on.
+/* Runs motif-convert for uploads that the daemon cannot read itself, and passes on the table that it writes.
  *
  * The program gets the upload as its standard input, opened for reading only, two pipes, an empty environment and no
- * other descriptor. It takes every further right from itself (convert/sandbox.h). The daemon ends it after
+ * other descriptor. It gives up all other rights itself (convert/sandbox.h). The daemon ends it after
  * CONVERTER_SECONDS, or when the upload is abandoned. */
 #ifndef MOTIF_SERVER_PROCESS_CONVERTER_H
 #define MOTIF_SERVER_PROCESS_CONVERTER_H

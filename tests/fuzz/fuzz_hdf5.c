@@ -1,7 +1,8 @@
-/* Fuzz target of the readers of AnnData and 10x files. Most random changes of a file end inside libhdf5, so this target
- * changes what the file contains: it makes a good file in memory with libhdf5, and each four bytes of the input change
- * one object: they delete it, or put an array, a group, an attribute or a link in its place. A conversion must give a
- * table that the reader of tables accepts or refuses, or an error, and must close every object. */
+/* Fuzz target of the readers of AnnData and 10x files. Most random changes of a file end inside libhdf5, so this
+ * target changes what the file contains: it makes a good file in memory with libhdf5, and each four bytes of the
+ * input change one object: they delete it, or put an array, a group, an attribute or a link in its place. A
+ * conversion must write a table that the reader of tables accepts or refuses, or return an error. It must close
+ * every object. */
 #include "tests/fuzz/fuzz.h"
 
 #include <hdf5.h>

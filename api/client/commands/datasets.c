@@ -12,9 +12,10 @@
 static const struct option_spec options[] = {
     {"format", "NAME", "put: format of the file; default: from the ending of its name"},
     {"label", "COLUMN", "put, csv and h5ad: name of the column with the label"},
-    {"label-column", "N", "put, for regions and sequences: column, or word of the header, with the label, from 1"},
-    {"group", "COLUMN", "put, csv and h5ad: name of the column that decides the split"},
-    {"layer", "NAME", "put, h5ad: the layer with the values, or raw; default: X"},
+    {"label-column", "N",
+     "put, for regions and sequences: number of the column, or of the word of the header, that is the label"},
+    {"group", "COLUMN", "put, csv and h5ad: name of the column with the group of each sample, for splits"},
+    {"layer", "NAME", "put, h5ad: layer that contains the values, or raw (X)"},
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
     {"channels-last", NULL, "put, npz and npy: [n][rows][cols][channels]"},
     {"signals", NULL, "put: [n][cols] or [n][channels][cols], or the columns of a .csv, are points of a signal"},

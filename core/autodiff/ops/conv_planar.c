@@ -2,18 +2,18 @@
  *
  * Letters and black-and-white pictures are zero at most positions. If few values of every image are not zero, the
  * kernels run over these values (struct planar_sites) and leave out the products with zero. Otherwise the planes are
- * copied once for each tap, moved by the tap, and a 1x1 convolution of the copies runs over all positions. Both ways
- * add the same products in the same order, so results do not depend on the choice. */
+ * copied once for each tap of the kernel, moved by the offset of the tap, and a 1x1 convolution of the copies runs
+ * over all positions. Both ways add the same products in the same order, so results do not depend on the choice. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
-/* Sites are used if at most one value in SHARE is not zero, and if a convolution has at least TAPS products for each
- * output: below, it is limited by the memory of its output anyway. */
+/* Sites are used if at most one value in SHARE is not zero, and if the convolution has at least TAPS products for
+ * each output. With fewer products, writing the output to memory takes most of the time anyway. */
 enum { SHARE = 4, TAPS = 8 };
 
-/* The planes of a batch and what the kernels read of them. */
+/* The planes of a batch, and the arrays that the kernels make of them. */
 struct planar_input {
     const real *planes;
     int images, in, height, width, kernel_h, kernel_w;
@@ -32,7 +32,7 @@ static size_t plane_size(const struct planar_input *p)
     return (size_t)p->height * (size_t)p->width;
 }
 
-/* Number of products of an output: the channels of the 1x1 convolution. */
+/* Returns the number of products for each output, which is the number of channels of the 1x1 convolution. */
 static int products(const struct planar_input *p)
 {
     return p->in * p->kernel_h * p->kernel_w;

@@ -1,14 +1,15 @@
-/* The likelihood of counts: how often a motif occurs, predicted from a map before its threshold.
+/* The negative log-likelihood of counts: how often a motif occurs, predicted from a map before its threshold.
  *
- * Each position of a channel holds a motif with probability p = sigmoid(x + offset), independently of the others. The
- * number of motifs then has a Poisson binomial distribution, and the loss is -log of the probability of the true
- * number. Its derivative with respect to x is p minus the probability that the position holds a motif given the true
- * number. So training moves the evidence to as many positions as there are motifs and away from all others.
+ * The model: each position of a channel has a motif with probability p = sigmoid(x + offset), independently of the
+ * others. The number of motifs then has a Poisson binomial distribution, and the loss is -log of the probability of the
+ * true number. Its derivative with respect to x is p minus the probability that the position has a motif, given the
+ * true number. So training raises x at as many positions as there are motifs, and lowers x at all others.
  *
- * The probability of a number comes from two passes over the positions: P(n of the first i) and P(the rest of the
- * last). With odds o = p / (1 - p), the probability is product(1 / (1 + o)) times the elementary symmetric polynomial
- * e_n(o) = e_n(t o) / t^n for every t. If the number is so improbable that the passes lose precision, t is chosen such
- * that the mean of the number with the odds t o is the true number. */
+ * Two passes over the positions compute the probabilities: the first pass that of n motifs at the first i positions,
+ * the second pass that of the remaining motifs at the last positions. If the true number is so improbable that the
+ * passes lose precision, all odds o = p / (1 - p) are multiplied by a factor t with which the mean number is the
+ * true number. This is possible because the probability is product(1 / (1 + o)) times the elementary symmetric
+ * polynomial e_n(o), and e_n(o) = e_n(t o) / t^n for every t. */
 #include <math.h>
 #include <string.h>
 
@@ -34,13 +35,14 @@ static int positions_of(const struct tensor *x)
     return x->map.height * x->map.width;
 }
 
-/* Logits, odds' shares, and one row of P(n of the first i) for each position. */
+/* Returns the number of doubles for the logits, the probabilities, and a row of P(n of the first i) for each
+ * position. */
 static size_t work_size(int positions, int most)
 {
     return 2 * (size_t)positions + ((size_t)positions + 3) * ((size_t)most + 2);
 }
 
-/* log(1 + exp(x)) without overflow. */
+/* Returns Returns log(1 + exp(x)) without overflow. */
 static double soft_plus(double x)
 {
     return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
@@ -51,7 +53,7 @@ static double sigmoid(double x)
     return x > 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
 
-/* The shift of all logits with which the mean of the number is `count`, 0 < count < positions. */
+/* Returns the number to be added to all logits so that the mean number of motifs is `count`. 0 < count < positions. */
 static double tilt_of(const double *logit, int positions, int count)
 {
     double low = 0, high = 0, share = (double)count / positions, even = log(share / (1 - share));
@@ -68,8 +70,8 @@ static double tilt_of(const double *logit, int positions, int count)
     return (low + high) / 2;
 }
 
-/* Fills ahead[i][n], the probability of n motifs at the first i positions, n <= count. Returns that of `count` at all
- * positions. */
+/* First pass: sets ahead[i][n] to the probability of n motifs at the first i positions, n <= count. Returns the
+ * probability of `count` motifs at all positions. */
 static double pass_ahead(const double *share, int positions, int count, double *ahead)
 {
     size_t wide = (size_t)count + 1;
@@ -83,8 +85,8 @@ static double pass_ahead(const double *share, int positions, int count, double *
     return ahead[count];
 }
 
-/* Replaces share[i] by the probability that position i holds a motif, given that `count` positions do. rest: two rows
- * of count + 2. */
+/* Second pass: replaces share[i] by the probability that position i has a motif, given that `count` positions have
+ * one. rest: scratch, two rows of count + 2. */
 static void pass_back(double *share, int positions, int count, double all, const double *ahead, double *rest)
 {
     size_t wide = (size_t)count + 1;
@@ -106,10 +108,10 @@ static void pass_back(double *share, int positions, int count, double all, const
     }
 }
 
-/* Returns -log P(exactly count) and sets held[i] to the probability that position i holds a motif, given the count. */
+/* Returns -log P(exactly count) and sets held[i] to the probability that position i has a motif, given the count. */
 static double exactly(const double *logit, int positions, int count, double *held, double *rest)
 {
-    static const double precise = 1e-60; /* a probability above this has lost no precision */
+    static const double precise = 1e-60; /* above this, the probability is precise */
     double *ahead = rest + 2 * ((size_t)count + 2), none = 0, tilt = 0, chance = 0;
     for (int i = 0; i < positions; i++) {
         none += soft_plus(logit[i]);
@@ -135,7 +137,7 @@ static double exactly(const double *logit, int positions, int count, double *hel
     return loss;
 }
 
-/* Returns -log P(at least one) and sets held[i] as exactly() does. */
+/* Returns -log P(at least one) and sets held[i] like exactly(). */
 static double at_least_one(const double *logit, int positions, double *held)
 {
     double none = 0;
@@ -147,7 +149,7 @@ static double at_least_one(const double *logit, int positions, double *held)
     return -log(chance);
 }
 
-/* One name of one image. */
+/* Computes the loss and the derivative for one name of one image. */
 static void tally_task(void *context, int chunk, int worker)
 {
     const struct tally_task *t = context;

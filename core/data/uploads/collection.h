@@ -155,7 +155,8 @@ struct collection_format {
     const char *name; /* name of the format, such as "npz" */
     const char *media_type;
     bool text; /* the file may be compressed by gzip or bgzip */
-    /* read() reads not the file itself, but the table that motif-convert makes of it (table_stream.h) */
+    /* the format needs motif-convert: read() reads the table that this program writes (table_stream.h) instead of
+     * the file */
     bool converted;
     enum status (*read)(const struct byte_source *from, const struct collection_options *options,
                         const struct collection_limits *limits, struct collection *c, struct error *err);

@@ -51,7 +51,8 @@ enum status builder_number(struct builder *b, int32_t token, struct error *err);
 /* Appends the words of a text, which are separated by spaces, as tokens. If the user wants classes, the whole text is
  * one token. */
 enum status builder_words(struct builder *b, const char *text, struct error *err);
-/* Adds the label of a table's row: one name, also if it contains spaces, unless the user says that it is several. */
+/* Adds the label of a table's row. The label is one name, even if it contains spaces, unless the user has chosen a
+ * target with several names. */
 enum status builder_label(struct builder *b, const char *text, struct error *err);
 /* Appends a token unless the current sample has it already. */
 enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err);

@@ -39,7 +39,7 @@ const char collection_layout_meaning[] =
     "a csv, "
     "or the last of two or three dimensions, are the points of a signal";
 const char collection_layer_meaning[] =
-    "h5ad: the layer with the values, or raw (X); 10x-h5: the genome, in a file with several";
+    "h5ad: the layer that contains the values, or raw (X); 10x-h5: the genome, if the file has several";
 const char collection_negatives_meaning[] =
     "fasta, bed: for each record with a label, shuffle adds a sample without a label, whose bases are shuffled so that "
     "the counts of all pairs of neighbouring bases stay the same; bed: for each region, gc adds another region of the "

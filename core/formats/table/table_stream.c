@@ -10,11 +10,11 @@ static const char magic[8] = "motiftbl", last[4] = "end.";
 
 enum {
     HEAD_BYTES = 32,
-    BLOCK = 1024 /* floats that are copied at once */,
+    BLOCK = 1024 /* number of floats that are copied at a time */,
     FLAGS = TABLE_LABELS | TABLE_GROUPS | TABLE_NAMES | TABLE_IDS
 };
 
-/* Integers of `bytes` bytes, little-endian. */
+/* Writes or reads an integer of `bytes` bytes, little-endian. */
 static void put_integer(unsigned char *to, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++)
@@ -53,7 +53,7 @@ static void flush(struct table_writer *w)
     w->used = 0;
 }
 
-/* Returns room for `count` bytes, at most 4096, which the caller fills before the next call. */
+/* Returns memory for `count` bytes, at most 4096, which the caller fills before the next call. */
 static unsigned char *room(struct table_writer *w, size_t count)
 {
     if (w->used + count > sizeof w->buffer)
@@ -144,7 +144,7 @@ enum status table_read_head(struct table_reader *r, struct error *err)
                                   (int64_t)get_integer(bytes + 24, 8)};
     if (memcmp(bytes, magic, sizeof magic) != 0 || (r->head.flags & ~(uint32_t)FLAGS) != 0 ||
         get_integer(bytes + 12, 4) != 0 || r->head.rows < 0 || r->head.cols < 0)
-        return error_set(err, STATUS_CORRUPT, NULL, "the bytes are no table");
+        return error_set(err, STATUS_CORRUPT, NULL, "the bytes are not a table");
     if (r->head.rows == 0 || r->head.cols == 0)
         return error_set(err, STATUS_INVALID, NULL, "the table has %s; it needs at least one",
                          r->head.rows == 0 ? "no rows" : "no columns");

@@ -6,11 +6,10 @@
  *   "motiftbl"; flags (4 bytes); zero (4 bytes); number of rows (8 bytes); number of columns (8 bytes)
  *   for each column: its name; with TABLE_IDS also its id, which may be empty
  *   for each row: with TABLE_NAMES its name, with TABLE_LABELS its label, with TABLE_GROUPS its group; the number of
- *     entries (4 bytes); for each entry its column (4 bytes) and its value (4 bytes, a float). TABLE_DENSE stands for
- *     a number of entries: the values of all columns follow.
- *   "end."
+ *     entries (4 bytes); for each entry its column (4 bytes) and its value (4 bytes, a float). If the number of entries
+ * is TABLE_DENSE, the values of all columns follow instead. "end."
  *
- * The entries of a row may come in any order. Several entries of one column are added, as SciPy does it. */
+ * The entries of a row may come in any order. If a column has several entries, their values are added, as in SciPy. */
 #ifndef MOTIF_CORE_FORMATS_TABLE_TABLE_STREAM_H
 #define MOTIF_CORE_FORMATS_TABLE_TABLE_STREAM_H
 
@@ -55,7 +54,7 @@ struct table_writer {
 void table_write_head(struct table_writer *w, const struct table_head *head);
 void table_write_text(struct table_writer *w, const char *text);
 void table_write_dense(struct table_writer *w, const float *values, size_t count);
-/* The number of entries of a row, which must be below TABLE_DENSE, and one entry. */
+/* Write the number of entries of a row, which must be below TABLE_DENSE, and one entry. */
 void table_write_count(struct table_writer *w, uint32_t count);
 void table_write_entry(struct table_writer *w, struct table_entry entry);
 void table_write_end(struct table_writer *w);

@@ -1,13 +1,13 @@
 /* The first convolution of a network, from planes to the blocked layout.
  *
- * planar_*: over all positions. The accumulators of TILE_PIXELS pixels stay in registers while the channels pass by.
- * The gradient keeps two sums for each channel, of the even and of the odd pixels of a row, so that additions do not
- * wait for one another.
+ * planar_* run over all positions. The forward kernel keeps the sums of TILE_PIXELS pixels in registers, while it goes
+ * through the channels. The gradient kernel keeps two sums for each channel, one of the even and one of the odd pixels
+ * of a row, so that additions do not wait for each other.
  *
- * sites_*: over the values that are not zero. For each such value, the forward kernel adds a column of weights to each
- * output pixel whose window contains the value. A row of outputs stays in the first-level cache. The gradient kernel
- * keeps the sums of TAPS neighbouring taps in registers. Both add the same products in the same order as planar_* on
- * the moved planes, except those with zero. */
+ * sites_* run over the values that are not zero. For each such value, the forward kernel adds a column of weights to
+ * each output pixel whose window contains the value. A row of outputs stays in the first-level cache. The gradient
+ * kernel keeps the sums of TAPS neighbouring taps in registers. Both leave out products with zero, and add all other
+ * products in the order in which planar_* adds those of the moved planes. */
 #include "core/kernels/fast/fast.h"
 #include "core/kernels/fast/simd.h"
 
@@ -105,7 +105,7 @@ static const int *row_sites(const struct sites_call *c, int plane, int row)
 static void add_site(const struct sites_call *c, int q, float value, const float *w, float *out)
 {
     const ptrdiff_t padded = (ptrdiff_t)c->out_blocks * L;
-    int at = q + c->kernel_w / 2; /* the output that reads the site under tap 0; tap k: at - k */
+    int at = q + c->kernel_w / 2; /* the output that reads the site by tap 0; tap k belongs to output at - k */
     int from = at >= c->width ? at - c->width + 1 : 0, to = at < c->kernel_w ? at + 1 : c->kernel_w;
     vf all = v_all(value);
     for (int k = from; k < to; k++) {
@@ -141,10 +141,11 @@ INLINE void gradient_taps(int n, const struct sites_call *c, const int *first, i
                           float *dweights)
 {
     const ptrdiff_t padded = (ptrdiff_t)c->out_blocks * L;
-    vf sum[2][TAPS]; /* for the outputs whose column is equal or not equal to that of the tap, modulo 2 */
+    vf sum[2][TAPS]; /* two sums for each tap: outputs whose column equals that of the tap modulo 2, and the others */
     UNROLL for (int t = 0; t < n; t++) sum[0][t] = sum[1][t] = v_zero();
     for (int i = first[0]; i < first[1]; i++) {
-        int at = c->sites.col[i] - c->col + c->kernel_w / 2 - k; /* the output under tap k; tap k + t: at - t */
+        /* The output of tap k; tap k + t belongs to output at - t. */
+        int at = c->sites.col[i] - c->col + c->kernel_w / 2 - k;
         if (at < 0 || at - n + 1 >= c->width)
             continue;
         const float *d = dout + (ptrdiff_t)at * L;

@@ -1,5 +1,5 @@
-/* The first convolution of a network, from planes to the blocked layout, over all positions and over the positions
- * that are not zero: the definition. */
+/* Reference kernels of the first convolution of a network, from planes to the blocked layout: over all positions,
+ * and over the values that are not zero. */
 #include "core/kernels/ref/ref.h"
 
 enum { L = MAP_LANES };

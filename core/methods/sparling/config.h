@@ -133,10 +133,13 @@ enum {
       "The paper's networks, windows of 15,000 bases and schedule on planted motifs: months on a CPU.")                \
     P("digitcircle-presence", digitcircle_presence,                                                                    \
       "The images of digitcircle, where a presence objective finds the digits before the head learns to read.")        \
-    P("digitcircle-quick-presence", quick_presence, "The images of digitcircle-quick, by the same objective.")         \
-    P("latex-ocr-presence", latex_ocr_presence, "The formulas of latex-ocr, by the same objective.")                   \
+    P("digitcircle-quick-presence", quick_presence,                                                                    \
+      "The images of digitcircle-quick, trained in the same way as digitcircle-presence.")                             \
+    P("latex-ocr-presence", latex_ocr_presence,                                                                        \
+      "The formulas of latex-ocr, trained in the same way as digitcircle-presence.")                                   \
     P("audio-sequence-presence", audio_presence,                                                                       \
-      "The clips of audio-sequence, by the same objective; run 'motifd dataset audio' first.")                         \
+      "The clips of audio-sequence, trained in the same way as digitcircle-presence; run 'motifd dataset audio' "      \
+      "first.")                                                                                                        \
     P("dataset", own, "Your own images, sequences or recordings (PUT /v1/datasets), with a network for two CPU cores.")
 #define SPARLING_ONE(...) +1 /* NOLINTEND(bugprone-macro-parentheses) */
 enum { SPARLING_PRESETS = 0 SPARLING_PRESET_LIST(SPARLING_ONE) };

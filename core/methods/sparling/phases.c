@@ -178,7 +178,7 @@ static enum status begin_evaluation(struct method_run *run, struct error *err)
     return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
 }
 
-/* Called when g is final: trains the head alone, or begins the evaluation. */
+/* Called when g does not change any more: begins to train the head alone, or begins the evaluation. */
 static enum status fix_motifs(struct method_run *run, struct error *err)
 {
     if (!reading_begin(run))

@@ -82,7 +82,7 @@ static const struct config_setting quick[] = {RECIPE,
         "validation_samples", "300"                                                                                    \
     }
 
-/* The images of digitcircle. */
+/* The preset digitcircle-presence: the images of digitcircle. */
 static const struct config_setting digitcircle_presence[] = {RECIPE,
                                                              PRESENCE,
                                                              {"quantile", "interpolated"},
@@ -97,7 +97,7 @@ static const struct config_setting digitcircle_presence[] = {RECIPE,
                                                              {"checkpoint_every", "20000"},
                                                              {NULL, NULL}};
 
-/* The images of digitcircle-quick. */
+/* The preset digitcircle-quick-presence: the images of digitcircle-quick. */
 static const struct config_setting quick_presence[] = {RECIPE,
                                                        PRESENCE,
                                                        {"quantile", "interpolated"},

@@ -144,8 +144,8 @@ struct presence_phase {
     bool *occurs;          /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
     int counted;           /* the name that stands for all counts above 0; -1: labels are no counts */
     int32_t *tally;        /* [batch][names] how often the label of a sample contains a name (counts.c) */
-    real *offset;          /* [names] logit of a motif at a position whose value is 0 */
-    bool exact;            /* whether labels say how often a name occurs, and not only whether it does */
+    real *offset;          /* [names] offset of the count objective: logit of a motif at a position whose value is 0 */
+    bool exact;            /* whether labels state how often a name occurs, and not only whether it occurs */
     real *weight;          /* [names] weight of the samples whose label contains the name */
     double *share;         /* [2][motif channels] density of each channel as a multiple of the common density: by the
                             * labels, and times PRESENCE_FACTOR */
@@ -193,13 +193,13 @@ struct ending {
     int64_t from, to;      /* samples between which the learning rate falls; 0: not yet */
 };
 
-/* The best stage before the last density (kept.c). Saved in checkpoints. */
+/* The best stage before the last density (kept.c). Checkpoints contain it. */
 struct kept {
-    double accuracy, density; /* of that stage; 0: no stage has ended */
-    int64_t restored;         /* 1: the run went back to it */
+    double accuracy, density; /* accuracy and density of that stage; 0: no stage has ended */
+    int64_t restored;         /* 1: the run has gone back to this stage */
 };
 
-/* The last part of the training, in which the head alone trains (reading.c). Saved in checkpoints. */
+/* The last part of the training, in which only the head trains (reading.c). Checkpoints contain it. */
 struct reading {
     int64_t from, to; /* sample counts at its beginning and end; 0: not yet */
 };
@@ -353,11 +353,14 @@ bool presence_true(const struct method_run *run, const struct domain_truth *trut
 /* The name of the smallest count above 0, or -1 if labels are no counts. */
 int presence_counted(const struct method_run *run);
 
-/* How often the label of a sample contains a name; TALLY_SOME: at least once, if labels do not say more. */
+/* Returns how often the label of a sample contains a name. TALLY_SOME: at least once, and labels do not state how
+ * often. */
 int tally_of(const struct method_run *run, const struct domain_truth *truth, int name);
-/* Sets what the count objective knows from the labels: count and share as domain.frequencies() writes them. */
+/* Sets the offsets of the count objective from the frequencies of names. count, share: as domain.frequencies()
+ * writes them. */
 void tally_follow(struct method_run *run, const double *count, const double *share);
-/* The loss of the count objective for a batch. map: the one before the bottleneck. NULL after a failure. */
+/* Computes the loss of the count objective for a batch. map: the motif map before the bottleneck. Returns NULL after
+ * a failure. */
 struct tensor *tally_loss(struct method_run *run, const struct batch *batch, struct tensor *map);
 
 /* Defined in filters.c. filters_begin() copies the motifs of motif_start into the filters of a new model; errors are
@@ -394,9 +397,10 @@ enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, s
 /* Defined in kept.c. */
 /* Notes the accuracy of a stage that ends before the last density. */
 void kept_stage(struct method_run *run);
-/* Whether an earlier stage was clearly better than the last density. */
+/* Returns whether an earlier stage was clearly better than the last density. */
 bool kept_better(const struct method_run *run);
-/* Reads the weights of that stage, at whose density the run ends. Errors are those of reading checkpoints. */
+/* Reads the weights of that stage from its checkpoint, and sets the run's last density to that of the stage. Errors
+ * are those of reading checkpoints. */
 enum status kept_restore(struct method_run *run, struct error *err);
 /* Sets the last density after a checkpoint was loaded. */
 void kept_follow(struct method_run *run);
@@ -406,17 +410,19 @@ bool kept_sound(const struct method_run *run);
 enum status kept_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in reading.c. */
-/* The sample count at which the training of g ends at the latest. */
+/* Returns the sample count at which the training of g must end. */
 int64_t reading_limit(const struct method_run *run);
-/* Begins the last part of the training. false: the configuration has none. */
+/* Begins the last part of the training. Returns false if the configuration has none. */
 bool reading_begin(struct method_run *run);
-/* Whether the last part of the training has begun. */
+/* Returns whether the last part of the training has begun. */
 bool reading_now(const struct method_run *run);
-/* Share of the learning rate that an update has in this part. */
+/* Returns the learning rate of an update in this part, as a share of the full one. */
 double reading_rate(const struct method_run *run);
-/* The share of the training that is done, if `before` is that of the training before this part. */
+/* Returns the share of the whole training that is done. before: the share that is done of the training before this
+ * part. */
 double reading_part(const struct method_run *run, double before);
-/* The motif map of a batch as a client gets it, without gradients. NULL after a failure. */
+/* Computes the motif map of a batch in the same way as for a client, without gradients. Returns NULL after a
+ * failure. */
 struct tensor *reading_motifs(struct method_run *run, const struct batch *batch);
 /* Whether the numbers that were read from a checkpoint are possible. */
 bool reading_sound(const struct method_run *run);

@@ -1,6 +1,6 @@
-/* Conversions of AnnData and 10x files: files that other programs wrote (tests/fixtures/tables/make.py) give the table
- * that is known, in every form; and matrices that libhdf5 writes here, with many blocks, give what a plain reference
- * gives. The program's argument is the folder of the files. */
+/* Tests conversions of AnnData and 10x files. Files that other programs wrote (tests/fixtures/tables/make.py) give
+ * the expected table, in every form. Matrices with many blocks, which the test writes with libhdf5, give the same
+ * table as a plain reference. The argument of the program is the folder of the files. */
 #include "convert/convert.h"
 
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static enum status convert(const char *name, const struct convert_options *optio
     enum status status = hdf5_file_open(descriptor, &file, &err);
     if (!status) {
         status = strstr(name, ".h5ad") ? convert_h5ad(file, options, to, &err) : convert_10x(file, options, to, &err);
-        assert_true(H5Fget_obj_count(file, H5F_OBJ_ALL) == 1); /* the file itself; everything else was closed */
+        assert_true(H5Fget_obj_count(file, H5F_OBJ_ALL) == 1); /* only the file itself is open */
         H5Fclose(file);
     }
     if (!status)

@@ -2,9 +2,10 @@
  * motif-convert reads an upload and writes its table as a stream (core/formats/table/table_stream.h), and this reader
  * reads the stream.
  *
- * A row is a cell, and its name becomes the name of its record. Columns are called by their names. Programs for single
- * cells allow two features of one name, a data set does not: the second is called by its id, if the file has ids and no
- * other column is called so, and else by its name with "-1", "-2", ... */
+ * Each row is a cell, and the name of the cell becomes the name of the record. Each column is a feature, and gets
+ * the feature's name. Single-cell programs allow several features of the same name, but a data set does not. If a
+ * name occurs again, the column gets the feature's id, or, if the file has no ids or the id is in use, the name with
+ * "-1", "-2", ... */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 struct table {
     struct builder b;
     struct table_reader reader;
-    struct name_list names; /* names of the columns that are taken */
+    struct name_list names; /* names that columns already have */
     struct collection_list renamed;
 };
 
@@ -25,7 +26,7 @@ static bool taken(const struct table *t, const char *name)
     return name_list_find(&t->names, name, strlen(name)) >= 0;
 }
 
-/* Appends the first number to `name` that makes it a name of its own, as anndata's var_names_make_unique() does. */
+/* Appends the first number to `name` that makes it unique, like anndata's var_names_make_unique(). */
 static enum status add_number(const struct table *t, char name[TABLE_TEXT], struct error *err)
 {
     char numbered[TABLE_TEXT + 16];
@@ -74,11 +75,11 @@ static enum status read_columns(struct table *t, struct error *err)
     if (status || t->renamed.count == 0)
         return status;
     return collection_warn(t->b.c, err, "renamed-columns",
-                           "features that had the name of an earlier one were renamed (%d): %s", t->renamed.count,
+                           "%d features with the name of an earlier feature were renamed: %s", t->renamed.count,
                            t->renamed.text);
 }
 
-/* Keeps the name of the current row. */
+/* Stores the name of the current row. */
 static enum status add_record(struct collection *c, int64_t rows, const char *name, struct error *err)
 {
     if (!c->records.name)
@@ -170,7 +171,7 @@ static enum status read_table(struct table *t, struct error *err)
 static enum status read_hdf5(const struct byte_source *from, const struct collection_options *options,
                              const struct collection_limits *limits, struct collection *c, struct error *err)
 {
-    struct table *t = calloc(1, sizeof *t); /* on the heap because of the reader's buffer */
+    struct table *t = calloc(1, sizeof *t); /* on the heap, because the reader has a large buffer */
     if (!t)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a data set");
     builder_init(&t->b, c, options, limits);

@@ -20,9 +20,8 @@ static bool letters(const struct dataset_config *c, bool sound)
  * may be much longer, so there the window has about a tenth of the positions, from 29 to 61. For letters one unit is
  * enough. Samples of four channels are bases, whose motifs may lie on either strand: g needs twice the features and
  * more units to join the strands. Recordings keep kernels of 3 positions and windows of 21, the length of a word: in
- * a longer window, g could mark a word at a position beside it. A small picture
- * with one class, for example a texture, may show its class everywhere, so there the window contains the whole picture,
- * up to 39 pixels. */
+ * a longer window, g could mark a word at a position beside it. If each picture is small and has one class, such as
+ * a texture, the evidence may be anywhere in the picture, so the window contains the whole picture, up to 39 pixels. */
 static void fit_window(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
@@ -34,7 +33,7 @@ static void fit_window(struct sparling_config *config, const struct method_given
     int side = (int)(c->rows > c->cols ? c->rows : c->cols), rest = (side - 12) / 4,
         all = rest < 3   ? 3
               : rest > 6 ? 6
-                         : rest; /* units, beside a first convolution of 15 */
+                         : rest; /* number of units, in addition to a first convolution of 15 */
     int units = sound ? 5 : bases ? 4 : text ? 1 : line ? 2 : whole ? all : 3;
     if (!has(given, "width") && bases)
         config->width = 32;
@@ -64,8 +63,8 @@ static void fit_rate(struct sparling_config *config, const struct method_given *
         config->presence_sharpness = 2;
 }
 
-/* The count objective: labels that are counts say how often the motifs occur. Motifs of bases are short, and the
- * objective sharpens them. */
+/* Sets the weight of the count objective: for labels that are counts, because they state how often motifs occur, and
+ * for bases, whose motifs are short, because the objective makes motifs sharper. */
 static void fit_counts(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {

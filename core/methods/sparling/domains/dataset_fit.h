@@ -4,9 +4,9 @@
 
 #include "core/methods/sparling/config.h"
 
-/* What the data and labels are, besides their sizes in config->dataset. */
+/* Facts about the data and labels, besides their sizes in config->dataset. */
 struct dataset_facts {
-    double mean;  /* number of tokens of a mean label */
+    double mean;  /* mean number of tokens of a label */
     bool sound;   /* the data are recordings */
     bool counts;  /* labels are counts of motifs */
     bool classes; /* every sample has one class */

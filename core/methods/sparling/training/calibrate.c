@@ -6,10 +6,10 @@
  * it sets the threshold of channel k with the validation samples. A false sample is one in which the channel is
  * active although the label does not contain name k; a missed sample is one in which it is not active although the
  * label contains name k. The threshold becomes as low as possible, as long as there are no more false than missed
- * samples. If labels say how often a name occurs, each of the largest peaks of a channel in a sample takes the place of
- * a sample: the second one stands for the second motif, and so on. Trained weights do not change. Each step of a
- * calibration reads one batch. Checkpoints do not contain the scores of the second part, so after a resume the second
- * part begins again. */
+ * samples. If labels state how often a name occurs, the calibration counts the largest peaks of a channel in a
+ * sample instead of samples: peak j is right if the label contains the name at least j times. Trained weights do not
+ * change. Each step of a calibration reads one batch. Checkpoints do not contain the scores of the second part, so
+ * after a resume the second part begins again. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static int names_of(const struct method_run *run)
     return c->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(c) ? run->presence.names : 0;
 }
 
-/* Peaks of a sample that count for a name. */
+/* Returns how many peaks of a sample count for a name. */
 static int peaks_of(const struct method_run *run)
 {
     return run->config.tally_weight > 0 && run->presence.exact ? PEAKS : 1;
@@ -74,7 +74,8 @@ static enum status open_scores(struct method_run *run, struct error *err)
     return c->score ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
 }
 
-/* Whether a position is closer to an earlier peak than two motifs are: a quarter of the window of g. */
+/* Returns whether a position is so close to an earlier peak that both belong to one motif: closer than a quarter of
+ * the window of g. */
 static bool is_near(const struct method_run *run, const int (*peak)[2], int peaks, int row, int col)
 {
     int least = run->network->map.reach / 4;
@@ -84,7 +85,7 @@ static bool is_near(const struct method_run *run, const int (*peak)[2], int peak
     return false;
 }
 
-/* Finds the largest values of a channel that are not near each other. -INFINITY: there is no further one. */
+/* Finds the largest values of a channel that are not near each other. -INFINITY: there are no more. */
 static void find_peaks(const struct method_run *run, const struct tensor *map, int image, int channel, float *value)
 {
     const struct map_shape *s = &map->map;

@@ -4,10 +4,10 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Largest count that the count objective tells from larger ones. */
+/* Upper limit of counts: larger counts count as this one. */
 enum { TALLY_MOST = 64 };
 
-/* How often a name occurs in a label. */
+/* Counts how often a name occurs in a label. */
 int tally_of(const struct method_run *run, const struct domain_truth *truth, int name)
 {
     const struct presence_phase *p = &run->presence;

@@ -1,9 +1,9 @@
-/* Goes back to an earlier stage if the labels cannot be read as well at the last density (a texture needs many
- * positions, for example).
+/* Goes back to an earlier stage if the model reads labels clearly worse at the last density. For example, a texture
+ * needs many active positions.
  *
- * The accuracies that are compared belong to the full learning rate: that at the end of each earlier stage, and the
- * best one at the last density. When the learning rate would begin to fall, the weights of the best earlier stage are
- * read from its checkpoint if it was clearly better. The run then ends at the density of that stage. */
+ * The run compares the accuracy at the end of each earlier stage with the best accuracy at the last density, all at
+ * the full learning rate. If an earlier stage was clearly better, the run reads the weights of the best one from its
+ * checkpoint before the learning rate begins to fall. It then ends at the density of that stage. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"
@@ -30,7 +30,7 @@ bool kept_better(const struct method_run *run)
            k->accuracy > now + fmax(MARGIN, DEVIATIONS * deviation);
 }
 
-/* Declares what a stage is restored from: weights, optimiser and thresholds. */
+/* Declares the entries of a checkpoint from which a stage is restored: weights, optimiser and thresholds. */
 static enum status declare(void *owner, struct snapshot *snapshot, struct error *err)
 {
     struct method_run *run = owner;
@@ -40,7 +40,7 @@ static enum status declare(void *owner, struct snapshot *snapshot, struct error 
     return status ? status : sparse_snapshot(run->network->sparse, snapshot, err);
 }
 
-/* Finds the newest checkpoint that ended a stage of this density; count if there is none. */
+/* Finds the newest checkpoint at the end of a stage with this density. *at is *count if there is none. */
 static enum status find(struct method_run *run, double density, size_t *at, size_t *count, struct error *err)
 {
     const struct method_checkpoints *list = &run->env.checkpoints;

@@ -1,14 +1,14 @@
-/* The last part of a training: the head alone learns to read the motif maps of the final motif model (reading_samples).
+/* The last part of a training (reading_samples): only the head trains, on the motif maps of the final motif model.
  *
- * Until then the head reads maps of a motif model that changes with every update, with thresholds that follow the
- * density. Calibration changes these thresholds once more. In this part, g computes maps as it does for a client, with
- * its running statistics and final thresholds and without gradients, so a sample costs about a third. The learning rate
- * falls from its full value. */
+ * Before this part, the head has read maps of a motif model that changed with every update, and whose thresholds
+ * followed the density. Then the calibration has changed the thresholds once more. In this part, g computes maps in
+ * the same way as for a client: with its running statistics and final thresholds. It needs no gradients, so a sample
+ * takes about a third of the time. The learning rate falls from its full value. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"
 
-/* Largest share of total_samples, for short runs. */
+/* Upper limit of this part, as a share of total_samples. */
 static const double MOST = 0.25;
 
 static int64_t length_of(const struct sparling_config *c)

@@ -47,7 +47,7 @@ static void tally_gradients_match_differences(void **state)
     }
 }
 
-/* The probability that `count` of the positions have a motif, summed over all subsets of positions. */
+/* Computes the probability that `count` of the positions have a motif, as a sum over all subsets of positions. */
 static double by_subsets(const double *logit, int positions, int count)
 {
     double sum = 0;

@@ -108,7 +108,7 @@ static const struct sites_case sites_cases[] = {
     {5, 16, 1, 1, 1, 33, 5, 0, 1, 1, 32},      {2, 16, 5, 3, 2, 6, 1000, 0, 2, 0, 6},
 };
 
-/* What a forward and a gradient kernel compute. */
+/* The results of a forward and a gradient kernel. */
 struct answer {
     float *y, *dw, *db;
     double moments[2 * 80];

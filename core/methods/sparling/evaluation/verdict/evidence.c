@@ -201,7 +201,8 @@ static bool same_tokens(const int32_t *a, int a_length, const int32_t *b, int b_
     return same;
 }
 
-/* Whether a label, a count, is at least the count `least`; for the count 0: whether it is 0. */
+/* For labels that are counts: returns whether the label is at least the count `least`; if `least` is 0, whether the
+ * label is 0. */
 static bool reaches(const struct method_run *run, const int32_t *label, int length, int32_t least)
 {
     const struct open_domain *d = &run->domain;
@@ -211,7 +212,8 @@ static bool reaches(const struct method_run *run, const int32_t *label, int leng
     return needs > 0 ? says >= needs : says == needs;
 }
 
-/* Counts are ordered, so an answer that is wrong by one is still right about most of them. */
+/* For each count c, compares whether the label, and the answer, is at least c. Counts are ordered, so an answer that
+ * is wrong by one is still right for most c. */
 static void read_count(struct method_run *run, const struct domain_truth *truth, const int32_t *answer, int length)
 {
     for (int32_t t = 0; t < run->domain.shape.tokens; t++) {

@@ -42,8 +42,8 @@ _Static_assert(sizeof(struct evidence_sums) == EVIDENCE_SUMS * sizeof(double), "
 
 /* One name of the vocabulary. Presence counts once for each sample. */
 struct evidence_token {
-    /* numbers of test samples with the token in the label, in the answer, and in both; for counts, "in" means that the
-     * label or answer is at least this count */
+    /* numbers of test samples with the token in the label, in the answer, and in both; if labels are counts: in
+     * which the label, the answer, and both are at least this count */
     double present, read, both;
     double trained;                      /* training samples of PART_EVIDENCE with the token */
     double channel, strength, explained; /* struct association_token */

@@ -354,7 +354,8 @@ static void judge_use(const struct method_run *run, struct findings *findings)
         char text[64];
         int same = (int)channels[c].same;
         snprintf(text, sizeof text, "%d", c);
-        if (channels[c].active == 0 && run->presence.counted < 0) /* of counts, one channel marks all motifs */
+        /* If labels are counts, one channel marks all motifs, so others may be unused. */
+        if (channels[c].active == 0 && run->presence.counted < 0)
             names_add(&unused, text);
         if (same < 0 || (same < c && channels[same].same == c))
             continue;

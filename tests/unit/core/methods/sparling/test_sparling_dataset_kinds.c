@@ -338,7 +338,7 @@ static void labels_at_every_position_end_with_the_sequence(void **state)
 
 /* ---- recordings --------------------------------------------------------------------------------------------- */
 
-/* Whether channel 0 or 2 is active in one of the first validation samples. */
+/* Returns whether channel 0 or 2 is active in one of the first validation samples. */
 static bool others_are_active(struct method_run *run)
 {
     bool active = false;
@@ -357,8 +357,8 @@ static bool others_are_active(struct method_run *run)
     return active;
 }
 
-/* The name "1" stands for every count above 0, and its label says how many motifs there are. After the calibration no
- * other channel marks anything. */
+/* The name "1" stands for every count above 0, and the label states the number of motifs. After the calibration, no
+ * other channel is active. */
 static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
 {
     static const struct config_setting presence[] = {{"presence_weight", "1"},
@@ -395,7 +395,7 @@ static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
     host.env.data = root;
     if (sparling_method.create(&c, &host.env, &run, &err))
         fail_msg("%s", err.message);
-    run->step_seconds = 0; /* each step does one piece of work */
+    run->step_seconds = 0; /* so that each step makes only one update, or reads one batch */
     assert_true(run->presence.counted == 1 && run->presence.exact);
     for (int32_t label = 0; label < 3; label++) {
         const struct domain_truth truth = {.length = 1, .label = &label};
