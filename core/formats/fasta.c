@@ -180,7 +180,7 @@ void fasta_stream_close(struct fasta_stream *s)
     *s = (struct fasta_stream){0};
 }
 
-/* Keeps the header line of the next record. */
+/* Stores the header line of the next record. */
 static enum status keep_header(struct fasta_stream *s, struct plain_line line, struct error *err)
 {
     char *larger = realloc(s->header[1], line.size + 1);
@@ -210,7 +210,7 @@ static enum status append_letters(struct fasta_stream *s, struct plain_line line
     return status;
 }
 
-/* Reads lines up to the next header, which is kept. `own`: letters are allowed, because a record has begun. */
+/* Reads lines up to the next header, and stores that header. own: a record has begun, so letters are allowed. */
 static enum status read_lines(struct fasta_stream *s, bool own, struct error *err)
 {
     struct plain_line line;

@@ -34,16 +34,16 @@ struct fasta {
 enum status fasta_parse(const char *text, size_t size, struct fasta *fasta, struct error *err);
 void fasta_close(struct fasta *fasta); /* a zeroed struct is allowed */
 
-/* Records one after another, so that memory contains one of them at a time. Names may repeat. */
+/* Reads records one after another, so that memory contains only one of them. Several records may have the same name. */
 struct fasta_stream {
     struct text_stream lines;
-    char *header[2]; /* text of the present record's header line, and of the next one's */
+    char *header[2]; /* header lines of the current and of the next record */
     size_t header_bytes[2];
-    bool ahead; /* the next record's header line was read */
+    bool ahead; /* whether the header line of the next record has been read */
     char name[FASTA_NAME];
-    struct plain_line words; /* the rest of the present record's header line behind its name */
+    struct plain_line words; /* the current record's header line after the name */
     unsigned char *letters;
-    int64_t length, room; /* letters of the present record; capacity */
+    int64_t length, room; /* number of letters of the current record, and capacity */
 };
 void fasta_stream_open(struct fasta_stream *s, const struct byte_source *from);
 void fasta_stream_close(struct fasta_stream *s); /* a zeroed struct is allowed */

@@ -102,7 +102,7 @@ void text_stream_close(struct text_stream *s)
     *s = (struct text_stream){0};
 }
 
-/* Reads more bytes behind those of the block, which first move to its beginning. */
+/* Moves the bytes of the block to its beginning, and reads more bytes after them. */
 static enum status read_more(struct text_stream *s, struct error *err)
 {
     size_t kept = s->end - s->begin, got = 0;
@@ -126,7 +126,7 @@ static enum status read_more(struct text_stream *s, struct error *err)
 
 enum status text_stream_next(struct text_stream *s, struct plain_line *line, bool *more, struct error *err)
 {
-    size_t looked = 0; /* bytes of the line that are known to contain no end */
+    size_t looked = 0; /* number of bytes of the line that were searched for its end already */
     const char *stop = NULL;
     *more = false;
     while (stop == NULL) {

@@ -38,7 +38,7 @@ int64_t plain_integer(struct plain_line word, int64_t most);
 /* The lines of a byte source. */
 struct text_stream {
     struct byte_source from;
-    char *block; /* bytes that were read; [begin, end) of them belong to later lines */
+    char *block; /* bytes that were read; [begin, end) of them were not returned yet */
     size_t begin, end, room, most;
     bool ended;     /* the source has no more bytes */
     int64_t number; /* number of the last line returned, from 1 */

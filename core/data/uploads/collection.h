@@ -133,7 +133,9 @@ extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NUL
 /* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
     const char *label, *group; /* names of a table's columns that contain labels and groups */
-    int label_column;          /* of BED and FASTA: column or word that contains the label, from 1; 0: not stated */
+    /* For BED the number of the column, and for FASTA the number of the header's word, that is the label (from 1);
+     * 0: not stated. */
+    int label_column;
     enum collection_layout layout;
     enum collection_target target; /* what the labels are; NONE: the format and the labels determine the target */
     const int

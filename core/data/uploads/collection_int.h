@@ -54,7 +54,7 @@ enum status builder_words(struct builder *b, const char *text, struct error *err
 /* Adds the label of a table's row. The label is one name, even if it contains spaces, unless the user has chosen a
  * target with several names. */
 enum status builder_label(struct builder *b, const char *text, struct error *err);
-/* Appends a token unless the current sample has it already. */
+/* Appends a token if the current sample does not have it yet. */
 enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err);
 /* Sets the group of the current sample. */
 enum status builder_group(struct builder *b, const char *name, struct error *err);

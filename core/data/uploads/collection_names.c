@@ -26,11 +26,11 @@ const struct collection_ending collection_endings[] = {
 
 const char collection_label_meaning[] =
     "csv, h5ad: name of the column with the label (label, labels, class or target); bed: 'name' takes the fourth "
-    "column as the label, any other text is the label of all regions (peak; in an archive of files, the name of each "
-    "file)";
+    "column as the label, and any other text is the label of all regions (default: peak; in an archive, the name of "
+    "each file)";
 const char collection_label_column_meaning[] =
-    "bed: number of the column with the label, from 1; fasta: number of the word of the header that is the label; word "
-    "1 is the name of the record";
+    "bed: number of the column with the label, counted from 1; fasta: number of the word in a record's header that is "
+    "the label (word 1 is the name of the record)";
 const char collection_group_meaning[] = "csv, h5ad: name of the column with the group for splits (group or split)";
 const char *const collection_layouts[] = {"auto", "channels-last", "channels-first", "signals", NULL};
 const char collection_layout_meaning[] =

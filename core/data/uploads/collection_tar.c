@@ -193,7 +193,7 @@ static enum status add_arrays(struct tar *t, const char *name, const struct byte
                                    : npz_add_tensors(&t->npz, bytes, err);
 }
 
-/* The number of bytes of the name of a file of regions without its ending; 0: it is no such file. */
+/* Returns the length of a file's name without its ending, if the file contains regions, else 0. */
 static size_t regions_named(const char *name)
 {
     static const char *const endings[] = {".bed", ".narrowPeak", ".broadPeak"};
@@ -207,7 +207,7 @@ static size_t regions_named(const char *name)
     return 0;
 }
 
-/* Adds the regions of a file, whose name is the label of regions without another one. */
+/* Adds the regions of a file. The name of the file is the label of regions without another label. */
 static enum status add_regions(struct tar *t, const char *name, size_t bytes, const struct byte_source *from,
                                struct error *err)
 {
@@ -532,7 +532,7 @@ static enum status finish_regions(struct tar *t, struct error *err)
 {
     if (t->b.c->count > 0 || t->npz.files > 0 || t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes ||
         t->matrix.bytes || t->features.bytes || t->barcodes.bytes)
-        return error_set(err, STATUS_INVALID, NULL, "an archive of BED files contains nothing else");
+        return error_set(err, STATUS_INVALID, NULL, "an archive of BED files must not contain other files");
     return regions_finish(t->regions, err);
 }
 
@@ -546,7 +546,7 @@ static enum status finish_arrays(struct tar *t, struct error *err)
     return npz_finish(&t->npz, err);
 }
 
-/* Makes samples of the members that describe them together, and adds the tables. */
+/* Makes the samples that several members describe together, and reads the tables about samples. */
 static enum status finish_members(struct tar *t, struct error *err)
 {
     struct collection *c = t->b.c;
@@ -573,7 +573,7 @@ static enum status finish_archive(struct tar *t, struct error *err)
     if (t->regions)
         return finish_regions(t, err);
     if (t->options->negatives != NEGATIVES_NONE)
-        return error_set(err, STATUS_INVALID, NULL, "negatives=%s is for archives of BED files only",
+        return error_set(err, STATUS_INVALID, NULL, "negatives=%s is possible only for archives of BED files",
                          collection_negatives[t->options->negatives]);
     return t->npz.files > 0 ? finish_arrays(t, err) : finish_members(t, err);
 }

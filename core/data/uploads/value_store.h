@@ -48,7 +48,7 @@ enum status value_store_bytes(struct value_store *s, const unsigned char *bytes,
 /* Replaces every sample i, which is the values [begin[i] * scale, begin[i + 1] * scale), by `times` copies of it. */
 enum status value_store_repeat(struct value_store *s, const int64_t *begin, int64_t count, int64_t scale, int times,
                                struct error *err);
-/* Copies values [first, first + count) to `to`; the store must have the form VALUE_BYTES. */
+/* Copies values [first, first + count) to `to`; the store must contain bytes (VALUE_BYTES). */
 enum status value_store_again(struct value_store *s, int64_t first, int64_t count, unsigned char *to,
                               struct error *err);
 /* Writes everything to the file and maps it: *at is its memory of *size bytes, which the caller unmaps. The store must

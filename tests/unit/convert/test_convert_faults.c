@@ -259,7 +259,7 @@ static void matrices_of_another_shape_or_type_are_refused(void **state)
     }
     hid_t file = begin();
     put_names(file);
-    expect(file, false, &plain, STATUS_INVALID, "there is no X; name a layer");
+    expect(file, false, &plain, STATUS_INVALID, "the file has no X; state the layer");
     file = begin();
     expect(file, false, &plain, STATUS_INVALID, "so it is not an AnnData file");
 }
@@ -530,7 +530,7 @@ static void faulty_files_of_10x_are_refused(void **state)
     put_tenx(file, "mouse", ROWS, shape);
     expect(file, true, &human, STATUS_OK, "");
     file = begin();
-    expect(file, true, &plain, STATUS_INVALID, "it is not of 10x");
+    expect(file, true, &plain, STATUS_INVALID, "so it is not a file of 10x");
     file = begin();
     put_tenx(file, "human", ROWS - 1, shape);
     expect(file, true, &plain, STATUS_INVALID,

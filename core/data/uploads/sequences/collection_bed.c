@@ -1,5 +1,5 @@
-/* The upload format of regions: one file in BED or narrowPeak (regions.h). Archives of such files are in
- * collection_tar.c. */
+/* The upload format of regions: one file in BED or narrowPeak (regions.h). collection_tar.c reads archives of such
+ * files. */
 #include <string.h>
 
 #include "core/data/uploads/sequences/regions.h"

@@ -11,7 +11,7 @@
 #include "core/formats/fasta.h"
 
 enum { GENE_PIECE = 1000, GENE_FLANK = 200 };
-enum { STREAM_SHUFFLED = 0x5348 }; /* random numbers of shuffled records */
+enum { STREAM_SHUFFLED = 0x5348 }; /* stream of the random numbers that shuffle records */
 
 static enum status add_bases(struct builder *b, const uint8_t *bases, int64_t count, struct error *err)
 {
@@ -97,22 +97,22 @@ struct reader {
     const struct collection_options *options;
     struct fasta_stream in;
     struct name_list names; /* of the records */
-    bool uracil, thymine;   /* a letter U, a letter T occurs */
+    bool uracil, thymine;   /* whether the letters U and T occur */
 };
 
-/* Notes the letters of the alphabet, and turns letters into bases in place. */
+/* Notes whether U and T occur, and replaces the letters of the record by the numbers of bases, in place. */
 static void take_letters(struct reader *r)
 {
     for (int64_t i = 0; i < r->in.length; i++) {
-        unsigned char letter = r->in.letters[i] | 0x20; /* a small letter */
+        unsigned char letter = r->in.letters[i] | 0x20; /* the letter in lower case */
         r->uracil |= letter == 'u';
         r->thymine |= letter == 't';
         r->in.letters[i] = splicing_base((char)letter);
     }
 }
 
-/* The text of the label: the words behind the name, or the word that the user states, of which the name is the first.
- */
+/* Finds the text of the label: the words after the name, or the word whose number the user has stated (word 1 is the
+ * name). */
 static enum status find_label(const struct reader *r, struct plain_line *text, struct error *err)
 {
     const struct fasta_stream *in = &r->in;
@@ -120,7 +120,8 @@ static enum status find_label(const struct reader *r, struct plain_line *text, s
     *text = column == 1 ? (struct plain_line){in->name, strlen(in->name)} : in->words;
     if (column > 1 && !sequence_label_column(in->words, column - 1, true, text))
         return error_set(err, STATUS_INVALID, NULL,
-                         "record '%s' has no word %d, which has the label; its name is word 1", in->name, column);
+                         "record '%s' has no word %d, which should be the label; the name of a record is word 1",
+                         in->name, column);
     return sequence_label_good(*text)
                ? STATUS_OK
                : error_set(err, STATUS_INVALID, NULL, "record '%s': a label is not UTF-8 text", in->name);
@@ -160,7 +161,7 @@ static enum status read_records(struct reader *r, struct error *err)
     }
     if (status)
         return status;
-    r->b.c->records = r->names.names; /* the collection owns the names now */
+    r->b.c->records = r->names.names; /* from here on, the collection owns the names */
     r->names.names = (struct collection_names){0};
     r->b.c->rna = r->uracil && !r->thymine;
     if (!r->uracil || !r->thymine)
@@ -172,10 +173,10 @@ static enum status read_records(struct reader *r, struct error *err)
 /* ---- negatives ----------------------------------------------------------------------------------------------- */
 
 struct shuffle {
-    uint8_t *planes, *bases, *out; /* of the longest record */
+    uint8_t *planes, *bases, *out; /* room for the longest record */
 };
 
-/* Reads the bases of a sample from the values that were stored. */
+/* Reads the bases of a sample back from the stored values. */
 static enum status read_again(struct builder *b, int64_t sample, const struct shuffle *room, struct error *err)
 {
     int64_t length = collection_length(b->c, sample);
@@ -226,7 +227,8 @@ static enum status add_negatives(struct builder *b, struct error *err)
     for (int64_t i = 0; i < count; i++)
         labelled += has_label(c, i);
     if (labelled == 0)
-        return error_set(err, STATUS_INVALID, NULL, "negatives=shuffle: no record has a label, so all are negatives");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "negatives=shuffle needs records with a label, but no record has one");
     char **names = realloc(c->records.name, (size_t)(count + labelled) * sizeof *names);
     size_t longest = (size_t)c->cols;
     struct shuffle room = {malloc(SPLICING_BASES * longest), malloc(longest), malloc(longest)};

@@ -6,7 +6,8 @@
 #include "core/data/uploads/collection_int.h"
 #include "core/data/splicing/splicing_genes.h"
 
-#define FASTA_BYTES ((size_t)256 << 20) /* of a FASTA or GFF3 file in an archive, which are read together */
+/* Upper limit of a FASTA or GFF3 file in an archive, which the reader keeps in memory. */
+#define FASTA_BYTES ((size_t)256 << 20)
 
 /* Adds every record as a sample. With `sites`, the samples are windows of the records, and each labelled base has a
  * class (collection_fasta.c). */

@@ -1,9 +1,9 @@
 /* The shuffle of Altschul and Erickson (1985, Molecular Biology and Evolution 2:526).
  *
- * A sequence is a walk through a graph whose nodes are letters and whose edges are its pairs of neighbours. Another
- * order in which the edges leave each node gives another walk. The walk uses all edges if the last edges of the nodes
- * form a tree towards the final letter. So the function draws such a tree, puts its edges last, shuffles the other
- * edges of each node, and walks. */
+ * A sequence is a walk through a graph whose nodes are letters and whose edges are its pairs of neighbours. If the
+ * edges leave each node in another order, the walk is another one. The walk uses all edges if the last edges of the
+ * nodes form a tree towards the final letter. So the function draws such a tree, puts its edges last, shuffles the
+ * other edges of each node, and walks. */
 #include "core/data/uploads/sequences/dinucleotides.h"
 
 #include <stdbool.h>
@@ -34,8 +34,8 @@ static int draw_edge(const struct walk *w, int node, const struct philox *from, 
     return target;
 }
 
-/* Draws a random tree towards `root`: from each node, a random walk until it meets the tree. Loops are erased, because
- * a later visit of a node overwrites its edge. */
+/* Draws a random tree towards `root`: from each node, a random walk that ends at a node of the tree. Loops are
+ * erased, because a later visit of a node overwrites its edge. */
 static void draw_tree(struct walk *w, int root, const struct philox *from, uint64_t *at)
 {
     bool joined[LETTERS] = {false};

@@ -1,8 +1,9 @@
-/* Reads the lines of BED and narrowPeak files and cuts the windows of their regions out of a genome (regions.h).
+/* Reads the lines of BED and narrowPeak files, and collects the windows of their regions (regions.h).
  *
- * The label of a region is the text of a column, a text that the user states, or the name of its file. If labels are
- * sets, a place that several files contain is one sample with all their labels: windows are sorted by place, and a
- * window of which at least half overlaps the window before it becomes a part of that window's sample. */
+ * The label of a region is the text of a column, a text that the user has stated, or the name of its file. If labels
+ * are sets and several files contain the same place, the place becomes one sample with all their labels. For this,
+ * windows are sorted by place. If at least half of a window overlaps with the window before it, both become one
+ * sample. */
 #include "core/data/uploads/sequences/regions.h"
 
 #include <stdio.h>
@@ -69,7 +70,7 @@ void regions_close(struct regions *s)
 
 /* ---- lines --------------------------------------------------------------------------------------------------- */
 
-/* A line of a file that is read. */
+/* The current line of a file. */
 struct line {
     int64_t number;
     struct plain_line text;
@@ -98,7 +99,7 @@ static enum status append(struct regions *s, const struct region *region, struct
     return STATUS_OK;
 }
 
-/* Cuts a line into its columns, at tabs. Returns their number, of which at most COLUMNS are kept. */
+/* Splits a line into its columns, at tabs. Returns their number, and stores at most COLUMNS of them. */
 static int split(struct plain_line line, struct plain_line field[COLUMNS])
 {
     struct plain_line more;
@@ -122,21 +123,21 @@ static enum status find_chromosome(const struct regions *s, const struct line *l
                             (long long)line->number, name);
 }
 
-/* The column that has the label; 0: none. */
+/* Returns the number of the column with the label; 0: there is none. */
 static int label_column(const struct collection_options *o)
 {
     bool named = o->label && strcmp(o->label, "name") == 0;
     return o->label_column > 0 ? o->label_column : named ? NAME_COLUMN : 0;
 }
 
-/* Finds the text of a label. A column that is empty or '.' is no label: *label is -1. */
+/* Finds the text of a label. If the column is empty or '.', the region has no label, and *label is -1. */
 static enum status find_label(struct regions *s, const struct line *line, struct plain_line text, int32_t *label,
                               struct error *err)
 {
     const struct collection_options *o = s->options;
     int column = label_column(o);
     if (column > 0 && !sequence_label_column(line->text, column, false, &text))
-        return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: there is no column %d, which has the label",
+        return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: there is no column %d, which should be the label",
                          (long long)line->number, column);
     if (column == 0 && o->label && o->label[0] != '\0')
         text = (struct plain_line){o->label, strlen(o->label)};
@@ -148,7 +149,7 @@ static enum status find_label(struct regions *s, const struct line *line, struct
     return name_list_add(&s->labels, text.at, text.size, label, err);
 }
 
-/* The window of a region: around its summit in narrowPeak, which has ten columns, or else around its middle. */
+/* Sets the window of a region: in narrowPeak, which has ten columns, around the summit, otherwise around the middle. */
 static enum status find_window(const struct regions *s, const struct line *line, const struct plain_line *field,
                                int fields, struct region *r, struct error *err)
 {
@@ -223,7 +224,7 @@ static int by_place_then_number(const void *a, const void *b, void *context)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-/* Whether at least half of the shorter window is in both. */
+/* Returns whether the overlap of two windows is at least half of the shorter one. */
 static bool same_place(const struct region *x, const struct region *y)
 {
     int64_t both = (x->end < y->end ? x->end : y->end) - (x->start > y->start ? x->start : y->start);
@@ -231,7 +232,7 @@ static bool same_place(const struct region *x, const struct region *y)
     return x->chromosome == y->chromosome && 2 * both >= shorter;
 }
 
-/* Joins the windows of one place and strand into the first one of them. */
+/* Joins the windows of the same place and strand to the first of them. */
 static enum status join(struct regions *s, struct error *err)
 {
     int32_t *order = malloc((size_t)s->count * sizeof *order + 1), kept[2] = {-1, -1};

@@ -1,11 +1,11 @@
 /* Regions of a genome as samples: windows of bases around the summit or the middle of the regions of one or more files
  * in BED or narrowPeak. The genome is a folder of the operator with the files genome.fa and genome.fa.fai, or
- * genome.fa.gz and its indexes. A sample's record is named like "chr1:100-300", counted from 0, so that sites have
- * places in the genome; a region on the strand '-' is reversed and its name ends with "(-)". Regions whose window
- * crosses the end of a chromosome are left out.
+ * genome.fa.gz and its indexes. The record of a sample is called "chr1:100-300" (counted from 0), so that motifd can
+ * give the places of sites in the genome. A region on the strand '-' becomes its reverse complement, and its name ends
+ * with "(-)". Regions whose window crosses the end of a chromosome are left out.
  *
- * Regions are collected first, which takes about 100 bytes for each, and their bases are read at the end, one window at
- * a time. One thread at a time. */
+ * regions_add() only collects regions, about 100 bytes for each. regions_finish() reads their bases, one window at a
+ * time. One thread at a time. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_SEQUENCES_REGIONS_H
 #define MOTIF_CORE_DATA_UPLOADS_SEQUENCES_REGIONS_H
 
@@ -13,12 +13,12 @@
 
 struct regions;
 
-/* Opens the genome that the options name. The builder and the options are borrowed. STATUS_INVALID: there is no such
- * genome, or it has a fault. */
+/* Opens the genome that the options name. `b` and `options` are borrowed. STATUS_INVALID: there is no such genome,
+ * or it has a fault. */
 enum status regions_open(struct builder *b, const struct collection_options *options, struct regions **regions,
                          struct error *err);
 void regions_close(struct regions *regions); /* NULL is fine */
-/* Adds the regions of a file. name: the label of regions without another one, of `name_bytes` bytes. */
+/* Adds the regions of a file. name: text of `name_bytes` bytes, the label of regions without another label. */
 enum status regions_add(struct regions *regions, const struct byte_source *from, const char *name, size_t name_bytes,
                         struct error *err);
 /* Adds a sample for each region, joins regions of several files if labels are sets, adds negatives and warnings, and

@@ -1,4 +1,4 @@
-/* What the files of regions.h share: the list of regions, and the bases of their windows. */
+/* Private declarations of regions*.c: the list of regions, and the bases of their windows. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_SEQUENCES_REGIONS_INT_H
 #define MOTIF_CORE_DATA_UPLOADS_SEQUENCES_REGIONS_INT_H
 
@@ -7,9 +7,9 @@
 
 struct region {
     const struct faidx_sequence *chromosome;
-    int64_t start, end; /* of the window, on the chromosome */
-    int32_t label;      /* index into the texts of labels */
-    int32_t joined;     /* number of a region that is a part of this one's sample; -1: none */
+    int64_t start, end; /* the window is [start, end) of the chromosome */
+    int32_t label;      /* index of the label's text */
+    int32_t joined;     /* next region that belongs to the same sample; -1: none */
     bool reverse, inner /* a part of another region's sample */;
 };
 
@@ -22,7 +22,7 @@ struct regions {
     int64_t count, room, left_out, unmatched;
     int files;
     int64_t longest; /* bases of the longest window */
-    char *letters;   /* [longest]; so are the next two */
+    char *letters;   /* [longest], like the next two arrays */
     uint8_t *bases, *other;
 };
 

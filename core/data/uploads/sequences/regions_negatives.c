@@ -1,6 +1,6 @@
-/* Negatives of regions (regions.h): for each region its bases in a random order that keeps the pairs of neighbours, or
- * another place of the genome with as many G and C. A negative of a region depends on the region's number only, and
- * not on the negatives of others. */
+/* Adds a negative for each region (regions.h): the region's bases in a random order that keeps the counts of all
+ * pairs of neighbours, or another place of the genome with the same number of G and C. The negative of a region
+ * depends only on the region's number, and not on other negatives. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Turns texts into labels (sequence_label.h). */
+/* Makes labels of texts in FASTA headers and BED columns (sequence_label.h). */
 #include "core/data/uploads/sequences/sequence_label.h"
 
 #include <string.h>
