@@ -65,18 +65,20 @@ const struct method_preset dictionary_presets[DICTIONARY_PRESETS] = {
     {"planted-quick", "256 latents for 1,024 planted features in 96 dimensions: a minute or two on two cores.",
      planted_quick},
     {"planted-table", "Six learners at l0 20 and 25 with three seeds each: a small SynthSAEBench.", planted_table},
-    {"seeds", "Agreement of five seeds beside the true recovery, for all learners, in a toy model of 32 features.",
+    {"seeds",
+     "Compares the agreement of five seeds with the true recovery, for all learners, in a toy model of 32 features.",
      seeds},
     {"learning-or-encoding",
-     "Codes by the encoder, by FISTA on the learned dictionary and by FISTA on the true one, for 50 to 1,000 features.",
+     "Compares the codes of the encoder with those of FISTA on the learned dictionary and on the true one, for 50 to "
+     "1,000 features.",
      learning_or_encoding},
     {"scaling",
      "Shows how the squared error of a dictionary with ten active latents depends on the number of dimensions, for "
      "four exponents of the rates of features.",
      scaling},
     {"superposed",
-     "What a dictionary finds in the hidden layer of rugs and of trained autoencoders, over the features' probability "
-     "and the number of dimensions: a phase diagram.",
+     "Shows which features a dictionary finds in the hidden layers of rugs and of trained autoencoders, in a phase "
+     "diagram over the probability of features and the number of dimensions.",
      superposed},
     {"dataset", "1,024 latents for your own activations (`dataset_name`), three seeds: which latents recur.", dataset},
 };

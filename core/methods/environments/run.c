@@ -76,7 +76,7 @@ const struct method_metric environments_metrics[ENVIRONMENTS_METRICS] = {
     {"loss", "", "squared error of a training batch, mean of twenty updates"},
     {"nonzero", "weights", "changes that are not zero"},
     {"mcc", "", "mean correlation of true latent variables with those matched to them, when a case is done"},
-    {"mse", "", "squared error on test rows of the environments of training"},
+    {"mse", "", "squared error on test rows of the training environments"},
     {"mse_unseen", "", "squared error in environments that were held out"},
     {"changes_found", "weights", "changes on edges that are larger than found_above"},
 };

@@ -94,9 +94,9 @@ const struct method_metric factors_metrics[FACTORS_METRICS] = {
     {"mse", "", "held-out squared error of an entry, from sampled factors"},
     {"nll", "nats", "held-out negative log likelihood of a row, from sampled factors"},
     {"dci", "", "disentanglement of the factors' means, from 500 rows"},
-    {"recall_at_5", "", "share of what a held-out user liked among the five best scores"},
+    {"recall_at_5", "", "share of the entries that a held-out user liked that are among the five highest scores"},
     {"accuracy", "", "share of rows whose class logistic regression predicts from the factors' means, five folds"},
-    {"columns_used", "columns", "columns of the mask that feed any feature"},
+    {"columns_used", "columns", "columns of the mask that any feature uses"},
 };
 
 static const struct case_sweep_metric metrics[] = {

@@ -9,11 +9,11 @@
 
 const struct method_metric sparling_metrics[SPARLING_METRICS] = {
     {"loss", "nat",
-     "Cross-entropy of a target token on training batches, in the first phase the presence loss; mean of ten updates."},
+     "Mean over ten updates of the cross-entropy of a target token; in the first phase, of the presence loss."},
     {"validation_loss", "nat", "Cross-entropy of a target token on the validation set."},
     {"presence_loss", "nat", "Loss of the presence objective on the validation set, summed over the names."},
-    {"start_loss", "nat", "Lowest presence loss of a start, at its end (starts)."},
-    {"presence_unread", "", "Names that the motif model does not read yet, in the first phase."},
+    {"start_loss", "nat", "Lowest presence loss that a start has reached, published at its end (starts)."},
+    {"presence_unread", "", "Number of names that the motif model does not recognise yet, in the first phase."},
     {"accuracy", "", "Share of validation samples whose whole label is read correctly."},
     {"target_accuracy", "", "Validation accuracy above which the stage ends."},
     {"density", "", "Target share of active elements in the motif map."},

@@ -196,12 +196,12 @@ static bool single(const struct method_run *run)
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
 const struct method_metric superposition_metrics[SUPERPOSITION_METRICS] = {
-    {"loss", "", "squared error a feature on training batches, mean of twenty updates"},
+    {"loss", "", "squared error of a feature on training batches, mean of twenty updates"},
     {"active", "", "share of outputs above zero in a training batch"},
-    {"test_loss", "", "squared error a feature on fresh samples, when a case is done"},
-    {"analytic_loss", "", "what the closed form predicts for it"},
+    {"test_loss", "", "squared error of a feature on new samples, when a case is done"},
+    {"analytic_loss", "", "test loss that the closed form predicts"},
     {"diagonal_mean", "", "mean of W_ii over the features that were not dropped"},
-    {"bias_mean", "", "mean bias over these"},
+    {"bias_mean", "", "mean bias of the features that were not dropped"},
     {"dropped", "", "share of features whose W_ii is below half the median"},
 };
 

@@ -18,7 +18,7 @@ static const struct method_panel panels[] = {{"rug", "Rug", NULL}};
 
 static const struct method_query queries[] = {
     {.name = "predict",
-     .meaning = "What the autoencoder returns for a sample: its features, and the false ones",
+     .meaning = "The features that the autoencoder returns for a sample, and which of them are false",
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_INPUTS,
      .answer = superposition_predict,

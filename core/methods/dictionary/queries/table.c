@@ -6,8 +6,8 @@
 #define SEED_FIELD                                                                                                     \
     {                                                                                                                  \
         "dictionary", FIELD_INT, offsetof(struct dictionary_question, dictionary), "0", 0, DICTIONARY_SEEDS - 1,       \
-            false, false, NULL, "", "Which of the job's dictionaries: the number of its seed.", GROUP_EVALUATION,      \
-            LEVEL_BASIC, NULL                                                                                          \
+            false, false, NULL, "", "Number of the seed whose dictionary answers.", GROUP_EVALUATION, LEVEL_BASIC,     \
+            NULL                                                                                                       \
     }
 
 static const char *const sorts[] = {"number", "rate", "strength", NULL};

@@ -184,7 +184,7 @@ static const char *const sequence_files[] = {"text/x-fasta", "text/x-bed", "text
 
 const struct method_query sparling_queries[SPARLING_QUERIES] = {
     {.name = "motifs",
-     .meaning = "Where the motif model marks something in an input, and what is really there",
+     .meaning = "The motifs that the model finds in an input, and the true symbols if they are known",
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_INPUTS,
      .schema = "MotifAnswer",
@@ -212,7 +212,7 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .schema = "Comparison",
      .answer = sparling_compare},
     {.name = "channels",
-     .meaning = "How much each channel is used, and on which true symbols",
+     .meaning = "How often each channel is active, and on which true symbols",
      .verb = METHOD_GET,
      .takes = METHOD_TAKES_NOTHING,
      .parameters = &channels_table,
@@ -224,7 +224,8 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .text_count = CHANNEL_TEXTS},
     {.name = "channels",
      .item = "channel",
-     .meaning = "The use of one channel, a histogram of its activations, and the inputs that excite it most",
+     .meaning =
+         "How often one channel is active, a histogram of its activations, and the inputs on which it is most active",
      .verb = METHOD_GET,
      .takes = METHOD_TAKES_NOTHING,
      .parameters = &channel_table,
@@ -269,7 +270,8 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .texts = site_texts,
      .text_count = sizeof site_texts / sizeof site_texts[0]},
     {.name = "pairs",
-     .meaning = "How often two motifs are in one sequence of the job's data set, how near, in which order and strands",
+     .meaning = "How often two motifs occur in one sequence of the job's data set, at which distance, in which order "
+                "and on which strands",
      .verb = METHOD_GET,
      .takes = METHOD_TAKES_NOTHING,
      .parameters = &pairs_table,
