@@ -80,8 +80,8 @@ def faults_name_the_format_and_the_reason(daemon):
     refused(daemon, bytes_of("csr.h5ad"), "h5ad: there is no layer 'counts'", "?format=h5ad&layer=counts")
     refused(daemon, bytes_of("v3.h5"), "h5ad: the file has no obs and var")
     refused(daemon, bytes_of("csr.h5ad"), "10x-h5: it looks like an AnnData file", "?format=10x-h5")
-    refused(daemon, b"no HDF5 file", "h5ad: the bytes are no HDF5 file")
-    refused(daemon, b"\x89HDF\r\n\x1a\n", "h5ad: the bytes are no HDF5 file")
+    refused(daemon, b"not an HDF5 file", "h5ad: the file is not an HDF5 file")
+    refused(daemon, b"\x89HDF\r\n\x1a\n", "h5ad: the file is not an HDF5 file")
     refused(daemon, bytes_of("csr.h5ad")[:9000], "h5ad: ")
 
 

@@ -281,7 +281,7 @@ static void archives_of_regions_contain_nothing_else(void **state)
                                sequences[] = {{"b.fa", ">a\nACGT\n"}};
     struct collection c;
     assert_int_equal(read_archive(with_sequences, 2, &options, &c), STATUS_INVALID);
-    assert_non_null(strstr(err.message, "nothing else"));
+    assert_non_null(strstr(err.message, "must not contain other files"));
     assert_int_equal(read_archive(faulty, 2, &options, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "member 'deep/b.bed': BED, line 1"));
     options.negatives = NEGATIVES_GC;
