@@ -456,7 +456,7 @@ static void columns_that_are_damaged_are_refused(void **state)
         enum status code;
         const char *words;
     } cases[] = {{add_good, STATUS_OK, ""},
-                 {add_far, STATUS_INVALID, "row 3 of the column 'column' has the code 2, which no category has"},
+                 {add_far, STATUS_INVALID, "row 3 of the column 'column' has the code 2, but there is no such category"},
                  {add_short, STATUS_INVALID, "the column 'column' has 2 rows, but the matrix has 3"},
                  {add_nameless, STATUS_INVALID, "there is no 'categories'"},
                  {add_missing, STATUS_INVALID, "row 2 has no label"},
@@ -524,7 +524,7 @@ static void faulty_files_of_10x_are_refused(void **state)
     hid_t file = begin();
     put_tenx(file, "human", ROWS, shape);
     put_tenx(file, "mouse", ROWS, shape);
-    expect(file, true, &plain, STATUS_INVALID, "the file has several genomes: human, mouse; name one as layer");
+    expect(file, true, &plain, STATUS_INVALID, "the file has several genomes: human, mouse; select one with layer");
     file = begin();
     put_tenx(file, "human", ROWS, shape);
     put_tenx(file, "mouse", ROWS, shape);
