@@ -110,24 +110,26 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
+/* The driver stays registered until the process ends, because libhdf5 uses it while it closes a file. */
+static hid_t registered = -1;
+
 enum status hdf5_start(struct error *err)
 {
     if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
         return error_set(err, STATUS_INTERNAL, NULL, "libhdf5 cannot be initialised");
-    return STATUS_OK;
+    registered = H5FDregister(&driver);
+    return registered >= 0 ? STATUS_OK : error_set(err, STATUS_INTERNAL, NULL, "libhdf5 does not accept the driver");
 }
 
 enum status hdf5_file_open(int descriptor, hid_t *file, struct error *err)
 {
     const struct upload_options options = {descriptor};
-    hid_t registered = H5FDregister(&driver), access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     bool good = registered >= 0 && access >= 0 && H5Pset_driver(access, registered, &options) >= 0 &&
                 H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0;
     *file = good ? H5Fopen(upload_name, H5F_ACC_RDONLY, access) : -1;
     if (access >= 0)
         H5Pclose(access);
-    if (registered >= 0)
-        H5FDunregister(registered);
     if (!good)
         return error_set(err, STATUS_INTERNAL, NULL, "libhdf5 does not accept the driver");
     return *file >= 0 ? STATUS_OK
