@@ -455,21 +455,22 @@ static void columns_that_are_damaged_are_refused(void **state)
         void (*add)(hid_t obs);
         enum status code;
         const char *words;
-    } cases[] = {{add_good, STATUS_OK, ""},
-                 {add_far, STATUS_INVALID, "row 3 of the column 'column' has the code 2, but there is no such category"},
-                 {add_short, STATUS_INVALID, "the column 'column' has 2 rows, but the matrix has 3"},
-                 {add_nameless, STATUS_INVALID, "there is no 'categories'"},
-                 {add_missing, STATUS_INVALID, "row 2 has no label"},
-                 {add_negative, STATUS_INVALID, "has the code -2"},
-                 {add_real_codes, STATUS_INVALID, "must be integers"},
-                 {add_matrix, STATUS_INVALID, "must have one dimension"},
-                 {add_references, STATUS_INVALID, "neither text, number nor category"},
-                 {add_link, STATUS_INVALID, "'column' is a link to another place"},
-                 {add_short_mask, STATUS_INVALID, "must have a boolean for each row"},
-                 {add_unmasked, STATUS_INVALID, "there is no 'mask'"},
-                 {add_empty, STATUS_INVALID, "there is no 'values'"},
-                 {add_wide, STATUS_LIMIT, "has texts of 5000 bytes"},
-                 {add_long, STATUS_INVALID, "row 1 of the column 'column' is longer than 255 bytes"}};
+    } cases[] = {
+        {add_good, STATUS_OK, ""},
+        {add_far, STATUS_INVALID, "row 3 of the column 'column' has the code 2, but there is no such category"},
+        {add_short, STATUS_INVALID, "the column 'column' has 2 rows, but the matrix has 3"},
+        {add_nameless, STATUS_INVALID, "there is no 'categories'"},
+        {add_missing, STATUS_INVALID, "row 2 has no label"},
+        {add_negative, STATUS_INVALID, "has the code -2"},
+        {add_real_codes, STATUS_INVALID, "must be integers"},
+        {add_matrix, STATUS_INVALID, "must have one dimension"},
+        {add_references, STATUS_INVALID, "neither text, number nor category"},
+        {add_link, STATUS_INVALID, "'column' is a link to another place"},
+        {add_short_mask, STATUS_INVALID, "must have a boolean for each row"},
+        {add_unmasked, STATUS_INVALID, "there is no 'mask'"},
+        {add_empty, STATUS_INVALID, "there is no 'values'"},
+        {add_wide, STATUS_LIMIT, "has texts of 5000 bytes"},
+        {add_long, STATUS_INVALID, "row 1 of the column 'column' is longer than 255 bytes"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect(with_column("a\0b\0c", 2, cases[i].add), false, &(struct convert_options){"", "column", ""},
