@@ -152,7 +152,7 @@ def a_daemon_without_the_program_says_so(folder):
     alone = os.path.join(folder, "motifd")
     shutil.copy(sys.argv[1], alone)
     with Daemon(alone, os.path.join(folder, "alone"), "--data", os.path.join(folder, "alone-data")) as daemon:
-        refused(daemon, bytes_of("csr.h5ad"), "cannot read h5ad: motif-convert is not in the folder of its program")
+        refused(daemon, bytes_of("csr.h5ad"), "cannot read h5ad, because the program motif-convert is not in the folder of motifd")
         assert put(daemon, "table", b"a,b\n1,2\n", "?format=csv")[0] == 201
 
 
