@@ -41,7 +41,8 @@ static enum status run(const struct convert_format *format, const struct convert
     enum status status = hdf5_start(err);
     if (status)
         return status;
-    status = sandbox_enter(err);
+    off_t bytes = lseek(STDIN_FILENO, 0, SEEK_END);
+    status = sandbox_enter(bytes > 0 ? bytes : 0, err);
     if (status)
         return status;
     status = hdf5_file_open(STDIN_FILENO, &file, err);

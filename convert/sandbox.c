@@ -91,9 +91,11 @@ static int set_limit(__rlimit_resource_t what, rlim_t most)
     return setrlimit(what, &now);
 }
 
-static int limit_all(void)
+static int limit_all(int64_t bytes)
 {
-    int failed = set_limit(RLIMIT_CPU, SANDBOX_SECONDS) | set_limit(RLIMIT_FSIZE, 0) | set_limit(RLIMIT_NOFILE, 3) |
+    int64_t seconds = SANDBOX_SECONDS + (bytes >> 20);
+    seconds = seconds < SANDBOX_SECONDS_MOST ? seconds : SANDBOX_SECONDS_MOST;
+    int failed = set_limit(RLIMIT_CPU, (rlim_t)seconds) | set_limit(RLIMIT_FSIZE, 0) | set_limit(RLIMIT_NOFILE, 3) |
                  set_limit(RLIMIT_NPROC, 0) | set_limit(RLIMIT_CORE, 0);
     /* Without this limit under sanitizers, which reserve terabytes of addresses. */
 #ifndef MOTIF_SANITIZED
@@ -102,9 +104,9 @@ static int limit_all(void)
     return failed;
 }
 
-enum status sandbox_enter(struct error *err)
+enum status sandbox_enter(int64_t bytes, struct error *err)
 {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0 || limit_all() != 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0 || limit_all(bytes) != 0)
         return error_set(err, STATUS_UNAVAILABLE, NULL,
                          "this system does not allow motifd to limit the resources of a conversion");
     return forbid_calls() == 0 ? STATUS_OK

@@ -89,7 +89,7 @@ static void try(bool (*attempt)(void))
         struct error err = {0};
         if (attempt == writes_no_file)
             (void)signal(SIGXFSZ, SIG_IGN); /* by default, the signal would end the process */
-        _exit(sandbox_enter(&err) != STATUS_OK ? 2 : attempt() ? 0 : 1);
+        _exit(sandbox_enter(6, &err) != STATUS_OK ? 2 : attempt() ? 0 : 1);
     }
     int status = 0;
     assert_true(child > 0 && waitpid(child, &status, 0) == child);
