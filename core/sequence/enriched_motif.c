@@ -1,9 +1,10 @@
 /* Finds enriched motifs (enriched_motif.h).
  *
- * A word counts once in a sequence, on either strand if there are two. Its score is the log-likelihood ratio of the
- * shares of sequences with it. The windows around the best words in the sequences `with` are aligned to matrices. Each
- * matrix then reads all sequences: its score in a sequence is that of its best site, and its threshold is the one with
- * the largest log-likelihood ratio. The sites above the threshold make the next matrix. */
+ * A word counts once in a sequence, on either strand if there are two. The score of a word is the log-likelihood
+ * ratio of the shares of sequences that contain it, with and without the name. The windows around the best words in
+ * the sequences `with` are aligned to matrices. Each matrix is then refined: in all sequences, the best site is
+ * found, and the threshold of scores is chosen so that the log-likelihood ratio is largest. The sites above the
+ * threshold are aligned to the next matrix. */
 #include "core/sequence/enriched_motif.h"
 
 #include <math.h>
@@ -12,9 +13,10 @@
 #include <string.h>
 
 enum { SHORT = 6, LONG = 8, WORDS = 3, ROUNDS = 3, SHIFT = 3, WINDOWS = 1000, LEAST_SITES = 10, COPIES = 4 };
-static const double LEAST_RATIO = 12, /* of a word: with fewer, chance explains the best of all words */
-    LEAST_BITS = 0.2,                 /* of the end positions of a matrix */
-    PSEUDO = 1;                       /* observations that are added to each position of a matrix */
+/* Minimum ratio of a word; a lower ratio of the best of all words may be chance. */
+static const double LEAST_RATIO = 12;
+static const double LEAST_BITS = 0.2; /* minimum information minimum information of the end positions of a matrix */
+static const double PSEUDO = 1;       /* observations that are added to each position of a matrix */
 static const double uniform[BASES] = {0.25, 0.25, 0.25, 0.25};
 
 struct word {
@@ -40,14 +42,14 @@ struct work {
     struct site_placement *placement;
 };
 
-/* x log(x / n), and 0 for x = 0. */
+/* Returns Returns x log(x / n), and 0 for x = 0. */
 static double term(double x, double n)
 {
     return x > 0 ? x * log(x / n) : 0;
 }
 
-/* The log-likelihood ratio of two shares, `a` of `n` and `b` of `m`, against one share for both; 0 unless the first
- * share is the larger one. */
+/* Returns the log-likelihood ratio of two shares, `a` of `n` and `b` of `m`, against a common share; 0 unless the
+ * first share is larger. */
 static double ratio(double a, double n, double b, double m)
 {
     if (a * m <= b * n)
@@ -65,7 +67,7 @@ static uint32_t reverse_code(uint32_t code, int length)
     return out;
 }
 
-/* Counts the sequences with each word of a length. */
+/* Counts for each word of a length the sequences that contain it. */
 static void count_words(struct work *w, int length)
 {
     const struct enriched_set *set = w->set;
@@ -91,7 +93,7 @@ static void count_words(struct work *w, int length)
     }
 }
 
-/* Puts the words of a length into the list of the best ones, which is sorted. */
+/* Adds the words of a length to the sorted list of the best words. */
 static void best_words(struct work *w, int length, struct word best[WORDS])
 {
     count_words(w, length);
@@ -108,7 +110,7 @@ static void best_words(struct work *w, int length, struct word best[WORDS])
     }
 }
 
-/* Whether a word begins at base[0]. */
+/* Returns whether the word begins at base[0]. */
 static bool has_word(const unsigned char *base, const struct word *word, uint32_t code)
 {
     for (int i = 0; i < word->length; i++)
@@ -150,7 +152,7 @@ struct scores {
     double forward[MATRIX_WIDTH][BASES + 1], backward[MATRIX_WIDTH][BASES + 1];
 };
 
-/* The log-odds of each base; that of an unknown base is the mean over random bases. */
+/* Computes the log-odds of each base; an unknown base gets the mean over random bases. */
 static void make_scores(const struct position_matrix *m, struct scores *out)
 {
     out->width = m->width;
@@ -167,7 +169,7 @@ static void make_scores(const struct position_matrix *m, struct scores *out)
     }
 }
 
-/* The best site of a sequence that begins in [from, to). */
+/* Finds the best site of a sequence that begins in [from, to). */
 static struct found best_site(const struct enriched_set *set, const struct scores *m, int sequence, int64_t from,
                               int64_t to)
 {
@@ -193,7 +195,8 @@ static int by_score(const void *a, const void *b)
                                 : (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-/* Finds the best site of each sequence, best sequences first, and how many of them make the largest ratio. */
+/* Finds the best site of each sequence, sorts the sequences by it, and finds how many of them give the largest
+ * ratio. */
 static int read_all(struct work *w, const struct position_matrix *m, double *most)
 {
     const struct enriched_set *set = w->set;
@@ -238,7 +241,7 @@ static void count_sites(const struct work *w, int sites, int width, struct posit
     (void)position_matrix_trim(out, LEAST_BITS);
 }
 
-/* Turns a word into a matrix. *most: the ratio of the matrix; 0: it became empty. */
+/* Turns a word into a matrix. *most: the ratio of the matrix; 0: the matrix has become empty. */
 static enum status refine(struct work *w, const struct word *word, struct position_matrix *m, double *most,
                           struct error *err)
 {
@@ -258,7 +261,7 @@ static enum status refine(struct work *w, const struct word *word, struct positi
     return STATUS_OK;
 }
 
-/* Erases the sites of a matrix with at least `least`, up to COPIES in each sequence. */
+/* Erases the sites of a matrix whose score is at least `least`, up to COPIES in each sequence. */
 static void erase(const struct work *w, const struct position_matrix *m, double least)
 {
     const struct enriched_set *set = w->set;

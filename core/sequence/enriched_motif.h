@@ -1,6 +1,6 @@
-/* Motifs that are enriched in some sequences against others, as STREME finds them (Bailey 2021, "STREME: accurate and
- * versatile sequence motif discovery", Bioinformatics 37(18)): count words, turn the most enriched ones into matrices,
- * keep the best matrix, erase its sites, and repeat. */
+/* Finds motifs that are enriched in some sequences, compared with others, by the method of STREME (Bailey 2021,
+ * "STREME: accurate and versatile sequence motif discovery", Bioinformatics 37(18)): count words, turn the most
+ * enriched ones into matrices, keep the best matrix, erase its sites, and repeat. */
 #ifndef MOTIF_CORE_SEQUENCE_ENRICHED_MOTIF_H
 #define MOTIF_CORE_SEQUENCE_ENRICHED_MOTIF_H
 
@@ -14,7 +14,7 @@ struct enriched_set {
     int sequences;
     const int64_t *first;
     unsigned char *base;
-    const bool *with; /* [sequences] whether a sequence is one of those in which motifs are looked for */
+    const bool *with; /* [sequences] whether motifs must be enriched in this sequence; the others are for comparison */
     bool both_strands;
     int width; /* largest width of a matrix, in [6, MATRIX_WIDTH - 20] */
 };

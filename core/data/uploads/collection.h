@@ -117,9 +117,10 @@ struct collection_limits {
 };
 #define COLLECTION_LIMITS ((struct collection_limits){(int64_t)1 << 29, 1 << 22, 1 << 26, 1 << 20})
 
-/* The axes of an array. LAST and FIRST: of four dimensions, [n][rows][cols][channels] or [n][channels][rows][cols].
- * SIGNALS: of two or three dimensions, or the columns of a table, [n][cols] or [n][channels][cols]. AUTO: channels
- * last, unless the shape looks like channels first (collection_npz.c); then a warning says so. */
+/* Which dimensions of an array are channels, rows and columns. LAST: [n][rows][cols][channels]. FIRST:
+ * [n][channels][rows][cols]. SIGNALS: [n][cols], [n][channels][cols], or a table whose columns are points of a
+ * signal. AUTO: channels last; if the shape looks like channels first (collection_npz.c), channels first with a
+ * warning. */
 enum collection_layout { LAYOUT_AUTO, LAYOUT_LAST, LAYOUT_FIRST, LAYOUT_SIGNALS };
 extern const char
     *const collection_layouts[]; /* "auto", "channels-last", "channels-first", "signals"; NULL-terminated */

@@ -73,7 +73,7 @@ static bool looks_first(const struct npy_header *x)
     return colours || square || sequence;
 }
 
-/* Warns about arrays of three dimensions that are often signals of several channels. */
+/* Warns about arrays of three dimensions whose shape suggests signals of several channels. */
 static enum status warn_of_thin_pictures(struct collection *c, int64_t rows, int64_t cols, struct error *err)
 {
     enum { THIN = 16, LONG = 8 }; /* at most so many rows, and so many times as many columns */

@@ -47,8 +47,8 @@ static double updates_of(const struct environments_config *c, const struct fit_s
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* The data of a case. rows: of the training part; test: of the test part without the environments that are held out;
- * unseen: of these; all: of all parts. */
+/* Numbers of rows of a case. rows: training part; test: test part without the held-out environments; unseen:
+ * held-out environments; all: all parts. */
 struct rows {
     double features, nodes, rows, test, unseen, all, while_read;
 };
@@ -90,7 +90,7 @@ static double evaluation_bytes(const struct environments_config *c, const struct
     bool refits = c->refit && c->baseline != BASELINE_NO_PENALTY && c->baseline != BASELINE_L2_CHANGES;
     double settle = 8 * r->nodes * k * (k + 1) + 4 * k * r->rows;
     settle += refits && unknowns <= LEAST_UNKNOWNS ? 8 * unknowns * unknowns : 0;
-    /* The codes of the test part stay while those of the held-out environments are measured and copied. */
+    /* The codes of the test part stay in memory while those of the held-out environments are computed. */
     double held_out = 4 * r->unseen * (k + (c->fit_samples > 0 ? k + 1 : 0));
     return fmax(settle, 4 * r->test * k + held_out);
 }

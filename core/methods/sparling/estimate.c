@@ -200,7 +200,7 @@ static double active_share(const struct sparling_config *c)
     return !sparling_thresholds(c) || values < collected ? fmax(RECTIFIED, c->density_start) : c->density_start;
 }
 
-/* Bytes of a list of the motifs of one input, of which `cols` columns count. */
+/* Bytes of a list of the motifs in `cols` columns of one input. */
 static double list_bytes(const struct sparling_config *c, double cols)
 {
     double sites = (double)sparling_geometry(c).rows * cols * (double)c->channels_motif;

@@ -151,10 +151,10 @@ static const struct config_setting latex_ocr[] = {RECIPE,
                                                   {"checkpoint_every", "20000"},
                                                   {NULL, NULL}};
 
-/* The same formulas with the presence objective. A channel for each of the 24 tokens and eight others share the active
- * positions that the 64 channels of latex-ocr have. Tokens have different frequencies, and so do the densities of their
- * channels. The objective lets a channel be active anywhere in a window that contains its character, so a motif is
- * reported at the centre of what its channel reads. */
+/* The same formulas with the presence objective. There is a channel for each of the 24 tokens, and there are eight
+ * more. Together they have as many active positions as the 64 channels of latex-ocr. The density of a channel
+ * depends on the frequency of its token. With the presence objective, a channel may be active anywhere in a window
+ * that contains its character, so motifs are reported at the centres of the channels' extents. */
 static const struct config_setting latex_ocr_presence[] = {RECIPE,
                                                            PRESENCE,
                                                            {"domain", "latex"},

@@ -69,8 +69,8 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
                 "Data set of known motifs, such as JASPAR, whose matrices become the initial filters of a model of "   \
                 "DNA or RNA; empty begins with random filters."),                                                      \
     DOMAIN_FLAG(dataset, motif_words, "motif_start_words", "false", ADVANCED,                                          \
-                "Whether the first filters of a model of DNA or RNA begin with the motifs that are most enriched in "      \
-                "training samples of each name, found by counting words; otherwise they are random."),                 \
+                "Whether the first filters of a model of DNA or RNA begin with the motifs that are most enriched in "  \
+                "the training samples of each name, which motifd finds by counting words; otherwise they are random."),\
     DOMAIN_FLAG(dataset, motif_frozen, "motif_start_frozen", "false", ADVANCED,                                        \
                 "Whether training leaves the filters of motif_start unchanged."),                                      \
     DATASET_SIZE(channels, 8192, "channels", "Channels of an input"),                                                  \

@@ -30,7 +30,7 @@ static enum status window_fits(const struct sparling_config *config, const char 
                            LEAST_WINDOW, field, (long long)config->first_window);
 }
 
-/* Checks motif_start_words, which needs names that a sample has or does not have. */
+/* Checks motif_start_words, which needs labels that contain a name or do not contain it. */
 static enum status words_fit(const struct sparling_config *config, const struct collection *samples, struct error *err)
 {
     if (config->dataset.motif_start[0] != '\0')

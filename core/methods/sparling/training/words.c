@@ -1,10 +1,10 @@
 /* Begins a training with motifs that are enriched in training samples as filters of the first convolution
  * (motif_start_words).
  *
- * For each name of the labels, enriched_motif_find() compares samples with the name and samples without it. It erases
- * the sites of a motif that it has found, so that the next search, for the same name or another one, finds another
- * motif. The searches go through all names again and again, until the motifs fill their share of the filters or no name
- * has another motif. The other filters stay random, because motifs that no word shows need filters too. */
+ * For each name of the labels, enriched_motif_find() compares samples with the name and samples without it. It
+ * erases the sites of each motif that it finds, so that later searches find other motifs. The searches go through
+ * the names in turn, until the motifs fill their share of the filters or no more motifs are found. The other filters
+ * stay random, for motifs that the search does not find. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +15,16 @@
 
 /* DRAWN: number of training samples that are drawn; EACH: most samples with a name, and most without it */
 enum { DRAWN = 4000, EACH = 1000, NAMES_MOST = 1024 };
-static const double FILTERS = 0.75, /* largest share of the filters */
+static const double FILTERS = 0.75, /* upper limit of the share of filters that begin with motifs */
     SIGNIFICANT = 1e-7,             /* p-value of a motif: a thousandth after a correction for about 10,000 words */
     PSEUDO = 1;                     /* observations that are added to each position of a matrix */
 
 struct words {
     int names, cols;
     int64_t *first;      /* [DRAWN + 1] */
-    unsigned char *base; /* [DRAWN][cols], without what was erased */
+    unsigned char *base; /* [DRAWN][cols]; erased bases are BASE_UNKNOWN */
     bool *has;           /* [DRAWN][names] */
-    bool *done;          /* [names] a name has no other motif */
+    bool *done;          /* [names] whether no more motifs of a name can be found */
     /* the samples of one search: their numbers, and their copies in one block */
     int *sample;
     int64_t *begin;
@@ -58,7 +58,7 @@ static bool make_room(struct words *w)
     return w->first && w->base && w->has && w->done && w->sample && w->begin && w->with && w->copy;
 }
 
-/* Turns one-hot planes into bases. Where no base is known, all planes are equal. */
+/* Turns one-hot planes into bases. If all planes are equal at a position, the base is unknown. */
 static void take_bases(const float *planes, int cols, unsigned char *base)
 {
     for (int i = 0; i < cols; i++) {
@@ -109,7 +109,7 @@ static int choose(struct words *w, int name)
     return count;
 }
 
-/* Searches for a motif of a name. *found is false if there is no other one. */
+/* Searches for a motif of a name. *found is false if there are no more. */
 static enum status search(struct words *w, int name, bool both_strands, int width, struct position_matrix *out,
                           bool *found, struct error *err)
 {
