@@ -15,7 +15,7 @@
 enum { SHORT = 6, LONG = 8, WORDS = 3, ROUNDS = 3, SHIFT = 3, WINDOWS = 1000, LEAST_SITES = 10, COPIES = 4 };
 /* Minimum ratio of a word; a lower ratio of the best of all words may be chance. */
 static const double LEAST_RATIO = 12;
-static const double LEAST_BITS = 0.2; /* minimum information minimum information of the end positions of a matrix */
+static const double LEAST_BITS = 0.2; /* minimum information of the end positions of a matrix */
 static const double PSEUDO = 1;       /* observations that are added to each position of a matrix */
 static const double uniform[BASES] = {0.25, 0.25, 0.25, 0.25};
 
@@ -42,7 +42,7 @@ struct work {
     struct site_placement *placement;
 };
 
-/* Returns Returns x log(x / n), and 0 for x = 0. */
+/* Returns x log(x / n), and 0 for x = 0. */
 static double term(double x, double n)
 {
     return x > 0 ? x * log(x / n) : 0;

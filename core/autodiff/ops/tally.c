@@ -42,7 +42,7 @@ static size_t work_size(int positions, int most)
     return 2 * (size_t)positions + ((size_t)positions + 3) * ((size_t)most + 2);
 }
 
-/* Returns Returns log(1 + exp(x)) without overflow. */
+/* Returns log(1 + exp(x)) without overflow. */
 static double soft_plus(double x)
 {
     return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
