@@ -7,6 +7,8 @@
 #include "api/client/progress.h"
 
 #define QUIET_SECONDS 1.0 /* without --follow, the command ends when no event has arrived for this long */
+/* Number of tries in succession that bring no event, one a second. With --follow, a daemon may take long to restart. */
+enum { TRIES = 10, TRIES_FOLLOWED = 600 };
 
 static const struct option_spec options[] = {
     {"follow", NULL, "also print the events that come, until the job ends; short: -f"},
@@ -18,7 +20,7 @@ struct logs {
     struct event_stream events;
     bool follow;
     bool ended;    /* the last state was a final one */
-    bool stopped;  /* the function on_event() or go_on() has ended the stream */
+    bool stopped;  /* nothing more is to be read */
     double newest; /* time of the last event */
 };
 
@@ -102,7 +104,7 @@ static bool go_on(void *context, int64_t received, int64_t expected)
  */
 static int read_stream(struct logs *logs, const char *path)
 {
-    char last[64];
+    char last[64], before[sizeof(logs->events.last)];
     struct http_answer answer;
     struct error err = {0};
     struct http_request request = {.method = "GET",
@@ -111,6 +113,7 @@ static int read_stream(struct logs *logs, const char *path)
                                    .piece = on_piece,
                                    .moving = go_on,
                                    .context = logs};
+    memcpy(before, logs->events.last, sizeof(before));
     snprintf(last, sizeof(last), "Last-Event-ID: %s", logs->events.last);
     if (logs->events.last[0])
         request.headers[0] = last;
@@ -124,6 +127,8 @@ static int read_stream(struct logs *logs, const char *path)
         code = ctl_refused(logs->ctl, &answer);
     else if (status != STATUS_OK && !logs->stopped && !logs->events.last[0])
         code = ctl_fault(logs->ctl, CTL_UNREACHABLE, &err);
+    else if (status == STATUS_OK && !logs->follow && strcmp(before, logs->events.last) == 0)
+        logs->stopped = true; /* a whole stream without a new event: all stored ones were read */
     http_answer_close(&answer);
     return code;
 }
@@ -133,8 +138,9 @@ static int run(struct ctl *ctl, const struct options *args)
     char id[CTL_ID], path[128];
     struct logs logs = {.ctl = ctl, .follow = options_has(args, "follow")};
     int code = ctl_job_id(ctl, args->positional[0], false, id);
+    int most = logs.follow ? TRIES_FOLLOWED : TRIES;
     snprintf(path, sizeof(path), "/v1/jobs/%s/events", id);
-    for (int tries = 0; code == CTL_SUCCESS && !logs.stopped && tries < 600; tries++) {
+    for (int tries = 0; code == CTL_SUCCESS && !logs.stopped && tries < most; tries++) {
         if (tries > 0)
             (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
         char before[sizeof(logs.events.last)];
@@ -144,7 +150,12 @@ static int run(struct ctl *ctl, const struct options *args)
             tries = 0;
     }
     event_stream_end(&logs.events);
-    return code;
+    if (code != CTL_SUCCESS || logs.stopped)
+        return code;
+    struct error err = {0};
+    (void)error_set(&err, STATUS_UNAVAILABLE, NULL, "the events of the job stopped, and %d requests for more failed",
+                    most);
+    return ctl_fault(ctl, CTL_UNREACHABLE, &err);
 }
 
 const struct command command_logs = {
