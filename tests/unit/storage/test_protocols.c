@@ -96,18 +96,16 @@ enum { ABSENT, STARTED, TRAINING, GONE }; /* a trainer process */
 enum { NO_RUN, CLAIMED, OFFERED_RUN };    /* what the executor does */
 
 struct process {
-    uint8_t phase, token, epoch;
+    uint8_t phase, token, epoch, job;
 };
 struct world { /* has only bytes and no padding, so that equal worlds have equal bytes */
     uint8_t up, crashes, lost, requests, again; /* after `up`: how often the event may still happen */
-    uint8_t
-        separate; /* 1: a trainer in another process runs the job of the first client; 0: the daemon runs all jobs */
+    uint8_t clients, separate; /* separate: 1: trainers in other processes run the jobs; 0: the daemon runs them */
     uint8_t client[CLIENTS], client_job[CLIENTS]; /* numbers of jobs + 1; 0: none */
     uint8_t key_job[CLIENTS];                     /* the key of each client in the database: job + 1 */
     uint8_t jobs, owner[JOBS], state[JOBS], requested[JOBS];
     uint8_t lease[JOBS], epoch[JOBS], token[JOBS], ending[JOBS]; /* token: which token the lease accepts; 0: none */
     uint8_t run, run_job, run_token, tries, tokens;
-    uint8_t process_job; /* the job of the two processes */
     struct process process[PROCESSES];
     uint8_t entered_final; /* set of jobs that have ended */
 };
@@ -125,7 +123,7 @@ static void found(struct search *s, const struct world *now, const char *event)
     }
     for (int i = 0; i < PROCESSES; i++)
         if (w.process[i].phase == GONE && (w.process[i].token != w.run_token || w.run == NO_RUN))
-            w.process[i] = (struct process){GONE, 0, 0};
+            w.process[i] = (struct process){GONE, 0, 0, 0};
         else if (w.process[i].phase != TRAINING)
             w.process[i].epoch = 0;
     reach(s, &w, event);
@@ -163,7 +161,7 @@ static void submit(struct search *s, struct world w, int client)
     static const char *const owners[CLIENTS] = {"anna", "bob"};
     static const uint8_t request[SUBMIT_FINGERPRINT] = {1};
     const struct submit_key asked = {owners[client], "key", request, 1000};
-    if (!w.up || w.client[client] != NOTHING || client > CLIENTS - 1 - w.separate)
+    if (!w.up || w.client[client] != NOTHING || client >= w.clients)
         return;
     for (int i = 0; i < CLIENTS; i++) {
         const struct submit_key kept = {owners[i], "key", request, 999};
@@ -235,7 +233,7 @@ static void grant(struct search *s, const struct world *now, bool stray_ends)
         return;
     for (int i = 0; i < PROCESSES; i++)
         if (stray_ends)
-            w.process[i] = (struct process){GONE, 0, 0};
+            w.process[i] = (struct process){GONE, 0, 0, 0};
     while (slot < PROCESSES && (w.process[slot].phase == STARTED || w.process[slot].phase == TRAINING))
         slot++;
     if (slot == PROCESSES)
@@ -248,8 +246,7 @@ static void grant(struct search *s, const struct world *now, bool stray_ends)
     w.token[job] = w.run_token = ++w.tokens;
     w.run = OFFERED_RUN;
     w.tries++;
-    w.process_job = (uint8_t)job;
-    w.process[slot] = (struct process){STARTED, w.tokens, 0};
+    w.process[slot] = (struct process){STARTED, w.tokens, 0, (uint8_t)job};
     found(s, &w, stray_ends ? "the executor starts a trainer" : "the executor starts a trainer beside a stray one");
 }
 
@@ -263,13 +260,13 @@ static void start_again(struct search *s, const struct world *now, int first)
         w.process[other].token == w.process[first].token)
         return;
     w.again--;
-    w.process[other] = (struct process){STARTED, w.process[first].token, 0};
+    w.process[other] = (struct process){STARTED, w.process[first].token, 0, w.process[first].job};
     found(s, &w, "the cluster starts the trainer again");
 }
 
 static bool token_accepted(const struct world *w, const struct process *p)
 {
-    return p->token != 0 && w->token[w->process_job] == p->token;
+    return p->token != 0 && w->token[p->job] == p->token;
 }
 
 static void train(struct search *s, const struct world *now, int number)
@@ -277,7 +274,7 @@ static void train(struct search *s, const struct world *now, int number)
     static const enum job_event endings[] = {JOB_EVENT_SUCCEED, JOB_EVENT_FAIL, JOB_EVENT_YIELD};
     const struct process *p = &now->process[number];
     struct world w = *now;
-    int job = w.process_job;
+    int job = p->job;
     if (p->phase != STARTED && p->phase != TRAINING)
         return;
     w.process[number].phase = GONE;
@@ -365,14 +362,16 @@ static void crash(struct search *s, const struct world *now)
 
 static const char *check_jobs(const struct world *w)
 {
-    int writers = 0;
+    int writers[JOBS] = {0};
     for (int i = 0; i < PROCESSES; i++) {
+        const struct process *p = &w->process[i];
         struct world copy = *w;
-        writers += w->process[i].phase == TRAINING && token_accepted(w, &w->process[i]) &&
-                   lease_event(&copy, w->process_job, LEASE_MESSAGE, w->process[i].epoch) == LEASE_ALLOWED;
+        writers[p->job] += p->phase == TRAINING && token_accepted(w, p) &&
+                           lease_event(&copy, p->job, LEASE_MESSAGE, p->epoch) == LEASE_ALLOWED;
     }
-    if (writers > 1)
-        return "a job never has two trainers";
+    for (int job = 0; job < JOBS; job++)
+        if (writers[job] > 1)
+            return "a job never has two trainers";
     for (int c = 0; c < CLIENTS; c++) {
         if (w->client[c] != NOTHING && (w->client_job[c] == 0 || w->client_job[c] > w->jobs))
             return "an acknowledged job exists";
@@ -406,11 +405,9 @@ static void check_no_job_is_lost(struct search *s)
     }
 }
 
-static void explore_jobs(const char *what, bool separate)
+static void explore_jobs(const char *what, struct world first)
 {
     struct search s;
-    struct world first = {
-        .up = 1, .crashes = separate ? 1 : 2, .lost = 2, .requests = 2, .again = 2, .separate = separate};
     search_begin(&s, &first, sizeof first);
     for (s.at = 0; s.at < s.count; s.at++) {
         struct world w;
@@ -447,13 +444,22 @@ static void explore_jobs(const char *what, bool separate)
 static void every_order_of_two_clients_and_a_crash_keeps_the_invariants(void **state)
 {
     (void)state;
-    explore_jobs("two clients", false);
+    explore_jobs("two clients", (struct world){.up = 1, .crashes = 2, .lost = 2, .requests = 2, .clients = 2});
 }
 
 static void every_order_of_a_client_two_trainers_and_a_crash_keeps_the_invariants(void **state)
 {
     (void)state;
-    explore_jobs("trainers", true);
+    explore_jobs(
+        "trainers",
+        (struct world){.up = 1, .crashes = 1, .lost = 2, .requests = 2, .again = 2, .clients = 1, .separate = 1});
+}
+
+static void every_order_of_two_clients_a_trainer_and_a_crash_keeps_the_invariants(void **state)
+{
+    (void)state;
+    explore_jobs("two clients and a trainer",
+                 (struct world){.up = 1, .crashes = 1, .lost = 1, .requests = 1, .clients = 2, .separate = 1});
 }
 
 /* ---- uploads ----------------------------------------------------------------------------------------- */
@@ -579,6 +585,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_of_two_clients_and_a_crash_keeps_the_invariants),
         cmocka_unit_test(every_order_of_a_client_two_trainers_and_a_crash_keeps_the_invariants),
+        cmocka_unit_test(every_order_of_two_clients_a_trainer_and_a_crash_keeps_the_invariants),
         cmocka_unit_test(every_order_of_two_uploads_keeps_the_limit),
     };
     return cmocka_run_group_tests_name("protocols", tests, NULL, NULL);
