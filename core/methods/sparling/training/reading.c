@@ -24,9 +24,12 @@ int64_t reading_limit(const struct method_run *run)
 
 bool reading_begin(struct method_run *run)
 {
+    int64_t length = length_of(&run->config);
+    if (length == 0)
+        return false;
     run->reading.from = run->samples;
-    run->reading.to = run->samples + length_of(&run->config);
-    return run->reading.to > run->reading.from;
+    run->reading.to = run->samples + length;
+    return true;
 }
 
 bool reading_now(const struct method_run *run)
