@@ -25,6 +25,7 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
 
 /* Convolution along the rows of maps of height 1 (halo_h 0). The kernel has any odd number of elements ("taps"),
  * which read positions `dilation` >= 1 columns apart. w: [out][in][1][taps]. */
+enum { LINE_PIECE = 768 }; /* columns that it computes at once */
 struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int dilation,
                             struct tensor *residual);
 

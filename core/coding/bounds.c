@@ -101,7 +101,7 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
 
 /* ---- a pathway --------------------------------------------------------------------------------- */
 
-static int collect(const float *map, size_t count, struct spikes *out)
+static void collect(const float *map, size_t count, struct spikes *out)
 {
     out->count = 0;
     for (size_t i = 0; i < count; i++)
@@ -109,7 +109,14 @@ static int collect(const float *map, size_t count, struct spikes *out)
             out->at[out->count] = (int32_t)i;
             out->value[out->count++] = map[i];
         }
-    return out->count;
+}
+
+static size_t nonzeros_of(const float *map, size_t count)
+{
+    size_t nonzeros = 0;
+    for (size_t i = 0; i < count; i++)
+        nonzeros += map[i] != 0;
+    return nonzeros;
 }
 
 static void measure(const struct dictionary *d, const struct dictionary *next, const float *map, const struct spikes *x,
@@ -162,9 +169,10 @@ enum status pathway_guarantee(const struct dictionary *const *dictionaries, cons
     enum status status = STATUS_OK;
     for (int l = 0; !status && l < layers; l++) {
         const struct dictionary *d = dictionaries[l];
-        size_t atoms = dictionary_code_size(d);
-        struct spikes x = {0, malloc(atoms * sizeof *x.at), malloc(atoms * sizeof *x.value)};
-        double *scratch = malloc(2 * atoms * sizeof *scratch);
+        size_t atoms = dictionary_code_size(d), positions = (size_t)d->shape.height * (size_t)d->shape.width;
+        size_t count = nonzeros_of(codes[l], atoms), numbers = atoms + count / 2 + 1;
+        struct spikes x = {0, malloc((count + 1) * sizeof *x.at), malloc((count + 1) * sizeof *x.value)};
+        double *scratch = malloc((numbers > 2 * positions ? numbers : 2 * positions) * sizeof *scratch);
         if (!x.at || !x.value || !scratch) {
             status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a guarantee");
         } else {

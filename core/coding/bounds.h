@@ -39,7 +39,8 @@ double bound_pursuit(double mu);
  * k runs over the atoms outside the support, i over those inside; the sum v_k leaves out j = k. The bound holds for
  * every threshold p between 0 and x_min. `half`: the bound at p = x_min / 2, as in the paper's proof. `best`: the
  * smallest of that bound and those at eleven p from 0.3 to 0.8 x_min. `split`: p / x_min of `best`. All three are NaN
- * if x is empty. `scratch`: two doubles for each atom. */
+ * if x is empty. `scratch`: a double for each atom, and one for each
+ * two non-zeros. */
 struct instance_bound {
     double half, best, split;
 };

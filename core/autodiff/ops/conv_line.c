@@ -6,7 +6,7 @@
 
 #include "core/autodiff/tape_int.h"
 
-enum { PIECE = 768 };
+enum { PIECE = LINE_PIECE };
 
 struct line_node {
     struct node node;
@@ -20,12 +20,17 @@ struct line_source {
     const struct map_shape *shape;
     const real *data;
     int reach;
-    real *scratch; /* [workers][blocks][PIECE + 2 reach][16] */
+    real *scratch; /* [workers][blocks][scratch_width()][16] */
 };
+
+static size_t scratch_width(const struct line_source *s)
+{
+    return (size_t)(s->shape->width < PIECE ? s->shape->width : PIECE) + 2 * (size_t)s->reach;
+}
 
 static size_t scratch_size(const struct line_source *s)
 {
-    return (size_t)map_padded(s->shape->channels) * (size_t)(PIECE + 2 * s->reach);
+    return (size_t)map_padded(s->shape->channels) * scratch_width(s);
 }
 
 /* The `width` pixels that begin at `at`; `reach` pixels on either side are readable too. */
@@ -39,7 +44,7 @@ static struct map_strip line_read(const struct line_source *s, int image, int at
         return strip;
     }
     real *scratch = s->scratch + (size_t)worker * scratch_size(s);
-    ptrdiff_t line = (ptrdiff_t)(PIECE + 2 * s->reach) * MAP_LANES;
+    ptrdiff_t line = (ptrdiff_t)scratch_width(s) * MAP_LANES;
     int first = from > 0 ? from : 0, end = to < s->shape->width ? to : s->shape->width;
     size_t before = (size_t)(first - from) * MAP_LANES, inside = (size_t)(end - first) * MAP_LANES;
     for (int block = 0; block < map_blocks(s->shape->channels); block++) {

@@ -216,6 +216,18 @@ struct fit_setup environments_setup(const struct environments_config *c, int fea
     };
 }
 
+enum edge_shape environments_edge_shape(int baseline)
+{
+    if (baseline == BASELINE_POOLED)
+        return EDGES_NONE;
+    return baseline == BASELINE_INDEPENDENT || baseline == BASELINE_L1_WEIGHTS ? EDGES_STAR : EDGES_TREE;
+}
+
+bool environments_refits(const struct environments_config *c)
+{
+    return c->refit && c->baseline != BASELINE_NO_PENALTY && c->baseline != BASELINE_L2_CHANGES;
+}
+
 /* ---- faults ------------------------------------------------------------------------------------------- */
 
 static void check_sweep(const struct environments_config *c, const struct method_faults *faults)

@@ -93,6 +93,10 @@ struct environments_config environments_of_case(const struct environments_config
 /* The settings with which restart number `restart` (from 0) is fitted to `features` columns. */
 struct fit_setup environments_setup(const struct environments_config *c, int features, int restart);
 
+/* Which edges a baseline's model has, and whether it fits the weights that are not zero again after training. */
+enum edge_shape environments_edge_shape(int baseline);
+bool environments_refits(const struct environments_config *config);
+
 /* Nodes and leaves of the simulated tree. */
 double environments_nodes(const struct environments_config *config);
 double environments_leaves(const struct environments_config *config);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/data/trees/tree_plot.h"
 #include "core/methods/environments/config.h"
 #include "core/methods/environments/model/least.h"
 #include "core/methods/shared/table_source.h"
@@ -10,29 +11,38 @@
 static double encoder_weights(const struct environments_config *c, int features)
 {
     double d = features, k = (double)c->latent, h = (double)c->hidden;
+    if (c->baseline == BASELINE_ORACLE) /* it has no encoder, because it knows the latent variables */
+        return 0;
     return c->encoder == ENCODER_MLP ? d * h + h * h + h * k : d * k;
+}
+
+/* The paces of small products and of other work, which do not reach the usual speed, and of the products of a network,
+ * in GFLOPS. */
+static const double SMALL = 3, NETWORK = 60;
+
+static double gflops_of(const struct environments_config *c)
+{
+    return c->encoder == ENCODER_LINEAR ? SMALL : NETWORK;
 }
 
 /* Operations of one training step for one row. */
 static double flops_of(const struct environments_config *c, int features)
 {
-    /* 200: the operations for drawing and copying a row */
-    return 6 * encoder_weights(c, features) + 12 * (double)c->latent + 200;
+    /* 200: the operations for drawing and copying a row; 10: those for the activation of a hidden unit */
+    double hidden = c->encoder == ENCODER_MLP ? 10 * (double)c->hidden : 0;
+    return 6 * encoder_weights(c, features) + (12 * (double)c->latent + hidden + 200) * gflops_of(c) / SMALL;
 }
 
-/* Speed of the products of matrices in GFLOPS. They are small, so they are slower than those of other methods. */
-static double gflops_of(const struct environments_config *c)
-{
-    return c->encoder == ENCODER_LINEAR ? 3 : 10;
-}
-
-/* Cost of one row of test data, which the evaluation generates and then predicts, as the number of training
- * operations that take the same time. The coefficients were fitted to the processor times of eight runs with 10 to
- * 200,000 test samples. */
+/* Cost of one row of test data, which the evaluation generates and then predicts, as the number of training operations
+ * that take the same time. The coefficients were fitted to the processor times of 17 runs with 10 to 320,000 test
+ * samples. */
 static double evaluation_flops(const struct environments_config *c, int features)
 {
     double linear = 450 + 145.0 * features + 125 * (double)c->latent + 72 * (double)c->factors;
-    return linear * gflops_of(c) / 3;
+    double tanh =
+        c->data == DATA_SIMULATED && c->psi == PSI_TANH ? 3900 + 75.0 * features + 36 * (double)c->factors : 0;
+    double encoded = c->encoder == ENCODER_MLP ? 2 * encoder_weights(c, features) : 0;
+    return (linear + tanh) * gflops_of(c) / SMALL + encoded;
 }
 
 /* Number of rows and nodes assumed for a table whose size is unknown. */
@@ -47,10 +57,9 @@ static double updates_of(const struct environments_config *c, const struct fit_s
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* Numbers of rows of a case. rows: training part; test: test part without the held-out environments; unseen:
- * held-out environments; all: all parts. */
+/* The data of a case. rows, test, unseen: of the parts for training, for test and of the unseen environments. */
 struct rows {
-    double features, nodes, rows, test, unseen, all, while_read;
+    double features, nodes, rows, test, unseen, while_read;
 };
 
 static struct rows rows_of(const struct environments_config *c, const char *data)
@@ -58,41 +67,81 @@ static struct rows rows_of(const struct environments_config *c, const char *data
     struct rows r = {.features = (double)c->inputs, .nodes = environments_nodes(c)};
     struct table_size size = {TABLE_ROWS, (int)c->features, 0};
     if (c->data != DATA_TABLE) {
-        double leaves = environments_leaves(c);
-        double seen = fmax(1, leaves - (double)c->unseen);
+        double seen = fmax(1, environments_leaves(c) - (double)c->unseen);
         r.rows = seen * (double)c->samples;
         r.test = seen * (double)c->test_samples;
-        r.unseen = (leaves - seen) * (double)c->test_samples;
-        r.all = r.rows + r.test + r.unseen;
+        r.unseen = (double)c->unseen * (double)c->test_samples;
         return r;
     }
     bool known = source_size(c->dataset_name, data, &size);
     r.features = fmin((double)c->features, size.columns);
     r.nodes = TABLE_NODES;
-    r.rows = r.test = r.all = size.rows;
-    r.while_read = known ? (double)size.bytes + 4.0 * size.rows * size.columns : 0;
+    r.test = size.rows * c->test_share;
+    r.rows = size.rows - r.test;
+    /* The table is read into one array; its rows are then copied into those of each part. */
+    double read = (double)size.bytes + 4.0 * size.rows * size.columns;
+    r.while_read = fmax(known ? read : 0, 8 * size.rows * (r.features + (double)c->factors + 2));
     return r;
 }
 
-/* The fits of a case. After the restarts were compared, the best one is copied into a further fit. */
-static double fits_bytes(const struct environments_config *c, const struct rows *r)
+/* Number of edges whose changes the model learns. An unseen leaf joins its parent's other edges to one. */
+static double edges_of(const struct environments_config *c, const struct rows *r)
 {
-    double k = (double)c->latent, h = c->encoder == ENCODER_MLP ? (double)c->hidden : 0, batch = (double)c->batch;
-    double weights = encoder_weights(c, (int)r->features) + r->nodes * k, wide = fmax(r->features, k);
-    double rows = 4 * batch * (wide + 3 + 5 * h + 6 * k), fits = (double)c->restarts;
-    return fits * (16 * weights + rows) + (fits > 1 ? 16 * weights : 0);
+    double leaves = c->data == DATA_TABLE ? r->nodes / 2 : environments_leaves(c), unseen = (double)c->unseen;
+    bool binary = c->data != DATA_TABLE && (c->shape != SHAPE_COMPLETE || c->children == 2);
+    if (environments_edge_shape(c->baseline) == EDGES_NONE)
+        return 0;
+    if (environments_edge_shape(c->baseline) == EDGES_STAR)
+        return fmax(1, leaves - unseen);
+    return fmax(1, r->nodes - 1 - (binary ? 2 : 1) * unseen - (c->merge_root ? 1 : 0));
 }
 
-/* What the refit and the evaluation need beside the data and one fit. */
-static double evaluation_bytes(const struct environments_config *c, const struct rows *r)
+/* Weights that a fit learns, with those that its edges change. */
+static double weights_of(const struct environments_config *c, const struct rows *r)
 {
-    double k = (double)c->latent, unknowns = r->nodes * k;
-    bool refits = c->refit && c->baseline != BASELINE_NO_PENALTY && c->baseline != BASELINE_L2_CHANGES;
-    double settle = 8 * r->nodes * k * (k + 1) + 4 * k * r->rows;
-    settle += refits && unknowns <= LEAST_UNKNOWNS ? 8 * unknowns * unknowns : 0;
-    /* The codes of the test part stay in memory while those of the held-out environments are computed. */
-    double held_out = 4 * r->unseen * (k + (c->fit_samples > 0 ? k + 1 : 0));
-    return fmax(settle, 4 * r->test * k + held_out);
+    double k = (double)c->latent, based = environments_edge_shape(c->baseline) == EDGES_STAR ? 0 : k;
+    return encoder_weights(c, (int)r->features) + based + edges_of(c, r) * k;
+}
+
+/* BASE: pages of libraries, and the first block of an arena. */
+enum { BASE_BYTES = 3 << 19 };
+
+/* The picture of the tree, with its fonts and its table. Only models with a tree draw it. The two numbers were fitted
+ * to the resident memory of runs with trees of 7 to 255 nodes. */
+static double picture_bytes(const struct environments_config *c, const struct rows *r)
+{
+    bool drawn = environments_edge_shape(c->baseline) == EDGES_TREE;
+    return drawn ? 6.5e6 + 34e3 * fmin(r->nodes, 2 * TREE_PLOT_LEAVES) : 0;
+}
+
+/* Bytes of one fit. It encodes the rows of the evaluation in pieces, without gradients, in the memory of its steps. */
+static double fit_bytes(const struct environments_config *c, const struct rows *r)
+{
+    double k = (double)c->latent, batch = (double)c->batch, wide = c->baseline == BASELINE_ORACLE ? k : r->features;
+    double h = c->encoder == ENCODER_MLP && c->baseline != BASELINE_ORACLE ? (double)c->hidden : 0;
+    double step = batch * (5 * h + 5 * k + 2), piece = fmin(TREE_PIECE_ROWS, fmax(r->rows, r->test)) * (4 * h + 2 * k);
+    return 16 * weights_of(c, r) + 4 * batch * (wide + 3) + 4 * fmax(step, piece);
+}
+
+/* What the refit needs beside the data and one fit, if all changes differ from zero. */
+static double refit_bytes(const struct environments_config *c, const struct rows *r)
+{
+    double k = (double)c->latent, codes = 4 * k * r->rows;
+    double unknowns = (edges_of(c, r) + 1) * k, sums = 8 * r->nodes * k * (k + 1);
+    if (!environments_refits(c))
+        return codes;
+    return codes + sums + (unknowns <= LEAST_UNKNOWNS ? 8 * unknowns * unknowns : 0);
+}
+
+/* What a case needs: its data, and the largest of the comparison of restarts, the refit, the evaluation and the
+ * pictures, which only models with a tree have. */
+static double case_bytes(const struct environments_config *c, const struct rows *r)
+{
+    double k = (double)c->latent, fit = fit_bytes(c, r), codes = 4 * k * r->rows;
+    double kept = 4 * (r->rows + r->test + r->unseen) * (r->features + (double)c->factors + 2);
+    double all = (double)c->restarts * fit + fmax(codes, 16 * weights_of(c, r)), restarts = c->restarts > 1 ? all : 0;
+    double evaluation = 4 * (k * r->test + r->unseen * (2 * k + 1));
+    return kept + fmax(restarts, fit + fmax(refit_bytes(c, r), fmax(evaluation, picture_bytes(c, r))));
 }
 
 enum status environments_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
@@ -105,17 +154,18 @@ enum status environments_estimate(const void *config, const char *data, struct m
     double flops = 0, samples = 0, weights = 0, bytes = 0;
     for (int i = 0; i < count && i < ENVIRONMENTS_CASES; i++) {
         struct environments_config own = environments_of_case(c, &cases[i]);
-        own.latent += own.latent == 0;                       /* the number is known only when the data set is read */
+        own.latent += own.latent == 0; /* the number is known only when the data set is read */
+        if (own.baseline == BASELINE_ORACLE)
+            own.latent = own.factors;
         struct rows r = rows_of(&own, i == 0 ? data : NULL); /* all cases have the same table */
         int features = (int)(own.data == DATA_TABLE ? own.features : own.inputs);
         struct fit_setup setup = environments_setup(&own, features, 0);
         double seen = updates_of(&own, &setup) * setup.batch;
-        double kept = 4 * r.all * (r.features + (double)own.factors + 2);
-        flops += seen * flops_of(&own, features) + r.all * evaluation_flops(&own, features);
+        double rows = r.rows + r.test + r.unseen;
+        flops += seen * flops_of(&own, features) + rows * evaluation_flops(&own, features);
         samples += seen;
-        weights = fmax(weights, encoder_weights(&own, features) + r.nodes * (double)own.latent);
-        bytes = fmax(bytes, kept + fmax(fits_bytes(&own, &r), evaluation_bytes(&own, &r)));
-        bytes = fmax(bytes, r.while_read);
+        weights = fmax(weights, weights_of(&own, &r));
+        bytes = fmax(bytes, fmax(case_bytes(&own, &r), r.while_read));
     }
     free(cases);
     if (count < 1)
@@ -123,7 +173,7 @@ enum status environments_estimate(const void *config, const char *data, struct m
     *out = (struct method_estimate){
         .parameters = (int64_t)weights,
         .flops_per_sample = flops / samples,
-        .memory_bytes = (int64_t)bytes + METHOD_BASE_BYTES,
+        .memory_bytes = (int64_t)bytes + BASE_BYTES,
         .checkpoint_bytes = (int64_t)(12 * weights * (double)c->restarts) + 8192 + 128 * (int64_t)count,
         .samples = (int64_t)samples,
         .gflops = gflops_of(c),

@@ -121,12 +121,6 @@ static enum status measure_unseen(struct method_run *run, const float *w, struct
     return status;
 }
 
-static bool refitted(const struct method_run *run)
-{
-    int b = run->own.baseline;
-    return run->own.refit && b != BASELINE_NO_PENALTY && b != BASELINE_L2_CHANGES;
-}
-
 enum status tree_case_evaluate(struct method_run *run, struct outcome *o, struct error *err)
 {
     const struct tree_model *m = case_fit(run)->model;
@@ -144,7 +138,7 @@ enum status tree_case_evaluate(struct method_run *run, struct outcome *o, struct
     o->restart = (double)run->multi_start.chosen;
     enum status status = w ? STATUS_OK : no_memory(err);
     if (!status && !run->sweep.alone)
-        status = tree_fit_settle(case_fit(run), refitted(run), err);
+        status = tree_fit_settle(case_fit(run), environments_refits(&run->own), err);
     if (!status)
         status = codes_of(run, run->test, &z, err);
     if (!status) {

@@ -34,13 +34,6 @@ void tree_case_close(struct method_run *run)
     run->sweep.opened = -1;
 }
 
-static enum edge_shape shape_of(int baseline)
-{
-    if (baseline == BASELINE_POOLED)
-        return EDGES_NONE;
-    return baseline == BASELINE_INDEPENDENT || baseline == BASELINE_L1_WEIGHTS ? EDGES_STAR : EDGES_TREE;
-}
-
 /* ---- held-out environments ---------------------------------------------------------------------------- */
 
 struct drawn {
@@ -314,8 +307,8 @@ static enum status open_edges(struct method_run *run, struct error *err)
         return no_memory(err);
     for (int i = 0; i < run->train->rows; i++)
         seen[run->train->node[i]] = true;
-    enum status status =
-        tree_edges_create(run->tree, seen, shape_of(run->own.baseline), run->own.merge_root, &run->edges, err);
+    enum status status = tree_edges_create(run->tree, seen, environments_edge_shape(run->own.baseline),
+                                           run->own.merge_root, &run->edges, err);
     free(seen);
     return status;
 }

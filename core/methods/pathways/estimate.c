@@ -46,6 +46,7 @@ static double most_nonzeros(const struct pathways_config *c, const struct pathwa
 /* All costs are counted in operations of the axpy kernel, which runs at 20 GFLOPS. Measured weights convert other work
  * to this unit. */
 static const double PACE = 20;
+enum { BASE_BYTES = 5 << 18 }; /* pages of libraries */
 
 /* Cost of a code that passes pursuit, threshold or top-k layer by layer. */
 static double whole_cost(const struct pathways_case *p, double nonzeros)
@@ -107,7 +108,7 @@ enum status pathways_estimate(const void *config, const char *data, struct metho
     out->samples = (int64_t)trials;
     out->flops_per_sample = flops / trials;
     out->gflops = PACE;
-    out->memory_bytes = (int64_t)bytes + METHOD_BASE_BYTES;
+    out->memory_bytes = (int64_t)bytes + BASE_BYTES;
     out->checkpoint_bytes =
         (int64_t)(4 * taps) + 8192 + 8 * (int64_t)count * (int64_t)sizeof(double) * 32 * PATHWAYS_POINTS / 8;
     free(cases);

@@ -23,8 +23,9 @@ enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const
                           const struct kernels *kernels, struct thread_pool *pool, struct scenario *out,
                           struct error *err);
 void scenario_close(struct scenario *scenario);
-/* Bytes of a scenario and of a space for each thread, for trials with so many non-zeros. bounds: whether trials compute
- * the guarantees. */
+/* Bytes of a scenario and of a space for each thread, for trials with so many non-zeros, or with the charts that follow
+ * them. bounds: whether trials compute the guarantees. */
+enum { PATHWAYS_CHART_BYTES = 6 << 20 };
 double scenario_bytes(const struct pathways_case *plan, double nonzeros, bool bounds, int threads);
 
 /* Scratch of one thread. */

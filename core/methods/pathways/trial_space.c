@@ -18,14 +18,15 @@ struct space_needs {
 
 static struct space_needs needs_of(const struct pathways_case *plan, bool pictures)
 {
-    bool hadamard = plan->family == PATHWAYS_HADAMARD;
+    bool hadamard = plan->family == PATHWAYS_HADAMARD, top_k = plan->rule.decoder == DECODER_TOP_K;
+    bool pursuit = plan->rule.decoder == DECODER_PURSUIT;
     struct space_needs n = {.noise = plan->noise > 0};
-    n.whole = pictures || plan->layers > 1 || plan->rule.decoder != DECODER_TOP_K;
-    n.signal = n.whole || hadamard;
-    n.code = n.signal || plan->signs == SIGNS_ADVERSARIAL || plan->support == SUPPORT_WORST ||
+    n.whole = pictures || plan->layers > 1 || !top_k;
+    n.signal = pictures || pursuit || hadamard;
+    n.code = n.whole || hadamard || plan->signs == SIGNS_ADVERSARIAL || plan->support == SUPPORT_WORST ||
              !dictionary_shape_bands(&plan->shape[0]);
     n.sums = n.noise || plan->signs == SIGNS_ADVERSARIAL;
-    n.scratch = n.whole || n.noise || hadamard || plan->support == SUPPORT_WORST;
+    n.scratch = n.signal || n.noise || plan->support == SUPPORT_WORST || (n.whole && top_k);
     return n;
 }
 
@@ -115,40 +116,62 @@ enum status trial_space_room(struct trial_space *t, int layers, int64_t count, s
     return STATUS_OK;
 }
 
-/* Bytes of a space, with the guarantees that trial_run() may compute beside it. */
-static double space_bytes(const struct pathways_case *plan, double nonzeros, bool bounds)
+/* Bytes of arrays. touched: of the parts that trials write, which is what the process needs. The lists of non-zeros of
+ * hidden layers have room for all entries, but hold few. */
+struct space_bytes {
+    double allocated, touched;
+};
+
+static void add_bytes(struct space_bytes *to, double allocated, double touched)
+{
+    to->allocated += allocated;
+    to->touched += touched;
+}
+
+/* Bytes of a space. bounds: whether trials compute guarantees, which read the maps of all codes. */
+static struct space_bytes space_bytes(const struct pathways_case *plan, double nonzeros, bool bounds)
 {
     struct space_needs needs = needs_of(plan, false);
-    bool hadamard = plan->family == PATHWAYS_HADAMARD;
+    bool hadamard = plan->family == PATHWAYS_HADAMARD, pursuit = plan->rule.decoder == DECODER_PURSUIT;
     const struct dictionary_shape *first = &plan->shape[0];
-    double signal = (double)first->height * first->width * first->inputs, most = signal, scratch = 0, largest = 0;
-    double bytes = 0, own = (double)first->height * first->width * first->filters;
+    double signal = (double)first->height * first->width * first->inputs, most = signal, analysis = 1, dense = 0;
+    double own = (double)first->height * first->width * first->filters;
+    struct space_bytes b = {0, 0};
     for (int l = 0; l < plan->layers; l++) {
         const struct dictionary_shape *s = &plan->shape[l];
         double positions = (double)s->height * s->width, atoms = positions * s->filters;
-        double need = hadamard ? 1 : dictionary_shape_scratch(s);
-        need += plan->rule.decoder == DECODER_PURSUIT ? positions * s->inputs + 4 * atoms : 0;
         most = fmax(most, atoms);
-        largest = fmax(largest, atoms);
-        scratch = fmax(scratch, need);
-        bytes += atoms * (l + 1 < plan->layers ? 12 : 4) + atoms / 8;
+        analysis = fmax(analysis, hadamard ? 1 : dictionary_shape_scratch(s));
+        dense = fmax(dense, pursuit ? positions * s->inputs + 2 * atoms : 0);
+        add_bytes(&b, 4 * atoms, bounds || pursuit || l + 1 < plan->layers ? 4 * atoms : 0);
+        add_bytes(&b, (l + 1 < plan->layers ? 8 * atoms : 0) + atoms / 8, atoms / 8);
     }
-    bytes += (needs.code ? 4 * most : 0) + most / 8 + (needs.whole ? 8 * most : 0) + (needs.signal ? 4 * signal : 0);
-    bytes += (needs.noise ? 4 * (signal + own) : 0) + (needs.sums ? 16 * most : 0);
-    bytes += needs.scratch ? 4 * fmax(scratch, most) : 0;
-    bytes += nonzeros * (9 + 2 * (double)sizeof(struct banded_term) + (needs.whole ? 0 : 8));
-    return bytes + (bounds ? 8 * largest : 0); /* pathway_guarantee(): one number for each entry */
+    double scratch = needs.scratch ? 4 * fmax(analysis + dense, most) : 0, sparse = pursuit ? 8 * most : 0;
+    double code = needs.code ? 4 * most : 0, list = nonzeros * (9 + 2 * (double)sizeof(struct banded_term));
+    double others = most / 8 + (needs.signal ? 4 * signal : 0) + (needs.noise ? 4 * (signal + own) : 0);
+    add_bytes(&b, code + list + others, code + list + others);
+    add_bytes(&b, scratch + sparse, scratch);
+    add_bytes(&b, needs.whole ? 8 * most : 8 * nonzeros, 8 * nonzeros);
+    add_bytes(&b, needs.sums ? 16 * most : 0, plan->signs == SIGNS_ADVERSARIAL ? 8 * most : 0);
+    return b;
 }
 
 double scenario_bytes(const struct pathways_case *plan, double nonzeros, bool bounds, int threads)
 {
-    double bytes = 0, while_drawn = 0;
+    /* A job may allocate half as much again as its estimate (trainer/job_memory.h). */
+    static const double HALF_AGAIN = 1.5;
+    double bytes = 0, while_drawn = 0, largest = 0;
     for (int l = 0; l < plan->layers && plan->family != PATHWAYS_HADAMARD; l++) {
         const struct dictionary_shape *s = &plan->shape[l];
         while_drawn = fmax(while_drawn, bytes + dictionary_shape_bytes(s) + dictionary_draw_bytes(s));
         bytes += dictionary_shape_bytes(s);
+        largest = fmax(largest, (double)s->height * s->width * s->filters);
     }
-    return fmax(while_drawn, bytes + threads * space_bytes(plan, nonzeros, bounds));
+    struct space_bytes space = space_bytes(plan, nonzeros, bounds);
+    double guarantee = bounds ? 8 * largest : 0; /* pathway_guarantee(): one number for each entry */
+    double trials = fmax(space.touched + guarantee, (space.allocated + guarantee) / HALF_AGAIN);
+    double charts = threads * space.touched + PATHWAYS_CHART_BYTES;
+    return fmax(while_drawn, bytes + fmax(threads * trials, charts));
 }
 
 void trial_space_destroy(struct trial_space *t)

@@ -167,6 +167,9 @@ double sparling_dilated_macs(const struct sparling_config *config);
 /* Multiply-adds of a forward pass over one input with `tokens` target tokens (6.716e9 for the paper's network and 8
  * tokens). */
 double sparling_macs(const struct sparling_config *config, int tokens);
+/* Expected number of motifs outside the margins of all samples of `chance_samples`, if their density is that of the first
+ * stage. */
+double sparling_chance_motifs(const struct sparling_config *config);
 
 /* Numbers of tokens: START, END, then the domain's. */
 enum { TOKEN_START = 0, TOKEN_END = 1, TOKEN_FIRST = 2 };

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "core/autodiff/ops.h"
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/topk.h"
 #include "core/nn/dilated.h"
@@ -115,6 +116,21 @@ static double dilated_packed(const struct sparling_config *c)
     return total;
 }
 
+/* The lines of each thread that the dilated head's convolutions copy, one in the forward and two in the backward pass
+ * (core/autodiff/ops/conv_line.c). */
+static double dilated_lines(const struct sparling_config *c)
+{
+    double d = padded((double)c->channels), width = fmin(sparling_geometry(c).cols, LINE_PIECE), total = 0;
+    double threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
+    int units = domain_shape(c).positions ? dilated_units((int)c->context) : 0;
+    for (int i = 0; i < units; i++) {
+        int taps, dilation;
+        dilated_unit(i, &taps, &dilation);
+        total += 3 * 2 * d * (width + (taps - 1) * dilation);
+    }
+    return threads * total;
+}
+
 /* Floats in the copies of the weights of g's residual units, which a forward or backward pass makes. One copy is in
  * the order in which the kernels read weights. Another one is transformed for Winograd's algorithm, which needs 36
  * numbers instead of 9. */
@@ -187,11 +203,12 @@ static double collected_bytes(const struct sparling_config *c)
     return keep > 0 && sparling_collects(c) ? 4 * (groups * keep + threads * (values + 2 * keep)) : 0;
 }
 
-/* Share of the positions that are active in an evaluation. Without thresholds, and until the first ones are known, a
- * rectifier lets about half of the positions through. */
+/* A rectifier without thresholds lets about this share of the positions through. */
+static const double RECTIFIED = 0.5;
+
+/* Share of the positions that are active in an evaluation. Until the first thresholds are known, there are none. */
 static double active_share(const struct sparling_config *c)
 {
-    static const double RECTIFIED = 0.5;
     struct sparling_geometry map = sparling_geometry(c);
     double values = (double)(c->total_samples - c->batch) * map.rows * map.cols, collected = 0;
     if (sparling_collects(c))
@@ -200,27 +217,36 @@ static double active_share(const struct sparling_config *c)
     return !sparling_thresholds(c) || values < collected ? fmax(RECTIFIED, c->density_start) : c->density_start;
 }
 
-/* Bytes of a list of the motifs in `cols` columns of one input. */
-static double list_bytes(const struct sparling_config *c, double cols)
+/* Positions of the motif map outside the margins, of all channels. */
+static double sites_of(const struct sparling_config *c)
 {
-    double sites = (double)sparling_geometry(c).rows * cols * (double)c->channels_motif;
-    return active_share(c) * sites * (double)sizeof(struct motif);
+    struct sparling_geometry map = sparling_geometry(c);
+    return (double)map.rows * fmax(0, map.cols - 2.0 * domain_shape(c).margin) * (double)c->channels_motif;
 }
 
-/* Bytes of the motifs of the samples whose positions are shuffled, and of a shuffled copy. chance_add() keeps only
- * motifs outside of the margins. */
+double sparling_chance_motifs(const struct sparling_config *c)
+{
+    double density = sparling_thresholds(c) ? c->density_start : fmax(RECTIFIED, c->density_start);
+    return (double)c->chance_samples * density * sites_of(c);
+}
+
+/* Bytes of the motifs of the samples whose positions are shuffled, twice in another order with their new positions, and
+ * of a permutation of all positions. chance_add() keeps only motifs outside of the margins. */
 static double chance_bytes(const struct sparling_config *c)
 {
     enum { COPIES = 3 };
-    double cols = fmax(0, sparling_geometry(c).cols - 2.0 * domain_shape(c).margin);
-    return c->chance_shuffles > 0 ? (double)c->chance_samples * (COPIES * list_bytes(c, cols) + 64) : 0;
+    double motifs = sparling_chance_motifs(c) * (COPIES * (double)sizeof(struct motif) + 4);
+    double positions = 4 * (double)c->chance_samples * sites_of(c) / (double)c->channels_motif;
+    return c->chance_shuffles > 0 ? motifs + positions + 64 * (double)c->chance_samples : 0;
 }
 
-/* The lists of motifs of one input that an evaluation counts, or of the examples that it draws. */
+/* The lists of motifs of the examples that an evaluation draws. */
 static double lists_bytes(const struct sparling_config *c)
 {
-    enum { LISTS = 6 };
-    return LISTS * list_bytes(c, sparling_geometry(c).cols);
+    enum { LISTS = 4 };
+    struct sparling_geometry map = sparling_geometry(c);
+    double positions = (double)map.rows * map.cols * (double)c->channels_motif;
+    return LISTS * active_share(c) * positions * (double)sizeof(struct motif);
 }
 
 /* Floats that an evaluation needs for one input. It keeps no gradients, but several versions of the motif map:
@@ -250,8 +276,8 @@ static double tally_bytes(const struct sparling_config *c)
 static double run_bytes(const struct sparling_config *c, double parameters)
 {
     double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);
-    double train = maps * batch + 8 * dilated_packed(c) + 4 * (2 * unit_copies(c) + unit_partials(c)) +
-                   collected_bytes(c) + tally_bytes(c);
+    double copies = 4 * (dilated_lines(c) + 2 * unit_copies(c) + unit_partials(c));
+    double train = maps * batch + 8 * dilated_packed(c) + copies + collected_bytes(c) + tally_bytes(c);
     double evaluate =
         4 * evaluation_floats(c) * piece + 4 * unit_copies(c) + 4 * parameters + fmax(chance_bytes(c), lists_bytes(c));
     return 16 * parameters + fmax(train, evaluate);

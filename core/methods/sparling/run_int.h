@@ -467,10 +467,10 @@ double evaluation_accuracy(const struct method_run *run);
 /* Forgets the class probabilities added so far. */
 void evaluation_clear_classes(struct method_run *run);
 
-/* chance.c: motif errors of chance. chance_add() collects a batch of examples. Each chance_shuffle() shuffles them once
- * or does another piece of the work, and sets *done when the errors are stored. chance_drop() frees what was collected.
- * STATUS_NO_MEMORY. */
-enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
+/* chance.c: motif errors of chance. chance_add() collects a batch of examples; *enough: it needs no more. Each
+ * chance_shuffle() shuffles them once or does another piece of the work, and sets *done when the errors are stored.
+ * chance_drop() frees what was collected. STATUS_NO_MEMORY. */
+enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, bool *enough,
                        struct error *err);
 enum status chance_shuffle(struct method_run *run, bool *done, struct error *err);
 void chance_drop(struct evaluation *evaluation);

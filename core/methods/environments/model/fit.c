@@ -9,7 +9,7 @@
 
 #include "core/base/random/philox.h"
 
-enum { STREAM_BATCH = 0x62746368, PIECE_ROWS = 1024, ALIGNED = 16 };
+enum { STREAM_BATCH = 0x62746368, ALIGNED = 16 };
 static const double SHARP_AFTER = 1.0 / 3;
 static const double SLOW_AFTER = 0.6,
                     LAST_RATE = 0.02; /* the learning rate falls linearly in the last part of the updates */
@@ -104,8 +104,8 @@ enum status tree_model_encode(struct tree_model *model, struct exec *e, const fl
         memcpy(z, given, (size_t)rows * (size_t)k * sizeof *z);
         return STATUS_OK;
     }
-    for (int at = 0; at < rows; at += PIECE_ROWS) {
-        int count = rows - at < PIECE_ROWS ? rows - at : PIECE_ROWS;
+    for (int at = 0; at < rows; at += TREE_PIECE_ROWS) {
+        int count = rows - at < TREE_PIECE_ROWS ? rows - at : TREE_PIECE_ROWS;
         exec_begin(e, false, 0);
         /* The cast is safe, because encode() only reads x. */
         struct tensor *raw = encode(model, e, (float *)x + (ptrdiff_t)at * d, count);

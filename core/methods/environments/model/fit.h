@@ -12,6 +12,7 @@
 #include "core/nn/layers.h"
 
 enum fit_encoder { ENCODER_LINEAR, ENCODER_MLP, ENCODER_GIVEN }; /* GIVEN: the true latent variables, no encoder */
+enum { TREE_PIECE_ROWS = 1024 };                                 /* rows that tree_model_encode() encodes at once */
 enum fit_penalty { PENALTY_NONE, PENALTY_L1, PENALTY_L2 };
 
 struct fit_setup {

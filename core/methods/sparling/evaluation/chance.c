@@ -1,16 +1,22 @@
 /* Measures the motif errors of chance: those that the model's motifs have after their positions are shuffled
  * (core/metrics/shuffled.h). The samples are the first examples of a sequence domain. For comparison, the same samples
  * give the errors of the model, with and without the symbols that are trivial to find, and the errors of the true
- * motifs. The errors of the true motifs are above 0 where boxes overlap, because the earlier box takes motifs of the
- * later one. */
+ * motifs. A map far denser than its thresholds should let through, as after a few samples of training, has too many
+ * motifs for the memory of the estimate; the errors are then those of fewer samples. The errors of the true motifs are
+ * above 0 where boxes overlap, because the earlier box takes motifs of the later one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/methods/sparling/run_int.h"
 
+/* More motifs than expected, by this factor, are kept for the errors of chance. */
+static const double MORE = 1.25;
+
 struct chance_samples {
     int count, room;
+    bool full;                          /* the samples kept have as many motifs as sparling_estimate() allows */
+    int64_t motifs;                     /* of all samples kept */
     struct shuffled_sequence *sequence; /* its motifs and boxes belong to this struct */
     struct shuffling *shuffling;        /* the shuffles in progress; NULL: none */
     int shuffled;                       /* number of elements of `errors` that are ready */
@@ -68,12 +74,14 @@ static enum status keep(struct method_run *run, const float *map, const struct d
     /* Most columns may be in the margin, so the block may be too large by far. */
     struct motif *fitted = realloc(motifs, ((size_t)kept + 1) * sizeof *motifs);
     motifs = fitted ? fitted : motifs;
+    c->motifs += kept;
+    c->full = (double)c->motifs > MORE * sparling_chance_motifs(&run->config);
     memcpy(boxes, truth->box, (size_t)truth->boxes * sizeof *boxes);
     c->sequence[c->count++] = (struct shuffled_sequence){motifs, kept, boxes, truth->boxes};
     return STATUS_OK;
 }
 
-enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
+enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, bool *enough,
                        struct error *err)
 {
     struct exec *e = &run->exec;
@@ -95,6 +103,7 @@ enum status chance_add(struct method_run *run, const struct tensor *motifs, cons
         if (!status)
             status = keep(run, planes + (size_t)i * map, &batch->truths[i], err);
     }
+    *enough = run->evaluation.collected->full;
     return status;
 }
 

@@ -421,7 +421,7 @@ static enum status with_batch(struct method_run *run, struct network *network, c
         return add_predictions(run, network, batch, err);
     struct tensor *motifs = network_motifs(&run->exec, network, batch->images, batch->request.count, 1);
     if (e->part == PART_CHANCE)
-        return chance_add(run, motifs, batch, err);
+        return chance_add(run, motifs, batch, enough, err);
     if (e->part == PART_EXTENTS)
         return extents_add(run, motifs, batch, enough, err);
     return e->part == PART_BOXES ? extents_truth_add(run, motifs, batch, err)

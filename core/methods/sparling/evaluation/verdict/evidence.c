@@ -294,7 +294,16 @@ static void count_pairs(struct evidence *e, const struct motif *motifs, int coun
     }
 }
 
-/* Adds one sample. planes: its motif map, [channels][rows][cols]. */
+/* Sets the channels that have an active position. */
+static void find_active(const float *planes, int channels, size_t positions, bool *active)
+{
+    for (int c = 0; c < channels; c++)
+        for (size_t i = 0; i < positions && !active[c]; i++)
+            active[c] = planes[(size_t)c * positions + i] > 0;
+}
+
+/* Adds one sample. planes: its motif map, [channels][rows][cols]. A dense map is not listed: its list would take many
+ * times its memory. */
 static enum status add_sample(struct method_run *run, const float *planes, const struct domain_truth *truth,
                               struct error *err)
 {
@@ -302,20 +311,23 @@ static enum status add_sample(struct method_run *run, const float *planes, const
     const struct domain_shape *shape = &run->domain.shape;
     struct arena *arena = run->exec.arena;
     int channels = e->pairs.channels, all = motif_scan(planes, channels, shape->rows, shape->cols, NULL, 0);
-    struct motif *found = arena_alloc(arena, ((size_t)all + 1) * sizeof *found);
-    struct read_motif *motifs = arena_zalloc(arena, (size_t)all + 1, sizeof *motifs);
+    bool dense = all > ANNOTATION_MOTIFS;
+    int listed = dense ? 0 : all;
+    struct motif *found = arena_alloc(arena, ((size_t)listed + 1) * sizeof *found);
+    struct read_motif *motifs = arena_zalloc(arena, (size_t)listed + 1, sizeof *motifs);
     bool *active = arena_zalloc(arena, (size_t)channels, sizeof *active);
     if (!found || !motifs || !active)
         return no_memory(err);
-    motif_scan(planes, channels, shape->rows, shape->cols, found, all);
-    for (int i = 0; i < all; i++)
+    motif_scan(planes, channels, shape->rows, shape->cols, found, listed);
+    for (int i = 0; i < listed; i++)
         motifs[i].at = found[i];
-    if (all <= ANNOTATION_MOTIFS)
-        annotation_mark(motifs, all);
-    for (int i = 0; i < all; i++)
-        if (motifs[i].maximal || all > ANNOTATION_MOTIFS)
+    annotation_mark(motifs, listed);
+    for (int i = 0; i < listed; i++)
+        if (motifs[i].maximal)
             active[motifs[i].at.channel] = true;
-    count_pairs(e, found, all);
+    if (dense)
+        find_active(planes, channels, domain_positions(shape), active);
+    count_pairs(e, found, listed);
     add_label(e, truth);
     association_add(&e->pairs, active, truth->label, truth->length);
     return STATUS_OK;

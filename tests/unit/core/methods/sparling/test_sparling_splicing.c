@@ -492,6 +492,28 @@ static void run_on_real_genes_resumes(void **state)
     remove_data(root);
 }
 
+/* Thresholds that collect more values than the training sees let half of the map through. The errors of chance are then
+ * those of fewer samples, so that the run needs no more memory than its estimate. */
+static void errors_of_chance_of_a_dense_map_take_fewer_samples(void **state)
+{
+    static const struct config_setting dense[] = {
+        {"accumulate_elements", "1000000"}, {"density_start", "0.05"}, {"total_samples", "6"}, {NULL, NULL}};
+    struct run_env environment;
+    struct sparling_config config;
+    enum method_request request = METHOD_CONTINUE;
+    configure(&config);
+    assert_ok(config_apply(&sparling_config_table, &config, dense, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    struct method_run *run = start(&environment, &config);
+    for (int steps = 0; request != METHOD_DONE; steps++) {
+        assert_true(steps < 500);
+        assert_ok(run_env_step(&environment, method, run, &request, err));
+    }
+    assert_true(run->evaluation.chance.samples >= 1 && run->evaluation.chance.samples < 8);
+    method->destroy(run);
+    run_env_close(&environment);
+}
+
 /* The arena of the training steps is nearly all of a run's memory. */
 static void memory_stays_near_the_estimate(void **state)
 {
@@ -527,6 +549,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_pauses_do_not_change_any_bit),
         cmocka_unit_test(errors_of_chance_restart_after_a_load),
+        cmocka_unit_test(errors_of_chance_of_a_dense_map_take_fewer_samples),
         cmocka_unit_test(figures_match_direct_computation),
         cmocka_unit_test(results_and_queries_list_sites),
         cmocka_unit_test(real_genes_give_windows_sites_and_boxes),
