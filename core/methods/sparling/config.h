@@ -167,8 +167,8 @@ double sparling_dilated_macs(const struct sparling_config *config);
 /* Multiply-adds of a forward pass over one input with `tokens` target tokens (6.716e9 for the paper's network and 8
  * tokens). */
 double sparling_macs(const struct sparling_config *config, int tokens);
-/* Expected number of motifs outside the margins of all samples of `chance_samples`, if their density is that of the first
- * stage. */
+/* Expected number of motifs of all samples of `chance_samples` outside the margins, at the density of the first stage.
+ */
 double sparling_chance_motifs(const struct sparling_config *config);
 
 /* Numbers of tokens: START, END, then the domain's. */
