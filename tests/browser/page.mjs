@@ -402,6 +402,8 @@ await report.test("an invalid data set is refused with its row; a valid one is u
   await page.getByRole("heading", { name: "mine" }).waitFor();
 });
 
+const fixture = (path) => readFileSync(new URL(`../fixtures/${path}`, import.meta.url));
+
 /** Uploads a file of each accepted ending; the browser sends no Content-Type for most of them. */
 async function everyFormat() {
   const folder = mkdtempSync(join(tmpdir(), "motif-formats-"));
@@ -412,7 +414,7 @@ async function everyFormat() {
   const tar = archive([...rows.map(([i]) => [`${i}.wav`, sound(i)]), ["labels.csv", Buffer.from(`file,label\n${rows.map(([i, , name]) => `${i}.wav,${name}\n`).join("")}`)]]);
   const text = (between) => Buffer.from([["a", "b", "label"], ...rows].map((row) => row.join(between) + "\n").join(""));
   const files = { csv: text(","), tsv: text("\t"), npy, npz: zip("x.npy", npy), safetensors: tensors("x", [12, 3], values), tar, fa: Buffer.from(bases), fasta: Buffer.from(bases),
-    meme: Buffer.from("MEME version 4\nMOTIF a\nletter-probability matrix: w= 1\n1 0 0 0\n"), jaspar: Buffer.from(">a\n1 2\n3 4\n5 6\n7 8\n") };
+    h5ad: fixture("tables/latest.h5ad"), h5: fixture("tables/v3.h5"), meme: Buffer.from("MEME version 4\nMOTIF a\nletter-probability matrix: w= 1\n1 0 0 0\n"), jaspar: Buffer.from(">a\n1 2\n3 4\n5 6\n7 8\n") };
   await show(page, "#/data");
   const offered = await page.getByText(/^Upload \./).innerText();
   none((offered.match(/\.\w+/g) ?? []).filter((ending) => !files[ending.slice(1)]), "endings that this test does not try");
