@@ -212,8 +212,11 @@ enum status http_call(struct http *http, const struct http_request *request, str
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* no byte for two minutes ends the transfer */
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 120L);
+    /* So many seconds without a byte end the transfer. The daemon answers an upload only when its values are stored,
+     * which takes minutes for gigabytes on a slow disk; keep-alive packets notice a server that is gone. */
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, request->from ? 1800L : 120L);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "motifctl");
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
