@@ -234,7 +234,7 @@ void ctl_print_json(struct ctl *ctl, const cJSON *json)
         yaml_write(&yaml, json);
     }
     const char *made = text ? text : yaml.data ? yaml.data : "";
-    out.failed = yaml.failed;
+    out.failed = ctl->yaml ? yaml.failed : text == NULL;
     utf8_escape(&out, made, strlen(made), UTF8_FOR_JSON);
     buf_text(&out, text ? "\n" : "");
     buf_close(&yaml);

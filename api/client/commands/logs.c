@@ -73,6 +73,8 @@ static bool on_event(void *context, const char *type, const char *data)
     struct logs *logs = context;
     cJSON *event = type[0] ? ctl_parse(logs->ctl, data, strlen(data)) : NULL;
     logs->newest = now();
+    if (!event && type[0])
+        logs->ctl->out.failed = true; /* an event that is not printed is a failure */
     if (event && logs->ctl->json)
         ctl_print_json(logs->ctl, event);
     else if (event &&
