@@ -72,6 +72,12 @@ static const struct api_parameter events_query[] = {
      "id of the event after which the stream begins; now: the newest event; the header Last-Event-ID takes precedence"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
+static const struct api_parameter job_events_query[] = {
+    {PARAMETER_TEXT, "after", 0, 20, NULL,
+     "id of the event after which the stream begins; now: the newest event; the header Last-Event-ID takes precedence"},
+    {PARAMETER_FLAG, "stored", 0, 0, NULL, "1: the stream ends after the events that are stored now"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
 static const struct api_parameter import_query[] = {
     {PARAMETER_TEXT, "name", 0, 127, NULL, "name of the new job"},
     {PARAMETER_TEXT, "sha256", 0, 64, NULL, "SHA-256 of the file in hex; a file with another hash is refused"},
@@ -398,7 +404,7 @@ const struct api_route api_routes[] = {
     ACT("resume", jobs_resume, "Resume a paused job from its checkpoint"),
     GET("/v1/jobs/{id}/metrics", "readMetrics", API_SCOPE_READ, metrics_query, metrics_answers, metrics_read,
         "Time series of a job"),
-    GET("/v1/jobs/{id}/events", "followJob", API_SCOPE_READ, events_query, job_events_answers, events_job,
+    GET("/v1/jobs/{id}/events", "followJob", API_SCOPE_READ, job_events_query, job_events_answers, events_job,
         "Event stream of a job, from its beginning or after Last-Event-ID"),
     GET("/v1/events", "followAll", API_SCOPE_READ, events_query, events_answers, events_all,
         "Event stream of all jobs, from now on or after Last-Event-ID"),

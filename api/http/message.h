@@ -73,8 +73,9 @@ struct api_response {
     void (*read_close)(void *context);
     void *read_context;
     /* True for an event stream. The adapter sends `body` first. Then, while the client stays connected, it sends the
-     * events of `events_job` ("": of all jobs) whose ids exceed `events_after`, in the format of event_write(). */
-    bool events;
+     * events of `events_job` ("": of all jobs) whose ids exceed `events_after`, in the format of event_write(). With
+     * `events_stored`, the stream ends after the events that are stored when it opens. */
+    bool events, events_stored;
     char events_job[32];
     int64_t events_after;
     const char *route; /* pattern of the route, for logs; "" when no route matched; static */

@@ -161,6 +161,7 @@ static void open_stream(struct exchange *x, const struct storage_job *job)
     response_header(response, "X-Accel-Buffering", "no");
     response->events = response->status == 200;
     response->events_after = after;
+    response->events_stored = job != NULL && exchange_query_flag(x, "stored");
     (void)snprintf(response->events_job, sizeof response->events_job, "%s", job != NULL ? job->id : "");
 }
 

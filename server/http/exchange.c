@@ -346,8 +346,9 @@ static void open_stream(struct exchange *exchange)
     };
     int send_buffer = STREAM_SEND_BUFFER;
     (void)setsockopt(line.fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
-    exchange->stream = streams_open(exchange->http->options.streams, &line, response->events_job,
-                                    response->events_after, response->body.data, response->body.size);
+    exchange->stream =
+        streams_open(exchange->http->options.streams, &line, response->events_job, response->events_after,
+                     response->events_stored, response->body.data, response->body.size);
     if (exchange->stream == NULL) {
         exchange->has_response = true;
         if (streams_caller_full(exchange->http->options.streams, caller)) {

@@ -42,6 +42,7 @@ struct stream {
     struct buf queue;
     size_t taken; /* bytes of the queue that streams_take() has returned */
     bool more;    /* storage may have events after `after` */
+    bool stored;  /* the stream ends when storage has no events after `after` */
     bool ended;   /* no more events are queued: the stream ends after the queued bytes */
     bool gone;    /* the peer disconnected, or the stream was cut */
     bool suspended, held;
@@ -161,6 +162,7 @@ static void queue_events(struct streams *streams, struct stream *stream, const s
     if (count < ROWS) {
         (void)pthread_mutex_lock(&streams->lock);
         stream->more = false; /* nothing to read until storage reports new events */
+        stream->ended = stream->ended || stream->stored;
         (void)pthread_mutex_unlock(&streams->lock);
     }
 }
@@ -391,7 +393,7 @@ bool streams_caller_full(struct streams *streams, const char *caller)
 }
 
 struct stream *streams_open(struct streams *streams, const struct stream_line *line, const char *job, int64_t after,
-                            const char *opening, size_t bytes)
+                            bool stored, const char *opening, size_t bytes)
 {
     struct stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL)
@@ -400,6 +402,7 @@ struct stream *streams_open(struct streams *streams, const struct stream_line *l
     stream->line = *line;
     stream->after = after;
     stream->more = true;
+    stream->stored = stored;
     (void)snprintf(stream->caller, sizeof stream->caller, "%s", line->caller);
     (void)snprintf(stream->job, sizeof stream->job, "%s", job);
     buf_init(&stream->queue, 2 * STREAM_BYTES + EVENT_BYTES_MAX);

@@ -59,11 +59,11 @@ void streams_end(struct streams *streams);
 void streams_destroy(struct streams *streams); /* May be called only after the last streams_close() and after storage is
                                                   closed; NULL is allowed. */
 
-/* Opens a stream of the events of one job ("": of all jobs) with an id above `after`. The stream starts with the text
- * `opening`. Returns NULL when `most` streams are open, when this caller has as many as it may have, or when
- * streams_end() was called. */
+/* Opens a stream of the events of one job ("": of all jobs) with an id above `after`. With `stored`, it ends as soon as
+ * it has queued all events that are stored. The stream starts with the text `opening`. Returns NULL when `most` streams
+ * are open, when this caller has as many as it may have, or when streams_end() was called. */
 struct stream *streams_open(struct streams *streams, const struct stream_line *line, const char *job, int64_t after,
-                            const char *opening, size_t bytes);
+                            bool stored, const char *opening, size_t bytes);
 /* True if this caller has as many open streams as it may have. */
 bool streams_caller_full(struct streams *streams, const char *caller);
 /* Copies up to `count` queued bytes. Returns 0 when none are queued; the connection was then suspended. Returns -1 at

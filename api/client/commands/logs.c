@@ -6,7 +6,6 @@
 #include "api/client/event_stream.h"
 #include "api/client/progress.h"
 
-#define QUIET_SECONDS 1.0 /* without --follow, the command ends when no event has arrived for this long */
 /* Number of tries in succession that bring no event, one a second. With --follow, a daemon may take long to restart. */
 enum { TRIES = 10, TRIES_FOLLOWED = 600 };
 
@@ -19,17 +18,9 @@ struct logs {
     struct ctl *ctl;
     struct event_stream events;
     bool follow;
-    bool ended;    /* the last state was a final one */
-    bool stopped;  /* nothing more is to be read */
-    double newest; /* time of the last event */
+    bool ended;   /* the last state was a final one */
+    bool stopped; /* nothing more is to be read */
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static bool is_final(const char *state)
 {
@@ -72,7 +63,6 @@ static bool on_event(void *context, const char *type, const char *data)
 {
     struct logs *logs = context;
     cJSON *event = type[0] ? ctl_parse(logs->ctl, data, strlen(data)) : NULL;
-    logs->newest = now();
     if (!event && type[0])
         logs->ctl->out.failed = true; /* an event that is not printed is a failure */
     if (event && logs->ctl->json)
@@ -93,15 +83,6 @@ static bool on_piece(void *context, const char *bytes, size_t count)
     return event_stream_add(&logs->events, bytes, count);
 }
 
-static bool go_on(void *context, int64_t received, int64_t expected)
-{
-    struct logs *logs = context;
-    (void)received;
-    (void)expected;
-    logs->stopped = logs->stopped || (!logs->follow && now() - logs->newest > QUIET_SECONDS);
-    return !logs->stopped;
-}
-
 /* Reads the stream once. When the connection breaks, the caller repeats it: the daemon continues after the last event.
  */
 static int read_stream(struct logs *logs, const char *path)
@@ -109,18 +90,13 @@ static int read_stream(struct logs *logs, const char *path)
     char last[64], before[sizeof(logs->events.last)];
     struct http_answer answer;
     struct error err = {0};
-    struct http_request request = {.method = "GET",
-                                   .path = path,
-                                   .accept = "text/event-stream",
-                                   .piece = on_piece,
-                                   .moving = go_on,
-                                   .context = logs};
+    struct http_request request = {
+        .method = "GET", .path = path, .accept = "text/event-stream", .piece = on_piece, .context = logs};
     memcpy(before, logs->events.last, sizeof(before));
     snprintf(last, sizeof(last), "Last-Event-ID: %s", logs->events.last);
     if (logs->events.last[0])
         request.headers[0] = last;
     event_stream_begin(&logs->events, on_event, logs);
-    logs->newest = now();
     enum status status = http_call(logs->ctl->http, &request, &answer, &err);
     int code = CTL_SUCCESS;
     if (status == STATUS_OK && answer.status == 204) /* the job has ended, and all its events were read */
@@ -141,7 +117,7 @@ static int run(struct ctl *ctl, const struct options *args)
     struct logs logs = {.ctl = ctl, .follow = options_has(args, "follow")};
     int code = ctl_job_id(ctl, args->positional[0], false, id);
     int most = logs.follow ? TRIES_FOLLOWED : TRIES;
-    snprintf(path, sizeof(path), "/v1/jobs/%s/events", id);
+    snprintf(path, sizeof(path), "/v1/jobs/%s/events%s", id, logs.follow ? "" : "?stored=1");
     for (int tries = 0; code == CTL_SUCCESS && !logs.stopped && tries < most; tries++) {
         if (tries > 0)
             (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);

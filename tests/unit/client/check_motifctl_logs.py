@@ -20,13 +20,14 @@ CASES = (((EMPTY,), [], 0, 0, 1), ((ONE, EMPTY), [], 0, 1, 2), ((ONE, NONE), [],
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    turns, asked = (), []
+    turns, asked, stored = (), [], []
 
     def do_GET(self):
-        if not self.path.endswith("/events"):
+        if "/events" not in self.path:
             return self.send(200, "application/json", json.dumps({"id": ID, "state": "running"}).encode())
         what = self.turns[min(len(self.asked), len(self.turns) - 1)]
         self.asked.append(self.headers["Last-Event-ID"])
+        self.stored.append(self.path.endswith("?stored=1"))
         self.close_connection = True
         if what == NONE:
             return self.send(204, None, b"")
@@ -49,7 +50,7 @@ def main(motifctl):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     failures = 0
     for turns, words, code, events, most in CASES:
-        Server.turns, Server.asked = turns, []
+        Server.turns, Server.asked, Server.stored = turns, [], []
         try:
             got = subprocess.run([motifctl, "logs", ID, *words, "--server", f"http://127.0.0.1:{server.server_port}"], capture_output=True, text=True, timeout=60)
         except subprocess.TimeoutExpired:
@@ -59,7 +60,7 @@ def main(motifctl):
         printed = got.stdout.count("running")
         told = code == 0 or "requests for more failed" in got.stderr
         continued = all(last == "1" for last in Server.asked[1:])
-        right = got.returncode == code and printed == events and len(Server.asked) <= most and told and continued
+        right = set(Server.stored) == {"--follow" not in words} and got.returncode == code and printed == events and len(Server.asked) <= most and told and continued
         if "--json" in words:
             right = right and json.loads(got.stdout) == STATE
         failures += not right

@@ -82,6 +82,7 @@ static void *read_to_the_end(void *context)
 }
 
 static const char *caller = "token/one"; /* open_for() opens its streams in the name of this caller */
+static bool only_stored;                 /* open_for() opens streams that end after the stored events */
 
 static struct stream *open_for(struct streams *streams, struct reader *reader, const char *job, int64_t after)
 {
@@ -89,7 +90,7 @@ static struct stream *open_for(struct streams *streams, struct reader *reader, c
         .context = reader, .caller = caller, .fd = -1, .suspend = suspend, .wake = wake, .cut = cut};
     (void)pthread_mutex_init(&reader->lock, NULL);
     (void)pthread_cond_init(&reader->woken, NULL);
-    reader->stream = streams_open(streams, &line, job, after, "retry: 1\n\n", 10);
+    reader->stream = streams_open(streams, &line, job, after, only_stored, "retry: 1\n\n", 10);
     return reader->stream;
 }
 
@@ -178,6 +179,27 @@ static void every_reader_gets_every_event_once(void **state)
     end(f, streams);
 }
 
+/* The job is running, so a stream without `stored` would stay open. */
+static void stream_of_stored_events_ends_after_them(void **state)
+{
+    struct fixture *f = *state;
+    struct reader reader = {.piece = 100};
+    char id[STORAGE_ID];
+    struct streams *streams = make(f, 0, 0);
+    submit_running(f, id);
+    for (int i = 0; i < EVENTS; i++)
+        OK(storage_event_append(f->storage, id, "note", "{}", &f->err));
+    OK(storage_flush(f->storage, &f->err));
+    only_stored = true;
+    assert_non_null(open_for(streams, &reader, id, 0));
+    only_stored = false;
+    start(&reader);
+    (void)pthread_join(reader.thread, NULL);
+    assert_int_equal(check_ids(&reader, 1), EVENTS + 2);
+    free(reader.text);
+    end(f, streams);
+}
+
 static void open_streams_are_limited(void **state)
 {
     struct fixture *f = *state;
@@ -255,7 +277,8 @@ static void quiet_streams_get_comments_and_stuck_ones_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_OPEN(every_reader_gets_every_event_once), TEST_OPEN(open_streams_are_limited),
-        TEST_OPEN(one_caller_cannot_hold_all_streams), TEST_OPEN(quiet_streams_get_comments_and_stuck_ones_are_cut)};
+        TEST_OPEN(every_reader_gets_every_event_once), TEST_OPEN(stream_of_stored_events_ends_after_them),
+        TEST_OPEN(open_streams_are_limited), TEST_OPEN(one_caller_cannot_hold_all_streams),
+        TEST_OPEN(quiet_streams_get_comments_and_stuck_ones_are_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
