@@ -46,6 +46,8 @@ VECTORS = {
     "routines": ("9703a1205287e2d7", 0.024929),
     "dna-tally": ("24e3f57bbcc60085", 0.125005),
     "turned": ("aaa7f5958b43f132", 0.078731),
+    "dna-turned": ("d915f551956d2014", 0.125002),
+    "weaves": ("eaeb853b78c42406", 0.006225),
 }
 OWN = [family for family in zoo.FAMILIES.values() if not family.needs_folder]
 

@@ -86,9 +86,11 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
                              "there are more than %d different names, the most that is allowed", most);
         status = grow((void **)&list->names.name, &room, list->names.count + 1, sizeof(char *), err);
         list->room = (int)room;
-        char *copy = status ? NULL : strndup(name, bytes);
+        char *copy = status ? NULL : malloc(bytes + 1);
         if (!copy)
             return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+        memcpy(copy, name, bytes); /* no NUL follows the name */
+        copy[bytes] = '\0';
         list->names.name[list->names.count] = copy;
         list->table[at] = list->names.count++;
     }
