@@ -255,6 +255,31 @@ static void answer(struct exchange *x, const struct query_request *a, const stru
         answer_document(x, a, model, with);
 }
 
+/* Opens the model of a checkpoint. A running job deletes its latest checkpoint when it has stored the next one, so the
+ * checkpoint that was found may be gone. Then this function finds the latest one again. */
+static enum status open_model(struct exchange *x, const struct query_request *a, const struct storage_job *job,
+                              struct storage_checkpoint_pick pick, struct storage_checkpoint *checkpoint,
+                              struct model_lease *lease, struct error *err)
+{
+    enum { TRIES = 4 };
+    bool moves = pick.by == STORAGE_LATEST || pick.by == STORAGE_BEST;
+    enum status status = STATUS_NOT_FOUND;
+    for (int i = 0; i < TRIES && status == STATUS_NOT_FOUND; i++) {
+        struct storage_checkpoint newer;
+        error_clear(err);
+        status = model_cache_get(x->api->models, a->method, job, checkpoint->seq, lease, err);
+        if (status != STATUS_NOT_FOUND || !moves)
+            return status;
+        struct error other;
+        error_clear(&other);
+        if (storage_checkpoint_find(x->api->options.storage, job->id, pick, &newer, &other) != STATUS_OK ||
+            newer.seq == checkpoint->seq)
+            return status;
+        *checkpoint = newer;
+    }
+    return status;
+}
+
 static void compute(struct exchange *x, struct query_request *a)
 {
     struct error err;
@@ -270,14 +295,14 @@ static void compute(struct exchange *x, struct query_request *a)
      * a->run. */
     /* cppcheck-suppress autoVariables */
     a->run = &run;
-    if (model_cache_get(x->api->models, a->method, &a->job, a->checkpoint.seq, &lease, &err) != STATUS_OK) {
+    const struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
+    if (open_model(x, a, &a->job, a->pick, &a->checkpoint, &lease, &err) != STATUS_OK) {
         respond_error(x, &err);
         queries_leave(&run);
         return;
     }
     bool pair = a->query->takes == METHOD_TAKES_MODEL;
-    if (pair &&
-        model_cache_get(x->api->models, a->method, &a->with, a->with_checkpoint.seq, &with, &err) != STATUS_OK) {
+    if (pair && open_model(x, a, &a->with, latest, &a->with_checkpoint, &with, &err) != STATUS_OK) {
         respond_error(x, &err);
     } else {
         answer(x, a, lease.model, with.model);
