@@ -73,35 +73,46 @@ static bool read_text(hid_t attribute, hid_t type, char *text, size_t room)
     return true;
 }
 
+/* An attribute with its type and its number of elements. Numbers below 0: it does not exist. */
+struct attribute {
+    hid_t self, type;
+    hssize_t count;
+};
+
+static struct attribute attribute_open(hid_t object, const char *name)
+{
+    struct attribute a = {H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1, -1, -1};
+    a.type = a.self >= 0 ? H5Aget_type(a.self) : -1;
+    hid_t space = a.self >= 0 ? H5Aget_space(a.self) : -1;
+    if (space >= 0) {
+        a.count = H5Sget_simple_extent_npoints(space);
+        H5Sclose(space);
+    }
+    return a;
+}
+
+static void attribute_close(const struct attribute *a)
+{
+    if (a->type >= 0)
+        H5Tclose(a->type);
+    if (a->self >= 0)
+        H5Aclose(a->self);
+}
+
 bool hdf5_text_attribute(hid_t object, const char *name, char *text, size_t room)
 {
-    hid_t attribute = H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1;
-    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
-    hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    bool good =
-        type >= 0 && space >= 0 && H5Sget_simple_extent_npoints(space) == 1 && read_text(attribute, type, text, room);
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
-    if (attribute >= 0)
-        H5Aclose(attribute);
+    struct attribute a = attribute_open(object, name);
+    bool good = a.type >= 0 && a.count == 1 && read_text(a.self, a.type, text, room);
+    attribute_close(&a);
     return good;
 }
 
 bool hdf5_pair_attribute(hid_t object, const char *name, int64_t pair[2])
 {
-    hid_t attribute = H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1;
-    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
-    hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    bool good = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_INTEGER &&
-                H5Sget_simple_extent_npoints(space) == 2 && H5Aread(attribute, H5T_NATIVE_INT64, pair) >= 0;
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
-    if (attribute >= 0)
-        H5Aclose(attribute);
+    struct attribute a = attribute_open(object, name);
+    bool good = a.type >= 0 && H5Tget_class(a.type) == H5T_INTEGER && a.count == 2 &&
+                H5Aread(a.self, H5T_NATIVE_INT64, pair) >= 0;
+    attribute_close(&a);
     return good;
 }
 

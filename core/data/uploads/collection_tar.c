@@ -546,7 +546,7 @@ static enum status finish_arrays(struct tar *t, struct error *err)
     return npz_finish(&t->npz, err);
 }
 
-/* Makes the samples that several members describe together, and reads the tables about samples. */
+/* After the last member: makes the samples whose parts are in several members, then reads labels.csv and boxes.csv. */
 static enum status finish_members(struct tar *t, struct error *err)
 {
     struct collection *c = t->b.c;

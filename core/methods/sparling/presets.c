@@ -121,23 +121,21 @@ static const struct config_setting quick_presence[] = {RECIPE,
                                                        {"stage_samples", "500"},
                                                        {NULL, NULL}};
 
+/* The formulas of the next two presets, and the network that reads them. */
+#define FORMULAS                                                                                                       \
+    {"domain", "latex"}, {"latex_rows", "52"}, {"latex_cols", "136"}, {"latex_dpi", "133"},                            \
+        {"latex_max_tokens", "12"}, {"latex_noise", "0.125"}, {"latex_margin", "1"}, {"quantile", "interpolated"},     \
+        {"units", "3"}, {"layers", "3"}, {"feed_forward", "256"},                                                      \
+    {                                                                                                                  \
+        "pool", "4"                                                                                                    \
+    }
+
 /* Formulas of up to 12 tokens at two thirds of the published resolution, with half the noise. Pooling windows of 4
  * pixels are small enough to tell superscripts from subscripts. The windows of g, 13 pixels, are as high as a digit:
  * with 17 pixels, a motif may be beside a small character and still see all of it. */
 static const struct config_setting latex_ocr[] = {RECIPE,
-                                                  {"domain", "latex"},
-                                                  {"latex_rows", "52"},
-                                                  {"latex_cols", "136"},
-                                                  {"latex_dpi", "133"},
-                                                  {"latex_max_tokens", "12"},
-                                                  {"latex_noise", "0.125"},
-                                                  {"latex_margin", "1"},
+                                                  FORMULAS,
                                                   {"motifs", "64"},
-                                                  {"quantile", "interpolated"},
-                                                  {"units", "3"},
-                                                  {"layers", "3"},
-                                                  {"feed_forward", "256"},
-                                                  {"pool", "4"},
                                                   {"curriculum", "100000"},
                                                   {"density_start", "2.115e-4"},
                                                   {"density_final", "2.1e-5"},
@@ -157,19 +155,8 @@ static const struct config_setting latex_ocr[] = {RECIPE,
  * that contains its character, so motifs are reported at the centres of the channels' extents. */
 static const struct config_setting latex_ocr_presence[] = {RECIPE,
                                                            PRESENCE,
-                                                           {"domain", "latex"},
-                                                           {"latex_rows", "52"},
-                                                           {"latex_cols", "136"},
-                                                           {"latex_dpi", "133"},
-                                                           {"latex_max_tokens", "12"},
-                                                           {"latex_noise", "0.125"},
-                                                           {"latex_margin", "1"},
+                                                           FORMULAS,
                                                            {"motifs", "32"},
-                                                           {"quantile", "interpolated"},
-                                                           {"units", "3"},
-                                                           {"layers", "3"},
-                                                           {"feed_forward", "256"},
-                                                           {"pool", "4"},
                                                            {"presence_samples", "20000"},
                                                            {"presence_sharpness", "2"},
                                                            {"density_by_name", "true"},
@@ -194,20 +181,19 @@ static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
                                                         {"density_final", "6.97338e-6"},
                                                         {NULL, NULL}};
 
+/* The clips of the next two presets, and the network that reads them. */
+#define CLIPS                                                                                                          \
+    {"domain", "audio"}, {"audio_scale", "units"}, {"audio_seconds", "6"}, {"audio_min_symbols", "2"},                 \
+        {"audio_max_symbols", "4"}, {"width", "32"}, {"units", "5"}, {"layers", "2"}, {"feed_forward", "128"},         \
+    {                                                                                                                  \
+        "quantile", "interpolated"                                                                                     \
+    }
+
 /* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as
  * long as a word: with longer windows, a motif may be beside its word and still see all of it. At the last density a
  * batch has about two motifs of a channel. A threshold at the k-th value would let three pass. */
 static const struct config_setting audio[] = {RECIPE,
-                                              {"domain", "audio"},
-                                              {"audio_scale", "units"},
-                                              {"audio_seconds", "6"},
-                                              {"audio_min_symbols", "2"},
-                                              {"audio_max_symbols", "4"},
-                                              {"width", "32"},
-                                              {"units", "5"},
-                                              {"layers", "2"},
-                                              {"feed_forward", "128"},
-                                              {"quantile", "interpolated"},
+                                              CLIPS,
                                               {"curriculum", "30000"},
                                               {"density_start", "2.1e-2"},
                                               {"density_final", "1.18e-3"},
@@ -227,16 +213,7 @@ static const struct config_setting audio[] = {RECIPE,
  * word are then rare (docs/lab/audio-sequence.md). */
 static const struct config_setting audio_presence[] = {RECIPE,
                                                        PRESENCE,
-                                                       {"domain", "audio"},
-                                                       {"audio_scale", "units"},
-                                                       {"audio_seconds", "6"},
-                                                       {"audio_min_symbols", "2"},
-                                                       {"audio_max_symbols", "4"},
-                                                       {"width", "32"},
-                                                       {"units", "5"},
-                                                       {"layers", "2"},
-                                                       {"feed_forward", "128"},
-                                                       {"quantile", "interpolated"},
+                                                       CLIPS,
                                                        {"presence_samples", "12000"},
                                                        {"presence_sharpness", "4"},
                                                        {"centre_motifs", "true"},

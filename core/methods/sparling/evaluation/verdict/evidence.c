@@ -302,8 +302,8 @@ static void find_active(const float *planes, int channels, size_t positions, boo
             active[c] = planes[(size_t)c * positions + i] > 0;
 }
 
-/* Adds one sample. planes: its motif map, [channels][rows][cols]. A dense map is not listed: its list would take many
- * times its memory. */
+/* Adds one sample. planes: its motif map, [channels][rows][cols]. It makes no list of the motifs of a
+ * dense map, because such a list takes several times the memory of the map. */
 static enum status add_sample(struct method_run *run, const float *planes, const struct domain_truth *truth,
                               struct error *err)
 {
