@@ -1,7 +1,8 @@
 /* Brings the weights of a convolution into the order that the kernels read, and adds up partial gradients.
  *
- * With many channels these copies take as long as a part of the convolution itself, so the thread pool shares them. The
- * parts depend on the sizes alone, and a sum over partial gradients is taken in their order. */
+ * With many channels these copies take as long as a part of the convolution itself, so they run on the thread pool.
+ * Sizes alone decide how the work is cut, and partial gradients are added in a fixed order, so results do not depend on
+ * the number of threads. */
 #include "core/autodiff/tape_int.h"
 
 enum { PACK_CHUNK = 16384, COLLECT_CHUNK = 32768 }; /* least number of elements of a chunk */
@@ -16,7 +17,7 @@ struct pack_task {
     const struct weight *w;
     bool transposed;
     const struct conv_call *call;
-    real *packed, *transformed; /* transformed: NULL unless the kernels read it */
+    real *packed, *transformed; /* transformed: what conv_transform() writes; NULL unless the kernels read it */
     int each;                   /* number of output blocks of a chunk */
 };
 

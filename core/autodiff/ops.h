@@ -25,7 +25,7 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
 
 /* Convolution along the rows of maps of height 1 (halo_h 0). The kernel has any odd number of elements ("taps"),
  * which read positions `dilation` >= 1 columns apart. w: [out][in][1][taps]. */
-enum { LINE_PIECE = 768 }; /* columns that it computes at once */
+enum { LINE_PIECE = 768 }; /* number of columns that op_conv_line() computes at once */
 struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int dilation,
                             struct tensor *residual);
 
@@ -253,7 +253,8 @@ struct tensor *op_weight_penalty(struct exec *e, struct weight *w, const real *c
 
 /* The maximum over both strands. x: a map of 2 n images; image n + i is image i of the other strand, whose last column
  * lies on the first column of image i. The result has n images: max(x[i][col], x[n + i][width - 1 - col]). In a tie the
- * gradient goes to the first strand. *reverse: a map of 1 where the other strand is larger, and 0; may be NULL. */
+ * gradient goes to the first strand. *reverse: a map with 1 where the other strand is larger, else 0; reverse may be
+ * NULL. */
 struct tensor *op_strand_max(struct exec *e, struct tensor *x, struct tensor **reverse);
 
 /* --- losses: [1][1] --------------------------------------------------------------------------- */
@@ -280,7 +281,7 @@ struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct p
  * counts[image][k] motifs, summed over the names k and averaged over the images of all ranks. Each position has a
  * motif with probability sigmoid(x + offset_k), independently of the others. Channels from `names` on are ignored.
  * The arrays are read before the function returns. */
-enum { TALLY_SOME = -1 }; /* as a count, means: at least one */
+enum { TALLY_SOME = -1 }; /* a count with this value means "at least one" */
 struct tally {
     int names;
     int most;              /* upper limit of counts: larger counts count as this one; memory grows with the limit */

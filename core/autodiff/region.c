@@ -96,7 +96,7 @@ static struct list row_list(const struct region *r, int row)
     return (struct list){r->span + r->first[row], r->span + r->first[row + 1]};
 }
 
-/* The lists whose union is row `row` of the result: the same row of a and b and, with rows 1, also the rows above and
+/* The lists whose union is row `row` of the result: this row of a and b and, if `rows` is 1, also the rows above and
  * below it in a. */
 static int sources(const struct region *a, const struct region *b, int row, int rows, struct list lists[3])
 {

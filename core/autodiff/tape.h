@@ -50,8 +50,8 @@ struct tensor {
     bool grad_ready;      /* `grad` contains the gradients received so far */
     int rows, cols;       /* for TENSOR_ROWS */
     struct map_shape map; /* for TENSOR_MAP */
-    /* NULL for a shape-only tensor. Its values are the result of a batch norm, which the convolution that reads the
-     * tensor computes itself, from `norm`. */
+    /* NULL for a shape-only tensor, which stands for the result of a batch norm: the convolution that reads the tensor
+     * computes the values itself, from `norm`. */
     real *data;
     real *grad;             /* NULL until the backward pass reaches this tensor */
     size_t count;           /* numbers in `data`, halo and padding included */

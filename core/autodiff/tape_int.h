@@ -87,7 +87,7 @@ real *weight_open(struct weight *w, bool zero, bool *add);
  * this gradient may compute the sums while a strip is in the cache. The batch norm uses them only if that operation was
  * the only writer. */
 struct norm_sums {
-    struct norm_call call; /* the call of the kernel that computes the sums, without its strips, rows and sums */
+    struct norm_call call; /* the call of kernels.norm_sums(), in which each operation sets the strips, rows and sums */
     const struct tensor *x;
     double *sums;        /* [chunks][2][padded channels] the sums, or NULL */
     int chunks, writers; /* chunks: length of `sums`; writers: number of operations that have written the gradient so
@@ -100,7 +100,8 @@ struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm
 
 /* --- splitting ---------------------------------------------------------------------------------- */
 
-/* Cuts the images of a map into strips of rows: about `least` strips in all, or more. */
+/* Cuts the images of a map into strips of rows: about `least` strips in all, fewer if strips would have less than 8
+ * rows, more if there are more images. */
 struct map_split {
     int strips, rows; /* rows: height of a strip; the last strip of an image may be lower */
     int chunks;       /* number of chunks: images * strips */

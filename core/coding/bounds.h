@@ -1,7 +1,7 @@
 /* Conditions under which the decoder provably finds the support: the paper's bounds, and sharper ones from the same
  * proofs.
  *
- * Letters. mu: coherence. S: stripe sparsity. x_min, x_max: smallest and largest magnitude of the non-zeros. zeta:
+ * Symbols. mu: coherence. S: stripe sparsity. x_min, x_max: smallest and largest magnitude of the non-zeros. zeta:
  * bound of the patch norm of the error from the layer below (of the noise, for the first layer). atoms: M n_l, columns
  * of the dictionary. All functions are pure. If a limit on S is below 1 or negative, no code with non-zeros satisfies
  * it. */

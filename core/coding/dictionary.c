@@ -200,7 +200,8 @@ enum status dictionary_create(const struct dictionary_shape *shape, const float 
     return status;
 }
 
-/* Draws `nonzeros` of `taps` places, each set equally likely (Floyd), with signs. */
+/* Draws `nonzeros` of `taps` places, each set with equal probability (Floyd's algorithm), and a random sign for each
+ * place. */
 static void draw_sparse(const struct philox *random, uint64_t first, size_t taps, size_t nonzeros, float *out)
 {
     memset(out, 0, taps * sizeof *out);
@@ -376,8 +377,9 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     }
 }
 
-/* Lists the Gram rows of all spikes as terms, grouped by pattern of flips. Within a group, first entries ascend. A row
- * that crosses an end of the circle is listed twice, one lap apart, so that it reaches both ends of the code. */
+/* Lists the Gram rows of all spikes as terms, grouped by pattern of flips. Within a group, terms are sorted by the
+ * first entry of their rows. A row that crosses an end of the circle is listed twice, the second time shifted by the
+ * length of the code, so that it reaches both ends of the code. */
 static void list_terms(const struct dictionary *d, const struct correlation *c, struct banded_call *call)
 {
     const int filters = d->shape.filters;
@@ -410,7 +412,7 @@ static void list_terms(const struct dictionary *d, const struct correlation *c, 
     }
 }
 
-/* Rows have equal length, so the rows of a pattern that overlap a tile are neighbours. */
+/* All rows have the same length, so the rows of one pattern that overlap a tile are consecutive in the sorted list. */
 void dictionary_correlate_draws(const struct dictionary *d, const struct correlation *c)
 {
     const ptrdiff_t circle = (ptrdiff_t)dictionary_code_size(d), row = (ptrdiff_t)d->gram_w * d->shape.filters;
@@ -500,7 +502,8 @@ double dictionary_inner(const struct dictionary *d, int64_t k, int64_t j)
     return (double)d->gram[window * (size_t)s->filters + (size_t)b.channel];
 }
 
-/* A Dirac column and a Hadamard column have the inner product +-1 / sqrt m. Two columns of the same kind have 0. */
+/* A Dirac column and a Hadamard column have the inner product +-1 / sqrt m. Two different columns of the same kind are
+ * orthogonal. */
 static void hadamard_interference(const struct dictionary *d, const struct spikes *x, int power, double *sums)
 {
     int m = d->shape.inputs;

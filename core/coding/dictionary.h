@@ -54,8 +54,8 @@ double dictionary_gram_size(const struct dictionary_shape *shape);
 /* Whether dictionary_correlate_draws() is available. It needs one dimension, and rows of the Gram table that overlap at
  * most one end of a tile. */
 bool dictionary_shape_bands(const struct dictionary_shape *shape);
-/* Bytes of a dictionary of this shape; bytes that dictionary_draw() needs besides, until it returns; floats of
- * dictionary_scratch(). For estimates. */
+/* For estimates: the bytes of a dictionary of this shape, the further bytes that dictionary_draw() needs until it
+ * returns, and the number of floats of dictionary_scratch(). */
 double dictionary_shape_bytes(const struct dictionary_shape *shape);
 double dictionary_draw_bytes(const struct dictionary_shape *shape);
 double dictionary_shape_scratch(const struct dictionary_shape *shape);

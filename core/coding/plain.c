@@ -7,7 +7,7 @@
 
 #include "core/base/random/philox.h"
 
-/* out: [count][inputs] = code: [count][atoms] rows */
+/* out = code rows. out: [count][inputs]; code: [count][atoms]. */
 static void synthesise(const struct plain *p, const float *code, int count, float *out)
 {
     struct gemm_call call = {.m = count,
@@ -23,7 +23,7 @@ static void synthesise(const struct plain *p, const float *code, int count, floa
     p->kernels->gemm(&call);
 }
 
-/* out: [count][atoms] = x: [count][inputs] rows' */
+/* out = x rows'. out: [count][atoms]; x: [count][inputs]. */
 static void analyse(const struct plain *p, const float *x, int count, float *out)
 {
     struct gemm_call call = {.transpose_b = true,
@@ -104,8 +104,9 @@ size_t plain_pursuit_scratch(const struct plain *p)
     return 3 * (size_t)p->atoms + (PLAIN_MOST_KEPT + 2) * (size_t)p->inputs;
 }
 
-/* basis: orthonormal vectors of the rows chosen so far. The new row's part outside their span extends it; the residual
- * loses its part along the new vector, which is the least-squares fit. */
+/* Adds a row to the rows chosen so far, of whose span `basis` is an orthonormal basis. The new basis vector is the part
+ * of the row outside this span. The residual loses its part along the new vector, and so stays the residual of the
+ * least-squares fit to all chosen rows. False if the row is in the span. */
 static bool extend(const struct plain *p, int row, int chosen, float *basis, float *residual)
 {
     size_t d = (size_t)p->inputs;

@@ -29,7 +29,7 @@ struct plain {
  * atoms + inputs floats. */
 double plain_lipschitz(const struct plain *p, float *scratch);
 
-/* Codes of up to PLAIN_ROWS signals x: [count][inputs] to code: [count][atoms]. Starts from 0. */
+/* Computes the codes of up to PLAIN_ROWS signals, starting from 0. x: [count][inputs]; code: [count][atoms]. */
 void plain_fista(const struct plain *p, const float *x, int count, double penalty, int iterations, float *code,
                  float *scratch);
 size_t plain_fista_scratch(const struct plain *p);

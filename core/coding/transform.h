@@ -23,7 +23,7 @@ enum status spectrum_create(const struct dictionary_shape *shape, const float *f
                             struct error *err);
 void spectrum_destroy(struct spectrum *spectrum); /* NULL is fine */
 size_t spectrum_bytes(const struct spectrum *spectrum);
-double spectrum_shape_bytes(const struct dictionary_shape *shape); /* of a spectrum of this shape */
+double spectrum_shape_bytes(const struct dictionary_shape *shape); /* bytes of a spectrum of this shape */
 size_t spectrum_scratch(const struct dictionary_shape *shape);     /* floats */
 /* code = A^T signal. Any number of threads may share a spectrum, each with its own scratch. */
 void spectrum_analyse(const struct spectrum *spectrum, const float *signal, float *code, float *scratch);

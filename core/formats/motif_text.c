@@ -11,7 +11,7 @@
 
 enum { LETTERS = 4 };
 static const double SUM_TOLERANCE =
-    0.1; /* a row of probabilities may miss the sum 1 by so much, as in the MEME Suite */
+    0.1; /* largest distance from 1 of the sum of a row of probabilities, as in the MEME Suite */
 static const double SITES_MOST = 1e9;
 
 struct reader {
@@ -19,7 +19,7 @@ struct reader {
     struct plain_lines lines;
     int rows_left; /* number of rows that the current MEME matrix still needs; -1: its width is unknown */
     bool in_matrix;
-    int letter; /* rows of counts read of the current JASPAR matrix */
+    int letter; /* number of rows of the current JASPAR matrix that have been read */
 };
 
 static enum status fault(const struct reader *r, enum status code, const char *detail, struct error *err)

@@ -305,10 +305,10 @@ struct cross_entropy_call {
     int32_t *best;
 };
 
-/* Sums of shifted rows of a table, for BANDED_PAIRS pairs of outputs at a time. It multiplies a banded matrix by sparse
- * vectors; the two vectors of a pair differ only in signs. Each term is a row of the table times a factor. It is added
- * to the first output of a pair, and added to or subtracted from the second. Terms are grouped by pattern; bit q of a
- * pattern is set if the term is subtracted for pair q:
+/* Sums of shifted rows of a table, for BANDED_PAIRS pairs of outputs at a time. The kernel multiplies a banded matrix
+ * by sparse vectors; the two vectors of a pair differ only in signs. Each term is a row of the table times a factor. It
+ * is added to the first output of a pair, and added to or subtracted from the second. Terms are grouped by pattern; bit
+ * q of a pattern is set if the term is subtracted for pair q:
  *
  *     out[2 q][c]     += sum over terms of f t                        f = factor[q], t = table[offset + shift + c]
  *     out[2 q + 1][c] += sum over terms of (bit q of its pattern ? -f t : f t)       c in [0, BANDED_WIDTH)

@@ -7,7 +7,7 @@
 
 #include "core/metrics/assignment.h"
 
-enum { ROWS = 64 }; /* rows between two looks at whether the pool was stopped */
+enum { ROWS = 64 }; /* rows between two checks whether the pool was stopped */
 
 static enum status no_memory(struct error *err)
 {

@@ -58,8 +58,8 @@ void params_begin_step(struct params *params);
 /* Freezes (no gradient, no update) or unfreezes every array whose name starts with `prefix`. */
 void params_freeze(struct params *params, const char *prefix, bool frozen);
 
-/* Returns the block of all gradients, in order of declaration, with padding between the arrays. The function first
- * sets to zero those gradients that were not written in this step, of the arrays from `first` on (NULL: from the
+/* Returns the block of all gradients, in order of declaration, with padding between the arrays. Before it returns, the
+ * function sets gradients to zero that were not written in this step: those of the arrays from `first` on (NULL: the
  * first array) that begin before offset `end` of the block. *from becomes the offset of `first`. Offsets are in
  * reals. */
 real *params_gradients(struct params *params, const struct weight *first, size_t end, size_t *from);

@@ -60,7 +60,7 @@ void sparse_set_shares(struct sparse *sparse, const double *shares);
  * geometrically over `updates` updates. Only for SPARSE_PER_CHANNEL without `accumulate`. */
 void sparse_reinitialise(struct sparse *sparse, int channel, double times, int64_t updates);
 const real *sparse_thresholds(const struct sparse *sparse); /* [channels]; NULL in modes without a threshold */
-/* The same to be changed between two steps. */
+/* Returns the thresholds so that the caller can change them between two steps. */
 real *sparse_edit_thresholds(struct sparse *sparse);
 /* [channels] The number of active positions in the last sparse_forward() of training, in modes with a threshold. */
 const int64_t *sparse_active(const struct sparse *sparse);

@@ -336,8 +336,8 @@ static size_t gather_group(const struct quantile_task *t, int group, real *value
 
 /* Way 3 for one group. `values` contains the n largest values of this batch (or all n) and has room for the stored
  * ones, which are appended. If the thresholds move, selects the quantile of all collected values; otherwise stores
- * the largest ones again. All dropped values are smaller than the stored ones, so the quantile is the same number of
- * places below the largest value. */
+ * the largest ones again. All dropped values are smaller than the stored ones, so they do not change the rank of the
+ * quantile when ranks are counted from the largest value. */
 static void collect(const struct quantile_task *t, int group, real *values, size_t n)
 {
     const struct sparse *s = t->sparse;

@@ -7,10 +7,11 @@
  *     p_i = least + (most - least) (r_i - r_N) / (r_1 - r_N),        r_i = i^-zipf.
  * The first features form trees, breadth first: `roots` roots, then PLANTED_CHILDREN children of each feature, down to
  * level PLANTED_DEPTH. A child can be active only with its parent, and its value is multiplied by the parent's value
- * over the parent's mean. Of several active siblings one, drawn uniformly, remains. To make up for both, a child fires
- * with the probability p_c / p_parent * (1 + sum of the other siblings' p / p_parent), at most 1. Firing is a threshold
- * of correlated normal numbers, A e + sqrt(D) eta, with e of PLANTED_RANK dimensions. The value of an active feature is
- * max(0, mean_i + deviation_i * normal). Directions are unit vectors that a few steps of Adam make nearly orthogonal.
+ * over the parent's mean. If several siblings are active, one of them, drawn uniformly, stays active. To make up for
+ * both, a child fires with the probability p_c / p_parent * (1 + sum of the other siblings' p / p_parent), at most 1.
+ * Firing is a threshold of correlated normal numbers, A e + sqrt(D) eta, with e of PLANTED_RANK dimensions. The value
+ * of an active feature is max(0, mean_i + deviation_i * normal). Directions are unit vectors that a few steps of Adam
+ * make nearly orthogonal.
  *
  * PLANTED_EXACTLY has exactly `active` features in each sample, drawn uniformly, with values |normal|, random
  * directions and no bias.
@@ -18,8 +19,8 @@
  * PLANTED_UNIFORM is the hidden layer of a toy model: each feature is active with probability `probability` on its own,
  * and its value is uniform in [0, 1) times the length of its vector. The caller gives the vectors. No bias.
  *
- * Sample `index` of `stream` is a function of (seed, stream, index) alone. A planted is immutable once created: any
- * number of threads may draw from one. */
+ * Sample `index` of `stream` is a function of (seed, stream, index) alone. A struct planted is immutable once created:
+ * any number of threads may draw from one. */
 #ifndef MOTIF_CORE_PLANTED_PLANTED_H
 #define MOTIF_CORE_PLANTED_PLANTED_H
 

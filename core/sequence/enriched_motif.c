@@ -36,7 +36,8 @@ struct found {
 struct work {
     const struct enriched_set *set;
     int with, without;
-    int32_t *seen, *count[2]; /* [4^LONG] the last sequence with a word; sequences without and with it */
+    int32_t *seen, *count[2]; /* seen: [4^LONG] last sequence that contains each word; count[w]: [4^LONG] number of
+                               * sequences with set->with equal to w that contain it */
     struct found *found;      /* [sequences] */
     unsigned char *windows;   /* [WINDOWS][MATRIX_WIDTH] */
     struct site_placement *placement;

@@ -1,5 +1,5 @@
 /* Writes motifs for other programs. Simple readers take the width from the sixth word of the matrix line, and store a
- * motif when they meet the line after its last row. So this line has a fixed order of words, and an empty line ends
+ * motif when they read the line after its last row. So this line has a fixed order of words, and an empty line ends
  * each motif. */
 #include "core/sequence/motif_file.h"
 
@@ -22,7 +22,7 @@ static void write_header(struct buf *out, const double background[BASES], int st
     buf_text(out, "MEME version 4\n\nALPHABET= ACGT\n\n");
     buf_text(out, strands == 2 ? "strands: + -\n\n" : "strands: +\n\n");
     buf_text(out, "Background letter frequencies\n");
-    /* The last frequency makes the sum of the rounded ones 1. */
+    /* The last frequency is chosen so that the sum of the rounded frequencies is 1. */
     double rest = 1;
     for (int b = 0; b < BASES - 1; b++) {
         double rounded = round(background[b] * 1e6) / 1e6;
@@ -32,7 +32,8 @@ static void write_header(struct buf *out, const double background[BASES], int st
     buf_format(out, "%c %.6f\n\n", letters[BASES - 1], rest);
 }
 
-/* Writes the probabilities of a position, rounded so that their sum is 1: the largest one takes the rest. */
+/* Writes the probabilities of a position, rounded so that their sum is 1: the rounding error of the sum is added to the
+ * largest one. */
 static void write_row(struct buf *out, const struct position_matrix *m, int position)
 {
     static const double none[BASES] = {0.25, 0.25, 0.25, 0.25};

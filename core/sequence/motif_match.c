@@ -1,4 +1,4 @@
-/* Computes motif_match.h.
+/* Compares a motif with a database (motif_match.h).
  *
  * Column scores become integers: one unit is 1 / `scale`, at most BINS units lie between the lowest and the highest
  * score, and `zero` units are added to each so that no score is negative. A column without a partner therefore counts
@@ -23,7 +23,7 @@ struct matching {
     double *work;                /* scratch: scores of one query column, or two distributions of sums */
     int zero;                    /* the integer of a column without a partner */
     int *best;                   /* [targets] best sum of integers of each target */
-    double *below;               /* [targets] log of the probability that one strand stays below it */
+    double *below;               /* [targets] log of the probability that the score on one strand is below `best` */
 };
 
 /* ---- column scores ------------------------------------------------------------------------------------------ */

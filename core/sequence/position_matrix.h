@@ -28,10 +28,11 @@ double position_matrix_information(const struct position_matrix *m, int position
 
 /* Replaces the matrix by that of the other strand. */
 void position_matrix_reverse(struct position_matrix *m);
-/* Removes positions from both ends until both end positions have at least `least` bits. An end position with less than
- * 2.5 times as much also needs such a position among its next two, because the alignment of a palindrome chooses the
- * strand by chance agreements beside it. The width can become 0. Returns the number of positions that were removed on
- * the left. */
+/* Removes positions from both ends until both end positions have at least `least` bits. If an end position has less
+ * than 2.5 times `least` bits, one of the next two positions must also have at least `least`. Without this rule,
+ * matrices of palindromes would keep uninformative ends: their alignment chooses the strand by chance agreements beside
+ * the motif, and these look like information. The width can become 0. Returns the number of positions that were removed
+ * on the left. */
 int position_matrix_trim(struct position_matrix *m, double least);
 
 /* Windows of sequences around the places that a detector marked. */

@@ -57,7 +57,8 @@ static size_t list_bytes(const struct autoencoder_shape *s, int room)
     return padded(lists > row ? lists : row);
 }
 
-/* Takes memory from *at on. If base is NULL, only adds up the sizes. */
+/* Returns the address at offset *at of `base`, and moves *at behind `bytes` bytes. If base is NULL, only adds up the
+ * sizes. */
 static void *take(char *base, size_t *at, size_t bytes)
 {
     void *here = base ? base + *at : NULL;

@@ -17,7 +17,7 @@ struct statistics {
     double row_sum;                                          /* mean over rows of the sum of off-diagonal entries */
     double noise;          /* mean over kept rows of Var(nu_i), the interference in units of W_ii */
     double noise_variance; /* variance over kept rows of Var(nu_i) (Fig. 6) */
-    /* the same as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
+    /* this variance as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
     double noise_variance_code;
     /* variance over rows of the mean of nu; the authors' code includes the diagonal in the row mean */
     double mean_variance, mean_variance_code;

@@ -204,7 +204,7 @@ double theory_oracle_printed(double p, double sigma)
     if (sigma > 0.25)
         return NAN;
     double within = erf(INV_SQRT_2), constant = within * (1 - 2 * density(1) / within);
-    /* P(y in [sigma, 1 - sigma]) = E over y of on(y): differences of G1. */
+    /* P(y in [sigma, 1 - sigma] | on): the integral of the density G0(y) - G0(y - 1) over this interval. */
     double high = 1 - sigma, low = sigma;
     double share =
         (ladder(high, sigma).g1 - ladder(high - 1, sigma).g1) - (ladder(low, sigma).g1 - ladder(low - 1, sigma).g1);

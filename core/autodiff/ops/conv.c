@@ -6,8 +6,8 @@
  * cache.
  *
  * The number of chunks decides how the gradient of the weights is summed, so it does not depend on the number of
- * threads. Where the threads would not share the chunks evenly, a chunk's weights are one task and each strip of the
- * input's gradient is another, with the same sums in the same order. */
+ * threads. If whole chunks would leave threads idle, the weights' gradient of a chunk and the input's gradient in each
+ * strip are separate tasks. They take the same sums in the same order. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
@@ -68,7 +68,7 @@ struct conv_back {
     double *norm_room;      /* [chunks][strips][2][padded] sums over one strip */
 };
 
-/* Computes the sums over a strip of dx, which was just written. number: of the strip, in the whole batch. */
+/* Computes the sums over a strip of dx, which was just written. number: index of the strip in the whole batch. */
 static void take_norm_sums(const struct conv_back *task, const struct map_piece *strip, int number)
 {
     struct norm_call call = task->norm->call;
@@ -141,7 +141,8 @@ static void conv_backward_task(void *context, int chunk, int worker)
     backward_strips(task, chunk, task->partials != NULL, task->dx != NULL);
 }
 
-/* The weights of all chunks, then the strips of the input's gradient. */
+/* The first tasks compute the weights' gradients, one chunk each; the other tasks compute the input's gradient, one
+ * strip each. */
 static void conv_apart_task(void *context, int part, int worker)
 {
     const struct conv_back *task = context;

@@ -56,7 +56,7 @@ static void collect_image(void *context, int image, int worker)
     const struct planar_input *p = t->input;
     size_t rows = (size_t)p->in * (size_t)p->height, width = (size_t)p->width, count = 0;
     const real *from = p->planes + (size_t)image * rows * width;
-    /* one more than `room`, because the value after the last site is written, too */
+    /* an image has memory for one row more than `room`, because its last row may exceed `room` before the check */
     int *first = t->first + (size_t)image * (rows + 1), *col = t->col + (size_t)image * (t->room + width);
     real *value = t->value + (size_t)image * (t->room + width);
     for (size_t row = 0; row < rows; row++, from += width) {
@@ -135,7 +135,8 @@ struct planar_task {
     struct region_cut cut;
 };
 
-/* Computes a box: the result with `weights`, or else the partial gradient number `chunk`. */
+/* Processes one box. The forward pass computes the result; the backward pass adds to partial gradient number
+ * `chunk`. */
 static void planar_box(const struct planar_task *task, const struct box *box, int chunk)
 {
     const struct planar_input *p = task->input;

@@ -39,7 +39,7 @@ static struct max_pool_call max_pool_image(const struct pool_job *job, int image
                                   .din_width = p->x->map.width};
 }
 
-/* The active windows of an image, for one block of channels and one window at a time. */
+/* Calls the kernel for each active window of an image and each block of channels. */
 static void active_windows(const struct pool_job *job, int image, const real *data,
                            void (*kernel)(const struct max_pool_call *call))
 {

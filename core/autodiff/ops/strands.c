@@ -1,17 +1,17 @@
-/* The maximum over both strands of a sequence. A motif can be on either strand of DNA, so a channel that reads both
- * needs no second copy for the reverse complement. */
+/* The maximum over both strands of a sequence. A motif of DNA can be on either strand. With this operation one channel
+ * finds it on both, and no second channel has to learn the reverse complement. */
 #include "core/autodiff/tape_int.h"
 
 struct strand_node {
     struct node node;
-    struct tensor *x, *reverse; /* reverse: 1 where the second strand is larger, like `out` */
+    struct tensor *x, *reverse; /* reverse: 1 where the second strand is larger, else 0, in the shape of the result */
 };
 
 struct strand_task {
     const struct map_shape *shape; /* of the result */
     const real *x, *dout;
     real *out, *reverse, *dx;
-    size_t other; /* reals between an image of the first strand and the same one of the second */
+    size_t other; /* distance in reals from an image to its other strand */
     bool add;
 };
 

@@ -77,8 +77,7 @@ struct active_task {
     struct map_split split;
     const real *y;
     const int64_t *counts; /* [chunks] number of active elements of each chunk, which has at most as many spans */
-    struct span *span;     /* the spans of all chunks; the first span of a chunk has the sum of the counts of earlier
-                            * chunks as its index */
+    struct span *span;     /* the spans of all chunks; chunk i begins at index counts[0] + ... + counts[i - 1] */
     int *made;             /* [images * height] number of spans in each row */
 };
 

@@ -26,7 +26,7 @@
 
 #define MAX_THREADS 256
 #define SPIN_NANOSECONDS 50000
-#define LOOK_NANOSECONDS 10000000 /* the pool calls the function that can stop it once in this time */
+#define LOOK_NANOSECONDS 10000000 /* time between two calls of the function that can stop the pool */
 #define LINE 64
 
 struct worker {

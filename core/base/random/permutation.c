@@ -11,7 +11,8 @@ struct permutation permutation_make(int64_t count, uint64_t seed, uint32_t strea
     struct permutation order = {.count = count, .half = 1};
     while (((int64_t)1 << (2 * order.half)) < count)
         order.half++;
-    /* A stream keeps its step beside its key; the keys of an order depend on both. */
+    /* The first two words of the stream are the keys, because they depend on the step; the stream's own key does
+     * not. */
     order.key[0] = philox_u32(&from, 0);
     order.key[1] = philox_u32(&from, 1);
     return order;

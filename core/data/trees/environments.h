@@ -1,7 +1,9 @@
 /* Inputs, outcomes and environments: each row belongs to a node of a tree. The outcome is a linear function of latent
  * variables of the input, and the function's weights change sparsely along the tree's edges.
  *
- *   z = psi(x), the same everywhere, each of variance 1;  y = w_node . z + noise;  w_child = w_parent + change */
+ *   z = psi(x), with the same psi for all nodes; each z_k has variance 1
+ *   y = w_node . z + noise
+ *   w_child = w_parent + change */
 #ifndef MOTIF_CORE_DATA_TREES_ENVIRONMENTS_H
 #define MOTIF_CORE_DATA_TREES_ENVIRONMENTS_H
 
@@ -48,13 +50,13 @@ enum status environments_simulate(const struct tree *tree, const struct environm
  * - one table: samples.tsv or counts.tsv with one column for each feature;
  * - an upload: set.pack. Its groups are the environments; names of groups that contain '/' are paths from the root.
  *
- * A row belongs to the node that a text column names. If several columns name nodes, the column that names the most
- * different nodes counts. So if two columns name nodes of two levels of the tree, the column of the lower level counts.
- * Rows that name no node are left out.
+ * A row belongs to the node that a text column names. If several columns name nodes, the reader uses the column that
+ * names the most different nodes. So if two columns name nodes of two levels of the tree, it uses the column of the
+ * lower level. Rows that name no node are left out.
  *
- * A column called y, outcome, label or resistant is the outcome. In an upload, the label is the outcome too, if it is a
- * number or one of two names. Without an outcome, or with `plant`, latent variables and an outcome are planted: z_k is
- * the tanh of the mean of the features of a group. There are `latent` groups, disjoint and drawn at random.
+ * A column called y, outcome, label or resistant is the outcome. In an upload whose labels are numbers or two names,
+ * the label is the outcome. Without an outcome, or with `plant`, latent variables and an outcome are planted: z_k is
+ * the tanh of the mean of some features. The `latent` sets of features are disjoint and drawn at random.
  *
  * Features become log(1 + x) if they are counts (all are whole numbers, some above 30). The `features` of the largest
  * variance stay and are standardised. */
@@ -74,7 +76,8 @@ enum status environments_read(const char *folder, const struct environments_read
  * upload. STATUS_INVALID: the upload does not satisfy this. */
 enum status environments_check_upload(const char *folder, bool plant, struct error *err);
 
-/* Copies the rows i with keep_row[i]; keep_row: [from->rows], nodes: of the tree. The caller frees *environments. */
+/* Copies the rows i with keep_row[i]; keep_row: [from->rows]; nodes: number of nodes of the tree. The caller frees
+ * *environments. */
 enum status environments_filter(const struct environments *from, int nodes, const bool *keep_row,
                                 struct environments **environments, struct error *err);
 

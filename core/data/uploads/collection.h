@@ -104,10 +104,10 @@ void collection_copy(const struct collection *c, int64_t index, int64_t count, f
 /* Returns whether samples are sequences of symbols: at each position, one channel is 1 and the others are 0. Where
  * the symbol is unknown, all channels are equal. The function checks only the first samples. */
 bool collection_one_hot(const struct collection *c);
-/* Returns the figures over all values, which are measured if the collection does not contain them. */
+/* Returns the moments of all values: those in the collection, or, if it has none yet, newly computed ones. */
 struct collection_moments collection_measure(const struct collection *c);
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label);
-/* The byte of the mapped file at which the values begin, for readers that do not want the values in memory. */
+/* The offset in bytes of the values in the mapped file, for callers that read the file themselves. */
 int64_t collection_place(const struct collection *c);
 
 /* Upper limits of what a file may contain. */
@@ -134,8 +134,8 @@ extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NUL
 /* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
     const char *label, *group; /* names of a table's columns that contain labels and groups */
-    /* For BED the number of the column, and for FASTA the number of the header's word, that is the label (from 1);
-     * 0: not stated. */
+    /* The number of the column (BED), or of the word in the header (FASTA), that is the label, counted from 1; 0: not
+     * stated. */
     int label_column;
     enum collection_layout layout;
     enum collection_target target; /* what the labels are; NONE: the format and the labels determine the target */

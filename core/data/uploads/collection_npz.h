@@ -16,7 +16,8 @@ struct npz {
 };
 void npz_open(struct npz *n, struct builder *b, const struct collection_options *options);
 void npz_close(struct npz *n);
-/* Reads a file and adds its samples. STATUS_INVALID: also where they are unlike those of earlier files. */
+/* Reads a file and adds its samples. STATUS_INVALID: a fault of the file, or its samples differ in kind or shape from
+ * those of earlier files. */
 enum status npz_add(struct npz *n, const struct byte_source *from, struct error *err);
 /* Adds the samples of an .npy file. If `ids` is true, the file contains ids of samples instead. */
 enum status npz_add_npy(struct npz *n, bool ids, const struct byte_source *from, struct error *err);

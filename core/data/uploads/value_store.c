@@ -167,7 +167,7 @@ static enum status reform(struct value_store *s, enum value_form form, struct er
     return status;
 }
 
-/* The form for all values so far and a sample: the present form, or a wider one. */
+/* Returns the form that holds all values so far and those of a sample: the present form, or a wider one. */
 static enum value_form form_with(const struct value_store *s, const float *values, int64_t count)
 {
     if (s->floats || s->form == VALUE_FLOATS)
@@ -200,7 +200,7 @@ static enum status take_pending(struct value_store *s, struct error *err)
         return status;
     if (count * width > value_store_left(s))
         return too_large(s, err);
-    unsigned char *bytes = (unsigned char *)s->sample; /* bytes replace the floats from the front */
+    unsigned char *bytes = (unsigned char *)s->sample; /* the loop overwrites the floats with bytes, from the front */
     for (int64_t i = 0; width == 1 && i < count; i++) {
         unsigned char byte = 0;
         float value;

@@ -29,7 +29,7 @@ INLINE ptrdiff_t winograd_at(bool half, int t, int n)
     return !half || !V_WIDE || t < h ? t * MAP_LANES : (t - h) * MAP_LANES + MAP_LANES / 2;
 }
 
-/* in_lanes, out_lanes: of the last input block and of the output block, 0 for 16. */
+/* in_lanes, out_lanes: number of channels in use of the last input block and of the output block; 0 means 16. */
 INLINE struct winograd_use winograd_use(int in_lanes, int out_lanes)
 {
     return (struct winograd_use){in_lanes > 0 ? in_lanes : MAP_LANES, winograd_half(in_lanes),
@@ -170,8 +170,8 @@ INLINE void winograd_outer_of(const int n, int tiles, const float *inputs, const
     UNROLL for (int a = 0; a < n * PV; a++) v_store(sums + a * V, acc[a]);
 }
 
-/* The same for a half block of outputs, n inputs at a time. AVX-512: sums[8 pairs of inputs][8 out][2 in]. AVX2: one
- * register instead of two. */
+/* winograd_outer_of() for a half block of outputs, n inputs at a time. AVX-512: sums[8 pairs of inputs][8 out][2 in].
+ * AVX2: one register instead of two. */
 INLINE void winograd_outer_half_of(const int n, int tiles, const float *inputs, const float *douts, float *sums)
 {
     enum { EACH = V_WIDE ? 2 : 1 };

@@ -108,7 +108,7 @@ static struct inlet inlet(const struct conv_norm *n, const struct map_strip *in,
 }
 
 #if V_WIDE
-/* One pixel of each of the two tiles of a register. */
+/* Loads one pixel of each of the two tiles of a register; with `normed`, normalised. */
 INLINE vf input_pair(const bool normed, const struct inlet *in, const float *at, vf scale, vf shift, int x)
 {
     vm inside = v_halves_mask(x >= in->first && x < in->end, x + in->apart < in->end);
@@ -164,9 +164,9 @@ INLINE void input_columns(const bool half, const struct inlet *in, int columns, 
     }
 }
 
-/* Computes B' d B for `tiles` neighbouring tiles of one register column; in a half block, for half as many pairs of
- * tiles. It first multiplies columns by B' into a buffer, because neighbouring tiles share two of their six columns.
- * to: [36], `stride` apart, of [tiles][16]. */
+/* Computes B' d B for `tiles` neighbouring tiles of one register column. With AVX-512, a register of a half block
+ * contains two tiles. The function first multiplies columns by B' into a buffer, because neighbouring tiles share two
+ * of their six columns. to: [36], `stride` apart, of [tiles][16]. */
 static void transform_input(struct inlet *in, bool half, int tiles, float *to, ptrdiff_t stride)
 {
     _Alignas(64) float down[4 * ROW + 2][SIDE * V];
@@ -366,7 +366,7 @@ static void row_moments(const struct conv_call *c, int y)
         fast_row_moments(c->out_blocks, c->width, c->out.at + r * c->out.row, c->out.block, c->moments, r);
 }
 
-/* moments: whether the part is the last one. */
+/* moments: compute the moments too, because this part is the whole pass. */
 static void forward_part(const struct conv_call *c, const struct part *p, bool moments)
 {
     int across = (c->width + 3) / 4, groups = (across + MOST - 1) / MOST;
@@ -435,7 +435,7 @@ static void transform_dout(const float *at, ptrdiff_t row, int across, int down,
 }
 
 #if V_WIDE
-/* The same for a half block: half as many pairs of tiles. */
+/* transform_dout() for a half block, in which each register contains two tiles. */
 static void transform_dout_half(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to,
                                 ptrdiff_t stride)
 {

@@ -52,13 +52,14 @@ void recovery_add(struct recovery *r, const struct recovery_sample *sample);
  *
  * Full absorption: no main latent is active, the latent with the largest c has a cosine of at least 0.025, and its c is
  * at least 0.4 of the projection. Fraction: A = sum of the three largest positive c outside the main latents with a
- * cosine of at least 0.1, M = sum of c over the main ones. It is 0 if M >= projection or A < 0.4 projection; 1 if
- * M <= 0; else q / (q + M) with q = min(A, projection - M). */
+ * cosine of at least 0.1, M = sum of c over the main ones. The fraction is 0 if M >= projection or A < 0.4 projection;
+ * 1 if M <= 0; else q / (q + M) with q = min(A, projection - M). */
 void recovery_absorb(struct recovery *r, const struct recovery_sample *sample, int feature, double projection,
                      const float *norm);
 
 struct recovery_scores {
-    double mcc, uniqueness; /* uniqueness: share of features that are some latent's own, per latent */
+    double mcc, uniqueness; /* uniqueness: number of features that are some latent's own, divided by the number of
+                             * latents */
     /* Means over all latents, dead ones too; 0 where undefined. */
     double precision, recall, f1, accuracy;
     double absorption_full, absorption_fraction; /* NaN without cases */

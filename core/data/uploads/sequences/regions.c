@@ -2,8 +2,8 @@
  *
  * The label of a region is the text of a column, a text that the user has stated, or the name of its file. If labels
  * are sets and several files contain the same place, the place becomes one sample with all their labels. For this,
- * windows are sorted by place. If at least half of a window overlaps with the window before it, both become one
- * sample. */
+ * windows are sorted by place. A window joins the sample of an earlier window on the same strand if their overlap is at
+ * least half of the shorter one. */
 #include "core/data/uploads/sequences/regions.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@ struct region {
     int64_t start, end; /* the window is [start, end) of the chromosome */
     int32_t label;      /* index of the label's text */
     int32_t joined;     /* next region that belongs to the same sample; -1: none */
-    bool reverse, inner /* a part of another region's sample */;
+    bool reverse, inner /* inner: the region belongs to the sample of another region */;
 };
 
 struct regions {

@@ -41,7 +41,8 @@ static void count_bases(const uint8_t *bases, int64_t length, int64_t *gc, int64
     }
 }
 
-/* Draws a window of the same length at a random place of the genome. False: no sequence is so long there. */
+/* Draws a window of the same length at a random place of the genome. False: the window would cross the end of its
+ * sequence. */
 static bool draw_window(const struct regions *s, int64_t length, const struct philox *from, uint64_t *at,
                         struct region *out)
 {
