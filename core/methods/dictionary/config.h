@@ -58,14 +58,15 @@ enum { DICTIONARY_CASES = 256, DICTIONARY_SEEDS = 8, DICTIONARY_LIST = 16 };
  * l0; the learner varies fastest. Returns the number of all cases, written or not, or 0 when a list cannot be parsed.
  */
 int dictionary_cases(const struct dictionary_config *config, struct dictionary_case *out);
-/* The generator of a case whose true features are known. */
+/* Whether the true features of the samples are known: always, except for an uploaded data set. */
 bool dictionary_known(const struct dictionary_config *config);
-/* Without the vectors of hidden layers. */
+/* The generator of a case, without the vectors of a hidden layer (struct hidden). Only if dictionary_known(). */
 struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c);
 struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c);
 /* The hidden layer of a case whose source is RUG or TRAINED. */
 struct hidden dictionary_hidden(const struct dictionary_config *config, const struct dictionary_case *c);
-/* Mean number of active features of a sample, as far as it is known in advance. */
+/* Mean number of active features of a sample, for the sources IID, RUG and TRAINED; 0 for the others, where it is
+ * unknown. */
 double dictionary_active(const struct dictionary_config *config, const struct dictionary_case *c);
 /* Number of samples in one update, and number of updates of a case. The learner FISTA makes fewer updates, each with
  * more samples. */

@@ -1,6 +1,5 @@
-/* What a configuration costs: operations, memory, checkpoints. The unit of the costs of a sample is one
- * floating-point operation of the dense product. The factors of the other parts come from measured times of
- * planted-quick. */
+/* What a configuration costs: operations, memory, checkpoints. The unit of all costs is the time of one floating-point
+ * operation of a dense product. The constants below come from measured times of the preset planted-quick. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,13 +7,13 @@
 #include "core/methods/dictionary/evaluation/gallery.h"
 #include "core/methods/dictionary/model/step.h"
 
-/* Operations, at the speed of dense products. */
+/* Costs of parts of the work, as numbers of operations of a dense product that take the same time. */
 static const double FEATURE = 900; /* drawing one feature of PLANTED_TREES */
 static const double READ = 20;     /* reading a number of a row from a file */
 static const double ACTIVE = 8000; /* drawing one active feature, and its row of the sample */
 static const double LATENT = 60;   /* selecting among one sample's latents */
 static const double SPARSE = 15;   /* a multiplication and addition of a sparse product */
-/* Operations of training that each sample needs, whatever the size of the dictionary. */
+/* training on one sample, the part that does not depend on the size of the dictionary */
 static const double ROW = 30000;
 static const double WEIGHT = 60;   /* updating one weight */
 static const double ITERATION = 6; /* cost of one entry in a FISTA iteration, besides the products */
@@ -105,7 +104,7 @@ static int64_t evaluation_bytes(const struct dictionary_config *config, const st
     int64_t codes = dictionary_correlates(c) ? 8 * (2 * m * n + n * n) + 4 * rows * n : 0;
     int64_t compared =
         rows * (4 * m + 8 * d + 3072) + 4 * m * d + codes + METHOD_ASSUMED_THREADS * 4 * (64 * (2 * most + d));
-    int64_t matching = 8 * m * n; /* the scores of one assignment at a time */
+    int64_t matching = 8 * m * n; /* the score table of one assignment; no two exist at the same time */
     if (seeds > 1 && m <= 2048 && matching < 16 * m * m)
         matching = 16 * m * m;
     if (config->pursuit_samples > 0 && dictionary_correlates(c) && matching < 8 * n * n)

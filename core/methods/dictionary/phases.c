@@ -1,5 +1,6 @@
-/* The phase diagram of a run over hidden layers of toy models: which share of their features a dictionary recovers, by
- * the features' probability and the number of dimensions, beside the closed form of the rug. */
+/* Draws the phase diagram of a run over hidden layers of toy models: the share of features that a dictionary recovers,
+ * against the probability of a feature and the number of dimensions, and beside it what the closed form of the rug
+ * predicts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

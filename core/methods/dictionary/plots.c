@@ -253,7 +253,7 @@ static enum status draw_cases(struct method_run *run, struct error *err)
     return status;
 }
 
-/* Each case as a point: does the agreement of seeds predict the true recovery? */
+/* Draws each case as a point, to show whether the agreement of seeds predicts the true recovery. */
 static enum status draw_agreement(struct method_run *run, struct error *err)
 {
     double x[LINES][POINTS], y[LINES][POINTS];

@@ -35,8 +35,8 @@ static const struct config_setting learning_or_encoding[] = {{"source", "iid"},
                                                              {"pursuit_samples", "2000"},
                                                              {NULL, NULL}};
 
-/* Error of a dictionary with ten active latents. arXiv 2505.10465 has a law for another loss: that of the model that
- * stores the features. */
+/* Error of a dictionary with ten active latents against the number of dimensions. The scaling law of arXiv 2505.10465
+ * is about the loss of the toy model that stores the features, not about this error. */
 static const struct config_setting scaling[] = {
     {"features", "256"}, {"roots", "0"}, {"dimensions", "8,16,32,64,128"}, {"exponents", "0,0.5,1,2"}, {"width", "0"},
     {"l0", "10"},        {"seeds", "1"}, {"total_samples", "1000000"},     {"pursuit_samples", "0"},   {NULL, NULL}};

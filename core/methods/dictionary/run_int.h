@@ -16,8 +16,8 @@
 #include "core/metrics/latents/recovery.h"
 #include "core/nn/adam.h"
 
-/* The figures of one case. Means over its seeds where not said otherwise. Doubles only, because a checkpoint stores
- * them as a table. NaN: not measured. */
+/* The figures of one case. Unless a comment says otherwise, a figure is the mean over the seeds. All members are
+ * doubles, because a checkpoint stores them as a table. NaN: not measured. */
 struct outcome {
     double loss;                           /* mean squared error of a sample, in the units of the data */
     double l0, explained, shrinkage, dead; /* dead: share of latents that never fired */
@@ -31,7 +31,7 @@ struct outcome {
     double code_encoder, code_learned, code_true;
     /* Mean Jaccard index of a decoder's supports with the encoder's. */
     double overlap_fista, overlap_omp, overlap_iht;
-    /* Share of a support's latents whose matched true feature is active. */
+    /* Mean share of a decoder's support whose matched true features are active. */
     double right_encoder, right_fista, right_omp, right_iht;
     double coherence;  /* largest |cosine| of two rows of the dictionary */
     double guaranteed; /* share of samples with so few active latents that this coherence guarantees their recovery */

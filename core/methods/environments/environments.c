@@ -1,9 +1,9 @@
 /* The environments method as an entry of the registry.
  *
- * A tour: edges.c (which changes the data can tell apart), fit.c (one model in training), least.c (heads by least
- * squares), config.c (fields and cases), run.c (the case sweep's table, and what is saved), work.c (opening and
- * training a case), evaluate.c (measuring it), summary.c, result.c and plots.c (reporting), query.c (queries of a
- * model). */
+ * A tour: model/edges.c (which changes the data can tell apart), model/fit.c (one model in training), model/least.c
+ * (heads by least squares), config.c (fields and cases), run.c (the case sweep's table, and what is saved), work.c
+ * (opening and training a case), evaluate.c (measuring it), summary.c, result.c and plots.c (reporting), query.c
+ * (queries of a model). */
 #include "core/methods/environments/environments.h"
 
 #include "core/data/dataset.h"
@@ -30,7 +30,7 @@ static const struct method_query queries[] = {
      .array = environments_encode_array},
 };
 
-enum { LATENT_MOST = 32 }; /* most latent variables that follow from the data */
+enum { LATENT_MOST = 32 }; /* upper limit of the number of latent variables that resolve() derives from a data set */
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 

@@ -11,13 +11,12 @@
 static double encoder_weights(const struct environments_config *c, int features)
 {
     double d = features, k = (double)c->latent, h = (double)c->hidden;
-    if (c->baseline == BASELINE_ORACLE) /* it has no encoder, because it knows the latent variables */
+    if (c->baseline == BASELINE_ORACLE) /* the oracle knows the latent variables and has no encoder */
         return 0;
     return c->encoder == ENCODER_MLP ? d * h + h * h + h * k : d * k;
 }
 
-/* The paces of small products and of other work, which do not reach the usual speed, and of the products of a network,
- * in GFLOPS. */
+/* Measured speeds in GFLOPS. SMALL: small products and other work; NETWORK: the products of a network. */
 static const double SMALL = 3, NETWORK = 60;
 
 static double gflops_of(const struct environments_config *c)
@@ -57,7 +56,8 @@ static double updates_of(const struct environments_config *c, const struct fit_s
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* The data of a case. rows, test, unseen: of the parts for training, for test and of the unseen environments. */
+/* The sizes of a case's data. rows, test, unseen: number of training rows, test rows and rows of unseen environments;
+ * while_read: bytes in use while a table is read. */
 struct rows {
     double features, nodes, rows, test, unseen, while_read;
 };
@@ -78,13 +78,15 @@ static struct rows rows_of(const struct environments_config *c, const char *data
     r.nodes = TABLE_NODES;
     r.test = size.rows * c->test_share;
     r.rows = size.rows - r.test;
-    /* The table is read into one array; its rows are then copied into those of each part. */
+    /* Reading needs the file and one array of all values. Then the rows are copied from that array into the training
+     * and test sets. */
     double read = (double)size.bytes + 4.0 * size.rows * size.columns;
     r.while_read = fmax(known ? read : 0, 8 * size.rows * (r.features + (double)c->factors + 2));
     return r;
 }
 
-/* Number of edges whose changes the model learns. An unseen leaf joins its parent's other edges to one. */
+/* Number of edges whose changes the model learns. In a binary tree, an unseen leaf takes away two edges: its own, and
+ * one because the two other edges of its parent count as one edge. */
 static double edges_of(const struct environments_config *c, const struct rows *r)
 {
     double leaves = c->data == DATA_TABLE ? r->nodes / 2 : environments_leaves(c), unseen = (double)c->unseen;
@@ -96,14 +98,14 @@ static double edges_of(const struct environments_config *c, const struct rows *r
     return fmax(1, r->nodes - 1 - (binary ? 2 : 1) * unseen - (c->merge_root ? 1 : 0));
 }
 
-/* Weights that a fit learns, with those that its edges change. */
+/* Number of weights that a fit learns: encoder, w_0 and the changes of all edges. */
 static double weights_of(const struct environments_config *c, const struct rows *r)
 {
     double k = (double)c->latent, based = environments_edge_shape(c->baseline) == EDGES_STAR ? 0 : k;
     return encoder_weights(c, (int)r->features) + based + edges_of(c, r) * k;
 }
 
-/* BASE: pages of libraries, and the first block of an arena. */
+/* Memory of every run: pages of libraries, and the first block of an arena. */
 enum { BASE_BYTES = 3 << 19 };
 
 /* The picture of the tree, with its fonts and its table. Only models with a tree draw it. The two numbers were fitted
@@ -123,7 +125,7 @@ static double fit_bytes(const struct environments_config *c, const struct rows *
     return 16 * weights_of(c, r) + 4 * batch * (wide + 3) + 4 * fmax(step, piece);
 }
 
-/* What the refit needs beside the data and one fit, if all changes differ from zero. */
+/* Bytes that the refit needs in addition to the data and one fit, if all changes differ from zero. */
 static double refit_bytes(const struct environments_config *c, const struct rows *r)
 {
     double k = (double)c->latent, codes = 4 * k * r->rows;
@@ -133,8 +135,8 @@ static double refit_bytes(const struct environments_config *c, const struct rows
     return codes + sums + (unknowns <= LEAST_UNKNOWNS ? 8 * unknowns * unknowns : 0);
 }
 
-/* What a case needs: its data, and the largest of the comparison of restarts, the refit, the evaluation and the
- * pictures, which only models with a tree have. */
+/* Bytes of a case: its data, and the largest of four phases that follow each other: comparing restarts, refit,
+ * evaluation, drawing. */
 static double case_bytes(const struct environments_config *c, const struct rows *r)
 {
     double k = (double)c->latent, fit = fit_bytes(c, r), codes = 4 * k * r->rows;
@@ -154,7 +156,7 @@ enum status environments_estimate(const void *config, const char *data, struct m
     double flops = 0, samples = 0, weights = 0, bytes = 0;
     for (int i = 0; i < count && i < ENVIRONMENTS_CASES; i++) {
         struct environments_config own = environments_of_case(c, &cases[i]);
-        own.latent += own.latent == 0; /* the number is known only when the data set is read */
+        own.latent += own.latent == 0; /* 0: assume 1 until resolve() knows the data set */
         if (own.baseline == BASELINE_ORACLE)
             own.latent = own.factors;
         struct rows r = rows_of(&own, i == 0 ? data : NULL); /* all cases have the same table */

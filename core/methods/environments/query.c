@@ -238,7 +238,7 @@ enum status environments_encode(const struct method_question *question, const st
     return status;
 }
 
-/* The query "predict" as an array: the outcome in each environment, in the order of the document, [environments]. */
+/* The query "predict" as an array: the outcome in each environment, in the order of the JSON answer, [environments]. */
 enum status environments_predict_array(const struct method_question *question, struct buf *values, int *rank,
                                        int64_t dim[4], struct error *err)
 {

@@ -54,7 +54,7 @@ static double encoder_floats(const struct fit_setup *setup)
     return 4 * h + 8 * k + (setup->shape.model == MODEL_VSC ? 8 * k : 0);
 }
 
-/* works: whether the fit has rows in its memory; a copy has none yet. */
+/* Bytes of a fit. works: whether it trains; the copy of the best fit has no batch and no activations yet. */
 static double fit_bytes(const struct factors_config *c, const struct fit_setup *setup, const struct latent_model *model,
                         int rows, bool works)
 {
@@ -64,11 +64,12 @@ static double fit_bytes(const struct factors_config *c, const struct fit_setup *
         return bytes;
     bytes += 4 * batch * (g * (setup->relative ? 2 : 1) + (double)setup->shape.latent);
     double piece = fmin(batch, fmax(1, fit_piece_bytes(c->zeros == ZEROS_SKIP) / latent_row_bytes(model)));
-    /* Gradients reuse memory, so the decoder needs less than activations and gradients of all rows. */
+    /* 0.7: gradients reuse memory, so the decoder needs less than all activations and gradients together. */
     return bytes + 4 * batch * encoder_floats(setup) + 0.7 * piece * latent_row_bytes(model);
 }
 
-/* All fits of a case. After the restarts were compared, the best one is copied into a further fit. */
+/* Bytes and parameters of all fits of a case. After the restarts were compared, the best fit is copied into a further
+ * one. */
 static enum status case_bytes(const struct factors_config *c, const struct factors_case *one,
                               const struct table_bytes *table, int train, double *bytes, int64_t *parameters,
                               struct error *err)
@@ -114,7 +115,7 @@ static enum status add_up(const struct factors_config *c, const struct factors_c
         int64_t own = 0;
         flops += flops_of(c, &cases[i], table->features, train);
         samples += (double)factors_setup(c, &cases[i], table->features, train, 0).epochs * train;
-        bool known = i > 0 && cases[i].model == cases[i - 1].model; /* the costs of data sets and of rho are the same */
+        bool known = i > 0 && cases[i].model == cases[i - 1].model; /* data set and rho do not change the cost */
         if (!known)
             status = case_bytes(c, &cases[i], table, train, &bytes, &own, err);
         most = fmax(most, bytes);
@@ -136,7 +137,7 @@ static enum status add_up(const struct factors_config *c, const struct factors_c
 enum status factors_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     struct factors_config own = *(const struct factors_config *)config;
-    own.latent += own.latent == 0; /* it is known once there is a data set */
+    own.latent += own.latent == 0; /* 0: assume 1 until resolve() knows the data set */
     const struct factors_config *c = &own;
     struct factors_case *cases = calloc(FACTORS_CASES, sizeof *cases);
     if (!cases)

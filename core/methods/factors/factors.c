@@ -1,9 +1,9 @@
 /* The factors method as an entry of the registry.
  *
- * A tour: model.c (the networks), prior.c (closed-form updates), fit.c (one model in training), nmf.c (the
- * factorisation), config.c (fields and cases), run.c (the case sweep's table, and what is saved), work.c (opening and
- * training a case), evaluate.c (measuring it), summary.c, result.c and plots.c (reporting), query.c (queries of a
- * model). */
+ * A tour: model/model.c (the networks), model/prior.c (closed-form updates), model/fit.c (one model in training),
+ * model/nmf.c (the factorisation), config.c (fields and cases), run.c (the case sweep's table, and what is saved),
+ * work.c (opening and training a case), evaluate.c (measuring it), summary.c, result.c and plots.c (reporting), query.c
+ * (queries of a model). */
 #include "core/methods/factors/factors.h"
 
 #include "core/methods/factors/config.h"
@@ -31,7 +31,7 @@ static const struct method_query queries[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { LATENT_MOST = 64 }; /* most factors that follow from the data */
+enum { LATENT_MOST = 64 }; /* upper limit of the number of factors that resolve() derives from a data set */
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 

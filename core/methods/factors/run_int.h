@@ -38,7 +38,7 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    /* The same first members as struct multi_start_run (multi_start.h). */
+    /* These members must equal those of struct multi_start_run (multi_start.h), whose functions read them. */
     struct case_sweep sweep;
     struct multi_start multi_start; /* fits of type `struct fit` */
     int64_t restarts;

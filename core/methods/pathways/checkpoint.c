@@ -57,7 +57,8 @@ enum status pathways_save(struct method_run *run, const struct snapshot_writer *
     return snapshot_save(declare, run, to, bytes, err);
 }
 
-/* Checks every number from a snapshot that selects memory or work. */
+/* A snapshot may be damaged, so this function checks every number that decides how much memory the run allocates or how
+ * long it works. */
 static bool sound(const struct method_run *run)
 {
     if (run->phase < PHASE_PILOT || run->phase > PHASE_DONE || run->at_case < 0 ||

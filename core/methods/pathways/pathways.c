@@ -1,9 +1,9 @@
 /* The pathways method as an entry of the registry.
  *
- * A tour: dictionary.c (products with circulant-banded dictionaries that are never formed), transform.c (the same by
- * FFT), norms.c (stripes and patches), bounds.c (guarantees), decode.c (thresholds and pursuit), presets.c (cases of a
- * sweep), trial.c (one code and its sign draws), run.c (the run), curve.c (figures from curves), recover.c and query.c
- * (queries). */
+ * A tour: core/coding/ has dictionary.c (products with circulant-banded dictionaries that are never formed),
+ * transform.c (the same by FFT), norms.c (stripes and patches), bounds.c (guarantees) and decode.c (thresholds and
+ * pursuit). This folder has presets.c (cases of a sweep), trial.c (one code and its sign draws), run.c (the run),
+ * curve.c (figures from curves), recover.c and query.c (queries). */
 #include "core/methods/pathways/pathways.h"
 
 #include "core/methods/pathways/config.h"

@@ -51,7 +51,7 @@ static const struct config_setting hadamard_scaling[] = {{"dictionary", "dirac-h
                                                          {"trials", "1000"},
                                                          {NULL, NULL}};
 
-/* The measurements of the reference are at powers of two. The values between them locate S50 more precisely. */
+/* The reference table has measurements at powers of two. The other values locate S50 more precisely. */
 static const struct config_setting reference[] = {{"sweep", "reference"},
                                                   {"dictionaries", "8"},
                                                   {"nonzeros", "2,4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},

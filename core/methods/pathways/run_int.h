@@ -62,8 +62,8 @@ enum status pathways_artifacts(struct method_run *run, struct error *err);
 double point_share(const struct curve_point *point);  /* recovered share of the draws */
 double point_error(const struct curve_point *point);  /* standard error of point_share(), over codes */
 double point_stripe(const struct curve_point *point); /* mean stripe sparsity of the first layer */
-/* Stripe sparsity (or, with `nonzeros`, number of non-zeros) at which recovery falls to `share`: from a monotone fit to
- * the curve, linear in log S between points. NaN where the curve does not reach it. */
+/* Stripe sparsity S (or, with `nonzeros`, number of non-zeros) at which recovery falls to `share`. It is read from a
+ * monotone fit to the curve, interpolated linearly in log S. NaN if the fit does not reach `share`. */
 double curve_crossing(const struct curve *curve, double share, bool nonzeros);
 
 /* Fits log S50 (or the log of the limit by bound (3) or (5), bounds.h) against log 1/mu over the cases of a group, by

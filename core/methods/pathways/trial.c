@@ -275,8 +275,9 @@ static void correlate(const struct drawing *w, const struct spikes *signed_code)
         t->code[i] += analysed[i];
 }
 
-/* Top-k finds the support if and only if all magnitudes inside it are larger than all outside. A tie counts as a miss.
- * Writes the entries inside the support to `inside`. The code is changed in between and then restored. */
+/* Returns whether top-k finds the support: all magnitudes inside it must be larger than all outside, and a tie counts
+ * as a miss. Writes the entries inside the support to `inside`. Sets them to 0 in `code` while it looks for the largest
+ * entry outside, and then restores them. */
 static bool separated(const struct kernels *kernels, const struct spikes *x, float *code, size_t count,
                       struct spikes *inside)
 {

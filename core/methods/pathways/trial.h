@@ -17,14 +17,14 @@ struct scenario {
     double lipschitz[PATHWAYS_DEPTH]; /* upper estimates of the largest eigenvalue of A^T A, for basis pursuit */
 };
 
-/* Creates the dictionaries. filters: of each layer, laid out as in struct dictionary, or NULL: drawn from `seed`. pool:
- * as in struct scenario; STATUS_CANCELLED when it is stopped. */
+/* Creates the dictionaries. filters: the filters of each layer, in the layout of struct dictionary; NULL: draws them
+ * from `seed`. pool: as in struct scenario. STATUS_CANCELLED when the pool was stopped. */
 enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const float *const *filters,
                           const struct kernels *kernels, struct thread_pool *pool, struct scenario *out,
                           struct error *err);
 void scenario_close(struct scenario *scenario);
-/* Bytes of a scenario and of a space for each thread, for trials with so many non-zeros, or with the charts that follow
- * them. bounds: whether trials compute the guarantees. */
+/* Largest memory of a case in bytes: its dictionaries, and then either trials with `nonzeros` non-zeros on all threads
+ * or the charts after them. bounds: whether trials compute the guarantees. */
 enum { PATHWAYS_CHART_BYTES = 6 << 20 };
 double scenario_bytes(const struct pathways_case *plan, double nonzeros, bool bounds, int threads);
 
@@ -50,8 +50,8 @@ struct trial_outcome {
     int recovered;                                                 /* draws whose whole pathway was found */
     int layer_recovered[PATHWAYS_DEPTH];                           /* draws in which that layer's support was found */
     double stripe[PATHWAYS_DEPTH], stripe_literal[PATHWAYS_DEPTH]; /* stripe sparsities of the first draw's codes */
-    /* With `bounds`: whether recovery is certain; lower bounds of its probability; limits of the first layer's stripe
-     * sparsity. */
+    /* The guarantees, only with `bounds`. uniform: recovery is certain; theorem, instance: lower bounds of the
+     * probability of recovery; uniform_limit, probabilistic_limit: limits of the first layer's stripe sparsity. */
     bool uniform;
     double theorem, instance, uniform_limit, probabilistic_limit;
 };

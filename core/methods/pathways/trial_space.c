@@ -116,8 +116,9 @@ enum status trial_space_room(struct trial_space *t, int layers, int64_t count, s
     return STATUS_OK;
 }
 
-/* Bytes of arrays. touched: of the parts that trials write, which is what the process needs. The lists of non-zeros of
- * hidden layers have room for all entries, but hold few. */
+/* Sizes of arrays in bytes. allocated: whole arrays; touched: only the parts that trials write, for which the process
+ * needs memory. touched is smaller, because the lists of non-zeros of hidden layers have room for all entries but hold
+ * few. */
 struct space_bytes {
     double allocated, touched;
 };
@@ -158,7 +159,7 @@ static struct space_bytes space_bytes(const struct pathways_case *plan, double n
 
 double scenario_bytes(const struct pathways_case *plan, double nonzeros, bool bounds, int threads)
 {
-    /* A job may allocate half as much again as its estimate (trainer/job_memory.h). */
+    /* A job may allocate 1.5 times its estimate (trainer/job_memory.h). */
     static const double HALF_AGAIN = 1.5;
     double bytes = 0, while_drawn = 0, largest = 0;
     for (int l = 0; l < plan->layers && plan->family != PATHWAYS_HADAMARD; l++) {

@@ -57,7 +57,7 @@ struct case_sweep_table {
     enum status (*finish)(struct method_run *run, struct error *err);
     void (*begin_evaluation)(struct method_run *run); /* may be NULL: nothing to do */
     double (*part)(const struct method_run *run);     /* share of the open case that is done */
-    /* Work of a case, in any unit. NULL: all cases take the same. */
+    /* Work of a case, in any unit. NULL: every case takes the same work. */
     double (*weight)(const struct method_run *run, int at);
 
     enum status (*arrays)(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,

@@ -39,7 +39,8 @@ struct artifact_findings {
     }
 
 /* Call after an attempt to make artifacts. If `status` is an error, logs a warning and adds a finding; the run
- * continues without these artifacts. name: of the artifact, or of the group that was attempted. err: of the attempt. */
+ * continues without these artifacts. name: name of the artifact or of the group of artifacts. err: the error of the
+ * attempt. */
 void publish_attempted(struct artifact_findings *findings, const struct method_env *env, const char *name,
                        enum status status, const struct error *err);
 

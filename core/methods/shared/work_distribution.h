@@ -31,7 +31,8 @@ extern const double DISTRIBUTION_SECONDS;
 enum distribution_state { DISTRIBUTION_PENDING, DISTRIBUTION_RUNNING, DISTRIBUTION_DONE };
 struct work_item {
     double state;
-    double stage, training; /* stage: a number for distribution_table.stage; training 1: it may request checkpoints */
+    double stage, training; /* stage: argument of distribution_table.stage; training: 1 while the item trains and may
+                               request checkpoints */
     double work, seen;      /* work: number of updates; seen: number of samples */
     /* fraction: share of its work that is done; left: samples still to be seen, NaN if unknown */
     double fraction, left;
@@ -77,18 +78,17 @@ struct distribution_table {
     enum status (*finish)(struct method_run *run, struct error *err); /* all items are done: write the artifacts */
     bool (*done)(const struct method_run *run);                       /* whether finish() has run */
 
-    /* Saving. check() refuses weights that are not finite. declare() adds the entries of one item, and share() those
-     * that belong to all items, which include the parts of outcome(). The snapshot of a single item contains its
-     * outcome, too. */
+    /* These three functions serve saving. check() refuses weights that are not finite. declare() adds the entries of
+     * this rank's item to a snapshot, and share() adds the entries that belong to all items, such as their outcomes. */
     enum status (*check)(struct method_run *run, struct error *err);
     enum status (*declare)(struct method_run *run, struct snapshot *snapshot, struct error *err);
     enum status (*share)(struct method_run *run, struct snapshot *snapshot, struct error *err);
-    /* Loading. ready() prepares an item (-1: the one that the checkpoint contains as the run itself) before its entries
-     * are declared. loaded() checks what was read. */
+    /* These two functions serve loading. ready() prepares the run for item number `item` before declare() is called;
+     * -1: for the item that `from`, a checkpoint, contains as the run itself. loaded() checks what was read. */
     enum status (*ready)(struct method_run *run, int64_t item, const struct snapshot_reader *from, struct error *err);
     enum status (*loaded)(struct method_run *run, struct error *err);
-    /* Called after a checkpoint was read that contains the item as the run itself. Returns false when what was read
-     * belongs to another item. */
+    /* Called after a whole checkpoint was read. `item`: the item that the checkpoint contains as the run itself, by its
+     * table of items. Returns false when the run that was read belongs to another item. */
     bool (*show)(struct method_run *run, int64_t item);
 };
 
@@ -163,7 +163,8 @@ struct comm *distribution_apart(const struct work_distribution *distribution);
 bool distribution_reserve(struct distribution_points *points, size_t room);
 /* The write() of a snapshot_writer whose context is a struct buf. */
 enum status distribution_append(void *buf, const void *bytes, size_t count, struct error *err);
-/* Saves the item that this rank has as a snapshot of its own; loads an item from one. */
+/* distribution_suspend() saves this rank's item as a snapshot of its own, and distribution_resume() loads an item from
+ * such a snapshot. */
 enum status distribution_suspend(struct work_distribution *distribution, struct method_run *run, struct buf *to,
                                  struct error *err);
 enum status distribution_resume(struct work_distribution *distribution, struct method_run *run, int64_t item,

@@ -71,7 +71,8 @@ static const struct snapshot_entry *find(const struct contents *contents, const 
     return NULL;
 }
 
-/* Declares a list of points, unless it is empty. When reading (contents), the list gets the length in the stream. */
+/* Declares a list of points, unless it is empty. contents: as in open_own(); when reading, the list gets the length
+ * that it has in the stream. */
 static enum status declare_points(struct snapshot *snapshot, const char *name, struct distribution_points *points,
                                   const struct contents *contents, struct error *err)
 {
@@ -163,7 +164,8 @@ static bool sound_item(const struct work_item *u)
            u->seen <= CONFIG_INT_MAX && u->weight >= 0;
 }
 
-/* A stream may be damaged, so values that select memory or work are checked. */
+/* A stream may be damaged, so this function checks every value that decides how much memory the run allocates or how
+ * long it works. */
 static bool sound(const struct work_distribution *d, bool done)
 {
     int64_t over = 0;
@@ -196,7 +198,8 @@ static enum status read_suspended(void *context, uint64_t offset, void *bytes, s
     return STATUS_OK;
 }
 
-/* The snapshot of this rank's item. contents: of the stream to read it from, NULL to write. */
+/* Declares the entries of this rank's item as a snapshot of its own. contents: the table of contents of the stream to
+ * read; NULL: the snapshot is written. */
 static enum status open_own(struct work_distribution *d, struct method_run *run, const struct contents *contents,
                             struct snapshot **snapshot, struct error *err)
 {

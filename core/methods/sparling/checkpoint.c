@@ -185,7 +185,7 @@ enum status sparling_save(struct method_run *run, const struct snapshot_writer *
     return status ? status : snapshot_save(declare, run, to, bytes, err);
 }
 
-/* Limits the samples of a row that is not evaluated yet. */
+/* Whether the sample counts and the checkpoint of a row that is not evaluated yet are possible. */
 static bool sound_row(const struct evaluation_row *row)
 {
     const double most = 1e7;
@@ -222,7 +222,8 @@ static bool sound_motif_counts(const struct method_run *run)
            sound_counts((const double *)e->channels, 2 * run->config.channels_motif);
 }
 
-/* A sample is a function of seed and index only while the data set stays the same. */
+/* Refuses a changed data set: the run would continue on other samples, because a sample depends on seed, index and data
+ * set. */
 static enum status check_data(const struct method_run *run, struct error *err)
 {
     return memcmp(run->trained_on, run->data, HASH_BYTES) == 0
@@ -234,7 +235,8 @@ static enum status check_data(const struct method_run *run, struct error *err)
                      run->domain.domain->name);
 }
 
-/* A stream may be damaged, so values that select memory or work are checked. */
+/* A stream may be damaged, so this function checks every value that decides how much memory the run allocates or how
+ * long it works. */
 static enum status check_loaded(struct method_run *run, struct error *err)
 {
     bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_CALIBRATE && run->updates >= 0 &&

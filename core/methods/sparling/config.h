@@ -70,7 +70,7 @@ struct sparling_config {
     double reinitialise_below;
     int64_t reinitialise_samples;
 
-    /* Presence objective, and densities of channels that follow their names. */
+    /* Presence and count objectives, and densities of channels that follow the frequencies of names. */
     double presence_weight, presence_sharpness, tally_weight;
     int64_t presence_samples, presence_validations;
     bool density_by_name, calibrate, other_strand;
@@ -167,7 +167,7 @@ double sparling_dilated_macs(const struct sparling_config *config);
 /* Multiply-adds of a forward pass over one input with `tokens` target tokens (6.716e9 for the paper's network and 8
  * tokens). */
 double sparling_macs(const struct sparling_config *config, int tokens);
-/* Expected number of motifs of all samples of `chance_samples` outside the margins, at the density of the first stage.
+/* Expected number of motifs outside the margins in chance_samples samples, at the density of the first stage.
  */
 double sparling_chance_motifs(const struct sparling_config *config);
 
@@ -194,10 +194,10 @@ bool sparling_thresholds(const struct sparling_config *config);
  * preset that sets these fields works with every bottleneck, head and domain. */
 bool sparling_collects(const struct sparling_config *config);
 bool sparling_reinitialises(const struct sparling_config *config);
-/* The presence objective predicts which names occur in a label; channel k stands for name k. sparling_presence_names()
- * returns the number of names that have a channel, or 0 if the configuration has no such objective or not the
- * transformer's head, which it needs. sparling_presence_alone() returns whether a first phase trains with this
- * objective alone; false without it. */
+/* The presence objective predicts which names occur in a label; channel k stands for name k. It needs the transformer's
+ * head. sparling_presence_names() returns the number of names that have a channel, or 0 if the configuration has no
+ * such objective or another head. sparling_presence_alone() returns whether the configuration has this objective and a
+ * first phase that trains with it alone. */
 int sparling_presence_names(const struct sparling_config *config);
 bool sparling_presence_alone(const struct sparling_config *config);
 /* Whether the densities of channels follow the frequencies of their names (density_by_name). */

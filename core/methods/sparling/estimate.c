@@ -93,7 +93,8 @@ double sparling_macs(const struct sparling_config *c, int tokens)
     return g + collapse + lstm + encoder + decoder;
 }
 
-/* Share of the activations and gradients of a training that an evaluation needs, which keeps no gradients. */
+/* An evaluation keeps no gradients. It needs this share of the memory that training needs for activations and
+ * gradients. */
 static const double FORWARD = 0.6;
 enum { ARENA_REST = 4 << 20 }; /* the unused end of the arena's last blocks */
 
@@ -116,8 +117,8 @@ static double dilated_packed(const struct sparling_config *c)
     return total;
 }
 
-/* The lines of each thread that the dilated head's convolutions copy, one in the forward and two in the backward pass
- * (core/autodiff/ops/conv_line.c). */
+/* Floats in the copies of lines that each thread makes for the dilated head's convolutions: one copy in the forward
+ * pass, two in the backward pass (core/autodiff/ops/conv_line.c). */
 static double dilated_lines(const struct sparling_config *c)
 {
     double d = padded((double)c->channels), width = fmin(sparling_geometry(c).cols, LINE_PIECE), total = 0;
@@ -206,7 +207,8 @@ static double collected_bytes(const struct sparling_config *c)
 /* A rectifier without thresholds lets about this share of the positions through. */
 static const double RECTIFIED = 0.5;
 
-/* Share of the positions that are active in an evaluation. Until the first thresholds are known, there are none. */
+/* Share of the positions that are active in an evaluation. A training that ends before it has collected its first
+ * thresholds is evaluated without thresholds. */
 static double active_share(const struct sparling_config *c)
 {
     struct sparling_geometry map = sparling_geometry(c);
@@ -230,8 +232,8 @@ double sparling_chance_motifs(const struct sparling_config *c)
     return (double)c->chance_samples * density * sites_of(c);
 }
 
-/* Bytes of the motifs of the samples whose positions are shuffled, twice in another order with their new positions, and
- * of a permutation of all positions. chance_add() keeps only motifs outside of the margins. */
+/* Bytes that the errors of chance need: the motifs outside the margins of all their samples, two shuffled copies of
+ * these motifs, and a permutation of all positions. */
 static double chance_bytes(const struct sparling_config *c)
 {
     enum { COPIES = 3 };
@@ -262,7 +264,7 @@ static double evaluation_floats(const struct sparling_config *c)
            FORWARD * (all - model);
 }
 
-/* What op_tally() stores of each position, and the tables of its threads. */
+/* Bytes that op_tally() needs: numbers that it stores for each position, and the tables of its threads. */
 static double tally_bytes(const struct sparling_config *c)
 {
     enum { MOST = 64 }; /* TALLY_MOST in counts.c */
@@ -272,7 +274,8 @@ static double tally_bytes(const struct sparling_config *c)
     return c->tally_weight > 0 ? map_positions(c) * (4 * (double)c->batch * names + 8 * threads * (most + 4)) : 0;
 }
 
-/* Largest memory of training, and of the evaluation, which may load the model of an earlier stage besides. */
+/* Bytes of a run: the larger of training and evaluation. The evaluation may load a second model, that of an earlier
+ * stage. */
 static double run_bytes(const struct sparling_config *c, double parameters)
 {
     double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);

@@ -179,7 +179,7 @@ enum presence_column {
 
 /* Starts that are compared (starts.c). Saved in checkpoints. */
 struct starts {
-    int64_t count;            /* starts to compare; 1: only one, or all are compared */
+    int64_t count;            /* number of starts to compare; 1: there is only one, or the comparison has ended */
     int64_t now, best;        /* the start in progress; the best one of those before it */
     int64_t samples, updates; /* number of samples and updates when it began */
     double lowest, loss;      /* lowest presence loss of a validation: of the best start, and of the one in progress */
@@ -326,7 +326,8 @@ struct tensor *presence_loss(struct method_run *run, const struct batch *batch, 
  * presence_loss(). motifs: its motif map. */
 void presence_count(struct method_run *run, const struct batch *batch, const struct tensor *scores,
                     const struct tensor *motifs);
-/* Whether a validation also reads its samples from the other strand; adds the losses of such a piece. */
+/* presence_turning() returns whether a validation also reads its samples from the other strand, and
+ * presence_count_turned() adds the losses of a piece that was read so. */
 bool presence_turning(const struct method_run *run);
 void presence_count_turned(struct method_run *run, const struct batch *batch, const struct tensor *scores);
 /* Sets the densities of the channels of run->network. */
@@ -385,7 +386,7 @@ enum status starts_snapshot(struct method_run *run, struct snapshot *snapshot, s
 
 /* Defined in ending.c. */
 void ending_begin(struct method_run *run);
-/* Share of the learning rate that an update has. */
+/* Learning rate of the next update, as a share of the full learning rate. */
 double ending_rate(const struct method_run *run);
 /* After a validation at the last density. reached: the accuracy is above its target. Returns whether training ends. */
 bool ending_validated(struct method_run *run, double loss, bool reached);

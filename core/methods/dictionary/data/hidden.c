@@ -36,7 +36,7 @@ double hidden_explained(double p, double ratio)
     return 1 - theory_optimum(p, theory_sigma(p, ratio)).loss / theory_variance(p);
 }
 
-/* Feature i writes column i of the chosen rows of Sylvester's matrix, over the root of n_d. */
+/* The vector of feature i is column i of the rug's rows of Sylvester's matrix, divided by the root of n_d. */
 static enum status rug_vectors(const struct hidden *h, float *vectors, struct error *err)
 {
     struct rug rug;

@@ -1,5 +1,6 @@
 /* The hidden layer of a toy model of superposition (core/superposed): n_s features write into n_d dimensions, each
- * along its own vector. The vectors are those of a rug, or of an autoencoder that is trained here. */
+ * along its own vector. The vectors are those of a Persian rug (core/superposed/rug.h) or of an autoencoder that
+ * hidden_vectors() trains. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_DATA_HIDDEN_H
 #define MOTIF_CORE_METHODS_DICTIONARY_DATA_HIDDEN_H
 
@@ -18,8 +19,8 @@ struct hidden {
     int64_t samples; /* training samples of the autoencoder */
 };
 
-/* Writes the vectors: [features][inputs]. A function of *h for any number of threads. STATUS_CANCELLED when the pool
- * was stopped, STATUS_NUMERIC when the training diverged. */
+/* Writes the vectors: [features][inputs]. The vectors depend on *h only, not on the number of threads. STATUS_CANCELLED
+ * when the pool was stopped, STATUS_NUMERIC when the training diverged. */
 enum status hidden_vectors(const struct hidden *h, const struct kernels *kernels, struct thread_pool *pool,
                            float *vectors, struct error *err);
 /* Return the number of operations of hidden_vectors(), and the bytes that it needs besides the vectors. Estimates of

@@ -31,7 +31,7 @@ struct rows {
     struct permutation split;    /* the order of the blocks; the first ones are for training */
 };
 
-/* Opens the data set `name`. hash: of the upload that the job was submitted with, or "". data: folder of data sets.
+/* Opens the data set `name`. hash: the configuration's dataset_hash; "" accepts any data. data: folder of data sets.
  * STATUS_INVALID: the set has no rows of numbers; STATUS_NOT_FOUND; STATUS_CONFLICT: another file was uploaded under
  * the name. Errors point to /config/dataset_name. The caller calls rows_close(), after an error too. */
 enum status rows_open(const char *data, const char *name, const char *hash, uint64_t seed, struct rows *out,

@@ -239,7 +239,7 @@ static enum status add_batch(struct method_run *run, int64_t position, int count
 
 /* ---- figures ------------------------------------------------------------------------------------------------- */
 
-/* Adds how well a seed's latents are the true features. */
+/* Adds a seed's scores of how well its latents recover the true features. */
 static void add_scores(const struct recovery_scores *score, double seeds, struct outcome *o, double squares[2])
 {
     o->mcc += score->mcc / seeds;

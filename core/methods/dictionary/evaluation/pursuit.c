@@ -1,5 +1,5 @@
-/* Compares the codes of seed 0 with those of classical decoders on the same dictionary (core/coding/plain.h): the
- * supports, which of them are right, and the correlation of the codes with the true ones.
+/* Compares the codes of seed 0 with those of classical decoders on the same dictionary (core/coding/plain.h): how far
+ * the supports overlap, which share of each support is right, and how the codes correlate with the true codes.
  *
  * Decoders work in the units of the data, on rows of norm 1. For each sample, every decoder returns as many latents
  * as the encoder activates. For FISTA, these are the largest entries of its code. */

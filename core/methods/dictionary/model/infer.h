@@ -2,7 +2,7 @@
  * training, with one exception: BATCHTOPK and MATRYOSHKA keep the activations above their running threshold instead of
  * the largest ones of a batch.
  *
- * An infer is borrowed memory and numbers: any number of threads may use one, each with its own scratch. */
+ * A struct infer owns no memory. Any number of threads may use the same one, each with its own scratch. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_MODEL_INFER_H
 #define MOTIF_CORE_METHODS_DICTIONARY_MODEL_INFER_H
 

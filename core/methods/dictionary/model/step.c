@@ -174,7 +174,7 @@ static void add_rows(const struct step *s, const struct entries *e, int from, in
     s->kernels->sparse_gemm(&call);
 }
 
-/* Weight of the auxiliary loss. It is smaller while fewer latents are dead than the loss can use. */
+/* Weight of the auxiliary loss. While fewer than aux_latents latents are dead, it is proportional to their number. */
 static double aux_weight(const struct step *s)
 {
     const struct sae_shape *shape = &s->sae->shape;

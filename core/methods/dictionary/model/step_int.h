@@ -49,7 +49,8 @@ bool step_gradients(struct step *step);
  * index becomes its row, or, if picks > 0, (row - first) picks + its place in the row. */
 void step_by_latent(const struct step *step, const struct entries *rows, int first, int count, int picks,
                     struct entries *columns);
-/* pursuit.c: codes, residuals (level 0 of `pull`) and reconstructions of matching pursuit; and its gradients. */
+/* pursuit.c: step_pursuit() computes codes, residuals (level 0 of `pull`) and reconstructions by matching pursuit, and
+ * step_pursuit_gradients() the gradients. */
 bool step_pursuit(struct step *step);
 bool step_pursuit_gradients(struct step *step);
 

@@ -22,7 +22,7 @@ struct fit_setup {
     enum fit_penalty penalty;
     double weight;    /* weight of the penalty; the mean squared error of a row has weight 1 */
     double sharpness; /* if above 0, the penalty on a change of size d is multiplied by sharpness / (sharpness + d),
-                         from a third of the updates on */
+                         after the first third of the updates */
     double learning_rate;
     int batch;
     int64_t updates;

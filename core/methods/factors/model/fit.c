@@ -268,7 +268,7 @@ static bool proximal(const struct fit *f)
            f->epoch >= f->setup.zeros_after;
 }
 
-/* Adds the terms that do not depend on the batch, times `share`. */
+/* Adds the terms of the loss that do not depend on the batch. */
 static struct tensor *priors(struct fit *f, struct tensor *loss)
 {
     struct latent_model *m = f->model;

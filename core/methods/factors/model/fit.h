@@ -92,8 +92,8 @@ void fit_loaded(struct fit *fit);
 /* Mean loss of the last complete epoch, by which restarts are compared. */
 double fit_objective(const struct fit *fit);
 
-/* Most bytes of the activations of the rows that pass through the decoder at once; skipping: a decoder that skips
- * zeros. */
+/* Upper limit of the bytes of activations of the rows that pass through the decoder at once. skipping: whether the
+ * decoder skips zeros. */
 double fit_piece_bytes(bool skipping);
 /* Up to `piece` rows: means of the latent variables, and the decoder's output from those means or from a sample (logits
  * for counts). The arrays are valid until the next call. */

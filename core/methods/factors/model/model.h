@@ -27,7 +27,7 @@ struct latent_shape {
 /* Separates the features that the decoder computes in full from those that a cheaper kernel computes (op_arc_head). */
 struct latent_skip {
     int dense_count, few_count, group_count;
-    int32_t *dense, *few;     /* [features] each; few: sorted by group */
+    int32_t *dense, *few;     /* [features] numbers of the features of each kind; few: sorted by group */
     struct arc_group *groups; /* [features] */
 };
 

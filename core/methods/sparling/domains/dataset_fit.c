@@ -73,7 +73,8 @@ static void fit_counts(struct sparling_config *config, const struct method_given
         config->tally_weight = 1;
 }
 
-/* Without a first phase, training follows the densities and the schedule of the learning rate alone. */
+/* Switches off the settings of the preset that only help after a first phase of the presence objective. Training then
+ * follows the densities and the schedule of the learning rate alone. */
 static void fit_without_phase(struct sparling_config *config, const struct method_given *given)
 {
     if (!has(given, "patience"))

@@ -202,7 +202,8 @@ static enum status resolve(struct sparling_config *config, const struct method_g
         return status;
     status = fits(&c, config, err);
     bool sound = c.kind == COLLECTION_RECORDINGS;
-    /* If the configuration was filled in from other data, the values in it were not chosen by the client. */
+    /* A configuration with the hash of other data was filled in from those data, so its values are not choices of the
+     * client. */
     bool repeated = d->hash[0] != '\0' && strcmp(d->hash, hash) != 0;
     snprintf(d->hash, sizeof d->hash, "%s", hash);
     d->channels = sound ? d->mels : c.channels;

@@ -10,7 +10,7 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* More motifs than expected, by this factor, are kept for the errors of chance. */
+/* Samples are collected until their motifs exceed the expected number by this factor. */
 static const double MORE = 1.25;
 
 struct chance_samples {

@@ -407,7 +407,7 @@ bool evaluation_collects(int64_t part)
     return part == PART_CHANCE || part == PART_EXTENTS;
 }
 
-/* *enough: the part needs no more samples. */
+/* Processes one batch for the part in progress. *enough becomes true when the part needs no more samples. */
 static enum status with_batch(struct method_run *run, struct network *network, const struct batch *batch, bool *enough,
                               struct error *err)
 {

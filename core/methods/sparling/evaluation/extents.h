@@ -55,9 +55,10 @@ enum status extents_declare(struct method_run *run, struct snapshot *snapshot, s
 /* Checks what was read from a checkpoint (STATUS_CORRUPT). */
 enum status extents_loaded(struct method_run *run, struct error *err);
 
-/* PART_EXTENTS, of the final model only: the number of training samples in which it looks for motifs. extents_add()
- * collects the motifs of a batch, and *enough becomes true when more samples are not needed. Each extents_measure()
- * measures one motif, and sets *done after the last one. STATUS_NO_MEMORY, and errors of the computation. */
+/* Functions of PART_EXTENTS, which is for the final model only. extents_samples() returns the number of training
+ * samples in which it looks for motifs. extents_add() collects the motifs of a batch, and *enough becomes true when
+ * more samples are not needed. extents_measure() measures one motif, and sets *done after the last one.
+ * STATUS_NO_MEMORY, and errors of the computation. */
 int64_t extents_samples(const struct method_run *run);
 enum status extents_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, bool *enough,
                         struct error *err);
@@ -68,14 +69,15 @@ enum status extents_measure(struct method_run *run, bool *done, struct error *er
 enum status extents_grow(const struct method_run *run, const struct extent_candidate *found, int64_t count,
                          struct channel_extent *extent, struct error *err);
 
-/* places.c: how the motifs of the run's models are reported. Before the extents are measured, at the maxima of their
- * channels. */
+/* places.c: returns how the motifs of the run's models are reported. Before the extents are measured, motifs are
+ * reported at the maxima of their channels. */
 struct channel_places extents_places(const struct method_run *run);
 /* Moves the active elements of one motif map, [channels][rows][cols], to the positions that are reported.
  * STATUS_NO_MEMORY. */
 enum status extents_move(const struct method_run *run, float *planes, struct error *err);
 
-/* PART_BOXES, of the final model only: the number of samples with true boxes; one piece of them. */
+/* Functions of PART_BOXES, which is for the final model only. extents_truth_samples() returns the number of samples
+ * with true boxes, and extents_truth_add() compares the extents of a batch with the boxes. */
 int64_t extents_truth_samples(const struct method_run *run);
 enum status extents_truth_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                               struct error *err);

@@ -2,15 +2,16 @@
  *
  * A channel may need only a part of a motif, for instance a side of a frame, to know it. The inputs around the motifs
  * then are alike in the other parts, too. Around all collected motifs of a channel, this file compares the mean of the
- * input, and of its square, with those of the same place in the next training sample. Positions at which they differ
- * are alike around the motifs, and the extent grows over them (channel_extent_grow()). */
+ * input, and of its square, with those of the same place in the next training sample. Where these means differ from
+ * those of other samples, the inputs around the motifs have something in common, and the extent grows over these
+ * positions (channel_extent_grow()). */
 #include <stdlib.h>
 
 #include "core/methods/sparling/evaluation/extents.h"
 #include "core/methods/sparling/run_int.h"
 
 enum {
-    GROW_MOTIFS = 16, /* with fewer motifs, chance makes too many positions differ */
+    GROW_MOTIFS = 16, /* with fewer motifs, the means differ by chance at too many positions */
     MOMENTS = 2       /* the value and its square */
 };
 

@@ -50,7 +50,7 @@ enum status run_plot_densities(struct method_run *run, struct error *err)
     return publish_chart(&run->env, "error-by-density", &chart, err);
 }
 
-/* Rise of the edit error when activations have only so many values (Appendix H, Fig. 8). */
+/* Rise of the edit error when activations are replaced by the means of 16, 8, 4 or 2 bins (Appendix H, Fig. 8). */
 enum status run_plot_binning(struct method_run *run, struct error *err)
 {
     static const char *const names[BINNINGS] = {"16 bins", "8 bins", "4 bins", "2 bins"};

@@ -305,7 +305,7 @@ bool channel_extent_interval(const double *low, const double *high, const int *a
     if (!(all > 0) || !(high[0] > 0))
         return false;
     int j = cuts - 2, k = 1;
-    while (j > 0 && low[j] > most) /* the innermost cut without loss, because the noise outside may pass the share */
+    while (j > 0 && low[j] > most) /* stops at the innermost small loss: noise is larger outside */
         j--;
     while (k < cuts - 1 && high[k] > most)
         k++;

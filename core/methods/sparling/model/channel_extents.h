@@ -70,11 +70,11 @@ void channel_places_describe(const struct channel_places *places, int channel, c
 
 /* Finds the interval that contains the evidence along one axis.
  *
- * low, high: [cuts] how much the score falls when everything before, or everything from, a cut on is replaced. Cut j
- * lies before offset at[j], and the offsets rise. Nothing is replaced for low[0] and high[cuts - 1], everything for
- * low[cuts - 1] and high[0]. At each edge of the interval, a fixed share of the whole evidence is lost; the function
- * then widens the interval as if the evidence were spread evenly. Returns false if there is no evidence: the score does
- * not fall even when everything is replaced. */
+ * Cut j lies before offset at[j], and the offsets rise. low[j] is how much the score falls when everything before cut j
+ * is replaced; high[j], when everything after it is replaced. Nothing is replaced for low[0] and high[cuts - 1],
+ * everything for low[cuts - 1] and high[0]. At each edge of the interval, a fixed share of the whole evidence is lost;
+ * the function then widens the interval as if the evidence were spread evenly. Returns false if there is no evidence:
+ * the score does not fall even when everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
                              double *last);
 /* Makes the columns of an extent symmetric about the motif, with the same number of columns or one more. A motif on

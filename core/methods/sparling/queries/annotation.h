@@ -47,7 +47,7 @@ struct annotation {
     int site_count;
 };
 
-/* Annotates an input, [channels][rows][cols]. The exec is begun here, in evaluation. domain, report, input and truth
+/* Annotates an input, [channels][rows][cols]. This function begins `e` for evaluation. domain, report, input and truth
  * (NULL: unknown) must outlive the annotation, which annotation_close() frees. STATUS_NO_MEMORY. */
 enum status annotation_make(struct exec *e, struct network *network, const struct open_domain *domain,
                             const struct channel_report *report, const float *input, const struct domain_truth *truth,

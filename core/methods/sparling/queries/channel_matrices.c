@@ -18,8 +18,8 @@ enum {
     SHIFT_MOST = 30 /* largest number of positions by which a window is shifted */
 };
 static const double TRIMMED = 0.2;      /* bits; positions with less are removed from both ends */
-static const double SAME = 0.9;         /* correlation from which two channels show one motif */
-static const double SIGNIFICANT = 0.05; /* q-value up to which an answer lists matches */
+static const double SAME = 0.9;         /* minimum correlation of two channels that show one motif */
+static const double SIGNIFICANT = 0.05; /* largest q-value of a match that an answer lists */
 
 /* What is known about one channel while the samples are drawn. */
 struct channel_windows {
@@ -252,8 +252,8 @@ void channel_matrices_close(struct channel_matrices *matrices)
 
 /* ---- answers ------------------------------------------------------------------------------------------------ */
 
-/* The letter of a position: a capital where one base has half of the counts, a small letter where two have three
- * quarters together (the more frequent one), else '.'. */
+/* Returns the letter of a position: a base in upper case if it has at least half of the counts; the more frequent of
+ * two bases in lower case if they have at least three quarters together; else '.'. */
 static char letter(const struct alphabet *alphabet, const struct position_matrix *m, int position)
 {
     const double *count = m->count[position];

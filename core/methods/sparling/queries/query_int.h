@@ -49,7 +49,7 @@ struct inquiry {
  * failure. Fails with STATUS_NO_MEMORY, or with STATUS_INVALID and the JSON pointer of the wrong part of the input. */
 enum status inquiry_begin(const struct method_question *question, const struct method_input *input,
                           struct inquiry *inquiry, struct error *err);
-/* Takes a workspace and prepares an exec, which the inquiry's question stops. */
+/* Takes a workspace and prepares an exec. The stop() of the inquiry's question also stops the exec. */
 enum status inquiry_ready(const struct method_model *model, struct inquiry *inquiry, struct error *err);
 /* Calls inquiry_ready() and computes the motif map of inquiry->planes. */
 enum status inquiry_map(const struct method_model *model, struct inquiry *inquiry, struct error *err);

@@ -1,7 +1,6 @@
 /* The queries of SPARLING as data: what each takes and produces, its parameters, and the schemas of its answers.
  *
- * The api makes the routes /v1/jobs/{id}/motifs, /predict, /interventions, /compare, /channels and /channels/{channel}
- * from this table. */
+ * The api makes one route from each row, for instance /v1/jobs/{id}/motifs and /v1/jobs/{id}/channels/{channel}. */
 #include "core/methods/sparling/queries/query.h"
 #include "core/sequence/region.h"
 

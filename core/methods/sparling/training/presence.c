@@ -16,11 +16,11 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Fall of a name's level that counts as better; the level of a name that g does not read yet; and the factor by which
- * the first phase waits longer for such names. */
+/* LEVEL_GAIN: fall of a name's level that counts as better. UNREAD: g does not read a name yet if its level is higher.
+ * PATIENCE: factor by which the first phase waits longer for such names. */
 static const double LEVEL_GAIN = 0.05, UNREAD = 0.7;
 enum { PATIENCE = 2 };
-/* Validations without a fall after which the channel of such a name gets new weights. */
+/* Number of validations without a fall after which the channel of a name that g does not read gets new weights. */
 static const double STILL = 4;
 enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 /* Smallest weight of a name in the first phase, relative to that of a name that g does not read. */

@@ -2,12 +2,12 @@
  * little from the samples without it.
  *
  * In the first phase, the presence loss of a name may stay at that of a constant answer, because no direction in g's
- * features points to the name's motif yet. Random weights would find it only by luck. The samples know more: the
- * features at a position of a sample with the name are a prototype of what may be the motif. So each of many prototypes
- * from random positions becomes a channel (the linear discriminant between this feature vector and all features), and
- * the channel whose pooled score separates the two groups of samples best (Welch's t) replaces the weights of g's last
- * layer for this name, if it does so better than the channel as it is. Everything runs in a fixed order on one thread,
- * so a run stays the same for any number of threads. */
+ * features points to the name's motif yet. Random weights would find it only by luck. But the features at a position of
+ * a sample with the name may be those of the motif. This file therefore takes the features at many random positions of
+ * such samples as prototypes. From each prototype it computes a channel: the linear discriminant between this feature
+ * vector and all features. One channel has the pooled score that separates the two groups of samples best (Welch's t).
+ * If it separates them better than the present channel does, it replaces the weights of g's last layer for this name.
+ * Everything runs in a fixed order on one thread, so a run stays the same for any number of threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -32,7 +32,7 @@ bool starts_sound(const struct method_run *run)
            s->updates >= 0 && s->updates <= run->updates;
 }
 
-/* Begins the start s->now, with the help of the caller. */
+/* Requests that the caller begins the start s->now with run_restart(). */
 static void restart(struct method_run *run)
 {
     struct starts *s = &run->starts;

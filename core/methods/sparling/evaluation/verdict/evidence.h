@@ -87,8 +87,9 @@ void evidence_validated(struct method_run *run, double loss);
 /* Adds test samples and what the final model answers. decoded: [count]; NULL with a label at every position. */
 void evidence_read(struct method_run *run, const struct batch *batch, const struct decoded *decoded);
 
-/* PART_EVIDENCE, of the final model only: the number of its samples; one piece of training samples; the end of the
- * part. STATUS_NO_MEMORY, and errors of the computation. */
+/* Functions of PART_EVIDENCE, which is for the final model only. evidence_samples() returns the number of its training
+ * samples, evidence_add() adds a batch of them, and evidence_finish() ends the part. STATUS_NO_MEMORY, and errors of
+ * the computation. */
 int64_t evidence_samples(const struct method_run *run);
 enum status evidence_add(struct method_run *run, const struct batch *batch, struct error *err);
 void evidence_finish(struct method_run *run);

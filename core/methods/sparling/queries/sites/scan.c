@@ -87,7 +87,8 @@ void scan_destroy(struct scan *scan)
 
 /* ---- windows ------------------------------------------------------------------------------------------------- */
 
-/* Windows of the model's own length are its inputs. In wider ones the thresholds decide, which only some bottlenecks
+/* Computes the motif maps of the waiting windows, which all have width `width`. A window of the model's own length is
+ * an ordinary input. In a wider window, active positions are found by the thresholds, which only some bottlenecks
  * have. */
 static struct tensor *maps(struct scan *s, int width)
 {

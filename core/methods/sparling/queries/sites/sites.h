@@ -13,12 +13,12 @@ struct motif_site {
     double value;
 };
 
-/* How sites are made from the maxima of a map. */
+/* What turns the maxima of a motif map into sites. */
 struct site_finder {
     const struct method_model *model;
     struct channel_matrices matrices;
     struct site_ratios *ratios; /* [channels]; width 0: the channel has no matrix, and its sites are its footprint */
-    double *most;               /* [channels] largest activation in the samples from which the matrices are */
+    double *most;               /* [channels] largest activation in the samples from which the matrices were made */
     int shift;                  /* positions by which a matrix may lie beside the maximum */
     int half;                   /* the footprint is 2 half + 1 positions */
 };
