@@ -60,8 +60,8 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
 void api_refuse(struct api *api, const struct api_request *request, int status, const char *title, const char *detail,
                 int retry_after, struct api_response *response);
 
-/* The adapter calls this when the trainer of a job has ended: drops a checkpoint that the trainer has sent only in
- * part. */
+/* Drops a checkpoint that the trainer of a job has sent only in part. The adapter calls this when the trainer has
+ * ended. */
 void api_trainer_gone(struct api *api, const char *job);
 
 /* Returns the route of a method and a target, or NULL. An adapter passes the route to the functions below before the

@@ -41,7 +41,7 @@ bool audit_begin(struct exchange *x, bool *noted)
     return true;
 }
 
-/* The id of a created job is the last part of Location. */
+/* Takes the id of a created job from the response's Location header, which ends with it. */
 void audit_end(struct exchange *x)
 {
     const char *location = api_response_header(x->response, "Location"), *made = "";

@@ -26,7 +26,7 @@ struct bench_dictionary {
     struct step *step;
     int rows, width;
     float *x;                  /* [rows][INPUTS] */
-    float *code, *back, *grad; /* dense: [BLOCK of rows][width] twice, [rows][INPUTS], [width][INPUTS] */
+    float *code, *back, *grad; /* dense products: [rows][width], [rows][INPUTS], [2][width][INPUTS] */
     float *slope;
 };
 
@@ -106,7 +106,7 @@ static enum status whole_step(struct bench_dictionary *b, struct error *err)
 
 /* ---- dense products ------------------------------------------------------------------------------------------ */
 
-/* Rows: code = x encoder', back = code decoder, slope = back decoder'. */
+/* Computes code = x encoder', back = code decoder and slope = back decoder' for a chunk of rows. */
 static void rows_task(void *context, int chunk, int worker)
 {
     const struct bench_dictionary *b = context;
@@ -131,7 +131,7 @@ static void rows_task(void *context, int chunk, int worker)
     b->kernels->gemm(&slope);
 }
 
-/* Latents: the gradients of both matrices, slope' x and code' back. */
+/* Computes the gradient of one of the matrices, slope' x or code' back, for a chunk of latents. */
 static void latents_task(void *context, int chunk, int worker)
 {
     const struct bench_dictionary *b = context;

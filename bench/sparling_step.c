@@ -304,8 +304,9 @@ enum status bench_sparling_forward(const struct bench_options *options, const st
 static const int thread_counts[] = {1, 2, 4, 8, 16, 32, 64};
 enum { COUNTS = sizeof thread_counts / sizeof *thread_counts, MOST_THREADS = 64 };
 
-/* Predicts how long a step takes on `threads` threads from the times that its chunks take on one thread. It assigns
- * each chunk of a task to the thread that becomes free first. Work outside of tasks takes as long as on one thread. */
+/* The state of a prediction: how long would a step take on `threads` threads? watch_task() measures the chunks of each
+ * task on one thread, and assigns each chunk to the thread that becomes free first. Work outside of tasks counts as
+ * long as on one thread. */
 struct shares {
     int threads, left; /* left: chunks of the task that have not run */
     double last, busy[MOST_THREADS];
@@ -336,7 +337,8 @@ static void watch_task(void *context, int chunks, bool begins)
     s->longest += most;
 }
 
-/* Runs steps for `seconds` and writes what they predict. `alone`: seconds of a step on one thread, 0 if unknown. */
+/* Runs steps for `seconds` and writes the predicted time of a step on `threads` threads. `alone`: seconds of a step on
+ * one thread, 0 if unknown. */
 static double write_shares(struct step *s, int threads, double seconds, double alone, const struct sink *sink)
 {
     struct shares shares = {.threads = threads};

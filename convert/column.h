@@ -12,7 +12,7 @@ struct column {
     char name[TABLE_TEXT];
     enum column_kind kind;
     int64_t rows;
-    /* Mask: whether the value of each row is missing; if there is no mask, mask.set is not above 0. */
+    /* `mask` says for each row whether its value is missing. If there is no mask, mask.set is 0 or negative. */
     struct hdf5_array values, mask;
     bool borrowed;   /* the caller owns `values` */
     hid_t element;   /* type of an element in memory */

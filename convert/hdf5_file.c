@@ -23,7 +23,7 @@ struct upload_options {
 static H5FD_t *open_upload(const char *name, unsigned flags, hid_t access, haddr_t most)
 {
     const struct upload_options *options = H5Pget_driver_info(access);
-    /* Lseek(), because the filter of system calls may forbid fstat(). */
+    /* Uses lseek() instead of fstat(), because the filter of system calls may forbid fstat(). */
     off_t size = options ? lseek(options->descriptor, 0, SEEK_END) : -1;
     if (size < 0 || flags != H5F_ACC_RDONLY || strcmp(name, upload_name) != 0)
         return NULL;

@@ -97,7 +97,7 @@ static int limit_all(int64_t bytes)
     seconds = seconds < SANDBOX_SECONDS_MOST ? seconds : SANDBOX_SECONDS_MOST;
     int failed = set_limit(RLIMIT_CPU, (rlim_t)seconds) | set_limit(RLIMIT_FSIZE, 0) | set_limit(RLIMIT_NOFILE, 3) |
                  set_limit(RLIMIT_NPROC, 0) | set_limit(RLIMIT_CORE, 0);
-    /* Without this limit under sanitizers, which reserve terabytes of addresses. */
+    /* Builds with sanitizers do not limit the address space, because sanitizers reserve terabytes of it. */
 #ifndef MOTIF_SANITIZED
     failed |= set_limit(RLIMIT_AS, (rlim_t)SANDBOX_MEMORY_MIB << 20);
 #endif

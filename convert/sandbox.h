@@ -8,7 +8,7 @@
 
 enum {
     SANDBOX_MEMORY_MIB = 2048, /* address space */
-    /* processor time: SECONDS and one more for each MiB of the file, at most SECONDS_MOST */
+    /* processor time: SANDBOX_SECONDS and one second for each MiB of the file, at most SANDBOX_SECONDS_MOST */
     SANDBOX_SECONDS = 30,
     SANDBOX_SECONDS_MOST = 300
 };

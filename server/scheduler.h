@@ -17,12 +17,12 @@
 
 struct scheduler;
 
-/* Signals to a running job. The job reads both after every step. */
+/* Signals to a running job. The job reads `look` and `drain` after every step, and the other two within a step. */
 struct job_control {
     atomic_bool look;        /* storage contains a requested state that the job must read; set at the start of a run */
-    atomic_bool look_within; /* as `look`, but for the test that runs within a step, which only a cancel can stop */
-    atomic_bool cancelled;   /* a test within a step has read that the job is to be cancelled */
-    atomic_bool drain;       /* True: the process is about to end, so save a checkpoint and yield. */
+    atomic_bool look_within; /* the check within a step must read the requested state; only a cancel stops a step */
+    atomic_bool cancelled;   /* the check within a step has found that the job was cancelled */
+    atomic_bool drain;       /* the process is about to end, so the job must save a checkpoint and yield */
 };
 
 struct scheduler_options {

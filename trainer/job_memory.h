@@ -30,10 +30,10 @@ void job_memory_begin(struct job_memory *account, int64_t limit);
 void job_memory_end(void);
 
 /* Makes the C library return freed memory to the operating system, in all threads. A process calls this once, before
- * it starts threads. Reason: by default, the C library serves large arrays by mmap(), but when the first large array
- * is freed, it raises the size above which it does so, up to 32 MiB. The parts of an evaluation allocate blocks of
- * different sizes one after another. On the heap these blocks leave holes, and a run needed up to twice its
- * estimate. */
+ * it starts threads. Reason: by default, the C library allocates arrays above a certain size by mmap() and others
+ * from a heap. When an array from mmap() is freed, the library raises this size, up to 32 MiB. The parts of an
+ * evaluation allocate blocks of different sizes one after another. On the heap these blocks leave holes, and a run
+ * needed up to twice its estimate. */
 void job_memory_return_freed(void);
 
 /* job_memory_calls.c calls these functions around each allocation. job_memory_ask() returns whether the calling

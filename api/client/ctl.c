@@ -142,7 +142,7 @@ int ctl_refused(struct ctl *ctl, const struct http_answer *answer)
     if (ctl->json && problem)
         ctl_print_json(ctl, problem);
     if (json_member(problem, "errors"))
-        detail = NULL; /* it repeats the first of the errors, which follow */
+        detail = NULL; /* the detail repeats the first of the errors, which are printed below */
     if (!title && !detail)
         buf_format(&text, "%s answered %ld; is it motifd?", http_server(ctl->http), answer->status);
     else

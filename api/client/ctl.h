@@ -79,7 +79,7 @@ int ctl_usage(struct ctl *ctl, const char *format, ...) __attribute__((format(pr
 
 #define CTL_ID 64
 /* Converts the id of a job, its name, the unique beginning of an id, or "latest" into an id. "latest" means the newest
- * training, one's own first; with `model`, the newest one that has a checkpoint. */
+ * training; with `model`, the newest one that has a checkpoint. Trainings of the caller's own token come first. */
 int ctl_job_id(struct ctl *ctl, const char *wanted, bool model, char *id);
 
 /* Appends to a path, as its query string, those options of `names` (a list that ends with NULL) that the command

@@ -18,7 +18,7 @@ struct transfer {
     struct http *http;
     const struct http_request *request;
     struct http_answer *answer;
-    bool begun, write_failed, stopped; /* stopped: a function of the request has returned false */
+    bool begun, write_failed, stopped; /* stopped: `moving` or `piece` of the request has returned false */
 };
 
 static const char *authorities_file; /* file of http_trust(), or NULL */
@@ -28,7 +28,7 @@ void http_trust(const char *file)
     authorities_file = file;
 }
 
-/* The file that the caller of http_trust() named, or the first of the usual environment variables that is set. */
+/* Returns the file of http_trust(), or else the value of the first of these environment variables that is set. */
 static const char *find_authorities(void)
 {
     static const char *const variables[] = {"MOTIFD_CACERT", "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
@@ -163,7 +163,8 @@ static int on_progress(void *context, curl_off_t expected, curl_off_t received, 
     return transfer->request->moving(transfer->request->context, received, expected) ? 0 : 1;
 }
 
-/* Appends the trace that the environment of a trainer contains, so that the daemon's log connects both. */
+/* Appends the header traceparent. The daemon has put its value into the environment of the trainer, so that the logs of
+ * both contain the same trace. */
 static struct curl_slist *add_trace(struct curl_slist *list)
 {
     char line[80];
@@ -212,8 +213,9 @@ enum status http_call(struct http *http, const struct http_request *request, str
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
-    /* So many seconds without a byte end the transfer. The daemon answers an upload only when its values are stored,
-     * which takes minutes for gigabytes on a slow disk; keep-alive packets notice a server that is gone. */
+    /* curl ends a transfer in which no byte arrives for this time. The limit for uploads is long, because the daemon
+     * answers an upload only when its values are stored, which takes minutes for gigabytes on a slow disk. Keep-alive
+     * packets notice a server that is gone. */
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, request->from ? 1800L : 120L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);

@@ -131,7 +131,7 @@ static const char *first_of(const char *a, const char *b, const char *c)
     return a && a[0] ? a : b && b[0] ? b : c;
 }
 
-/* Reads in which form the command prints. False: an unknown form. */
+/* Reads the options that determine the output format. Returns false if the value of --print is unknown. */
 static bool read_form(struct ctl *ctl, const struct options *args)
 {
     const char *form = options_value(args, "print");

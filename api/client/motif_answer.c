@@ -10,9 +10,9 @@
 
 #define SIDE_MAX 4096
 #define CHANNELS_MAX 4096
-#define CROWD                                                                                                          \
-    20 /* pixels per motif: with more motifs than that, only maximal ones are drawn, because the others would hide the \
-          input */
+/* If the image has fewer pixels than this for each motif, only the maximal motifs are drawn. The others would hide the
+ * input. */
+#define CROWD 20
 
 static double number_at(const cJSON *list, int index)
 {
@@ -170,8 +170,8 @@ void motif_answer_close(struct motif_answer *answer)
     memset(answer, 0, sizeof(*answer));
 }
 
-/* Returns the box that contains motif number `index`, the first one if boxes overlap; NULL: no box contains it. Takes
- * the centre of the motif's extent, or its position where the extent is unknown. */
+/* Returns the box that contains motif number `index`, the first one if boxes overlap; NULL: no box contains it. A box
+ * contains a motif if it contains the centre of its extent, or its position if the extent is unknown. */
 static const struct motif_box *box_of(const struct motif_answer *answer, size_t index)
 {
     const struct motif_extent *extent = &answer->extents[index];
@@ -255,8 +255,8 @@ static void legend_line(const struct motif_answer *answer, int channel, bool col
 enum { MARK_LINES = 4 };
 
 /* Marks the part of a motif that lies in [first, end): the channel's letter at the place that the model marks, '='
- * along its extent, and an arrow at its end in the direction of its strand. It takes the first line where it hides
- * nothing. */
+ * along its extent, and an arrow at its end in the direction of its strand. The marks go to the first line on which
+ * they hide no other mark. */
 static void mark(const struct motif_answer *answer, size_t index, int first, int end, int (*line)[SIDE_MAX])
 {
     const struct draw_motif *motif = &answer->motifs[index];

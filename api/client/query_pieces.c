@@ -60,7 +60,7 @@ bool query_pieces_next(struct query_pieces *pieces, struct http_request *request
 {
     const struct buf *file = &pieces->input->body;
     size_t left = file->size - pieces->at;
-    /* The server's answer says what is wrong with such a file. */
+    /* A file without records is sent as well, so that the server says what is wrong with it. */
     bool only_header = pieces->at == pieces->header && left == 0;
     if ((left == 0 && !only_header) || file->size == 0 || (only_header && pieces->body.size > 0))
         return false;
@@ -203,7 +203,7 @@ static int save_joined(struct ctl *ctl, const struct joined *joined, const char 
     struct buf out;
     int length = snprintf(header, sizeof header, "%s%lld%s", joined->before, joined->rows, joined->after);
     size_t padded =
-        ((size_t)length + 1 + NPY_HEAD + 63) / 64 * 64 - NPY_HEAD; /* the values begin at a multiple of 64 */
+        ((size_t)length + 1 + NPY_HEAD + 63) / 64 * 64 - NPY_HEAD; /* the values must begin at a multiple of 64 bytes */
     const unsigned char head[NPY_HEAD] = {
         0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)padded, (unsigned char)(padded >> 8)};
     buf_init(&out, joined->values.size + NPY_HEAD + padded);

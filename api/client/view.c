@@ -151,7 +151,7 @@ int verdict_code(const cJSON *result)
     return verdict && strcmp(verdict, "not-learned") == 0 ? CTL_NOT_LEARNED : CTL_SUCCESS;
 }
 
-/* Appends the command or sentence of a finding, with the job's id for the word JOB. */
+/* Appends the command or sentence of a finding, with the job's id in place of the word JOB. */
 static void next_step(struct buf *out, const char *text, const char *id)
 {
     for (const char *at = strstr(text, "JOB"); id && at; at = strstr(text, "JOB")) {

@@ -91,7 +91,7 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     return false;
 }
 
-/* Checks that the name is valid and that no other data has it. False: the function has responded. */
+/* Checks that the name is valid and that no data set with other bytes has it. False: the function has responded. */
 static bool name_free(struct exchange *x, const char *name, const char *hash)
 {
     const char *text = NULL;
@@ -212,7 +212,7 @@ struct arrived {
     int64_t bytes;
 };
 
-/* The layout that the upload was read with, which the format may have chosen. */
+/* Returns the layout by which the upload was read: the one that the client chose, or the one that the file states. */
 static const char *layout_of(const struct arrived *a)
 {
     if (a->request->layout == LAYOUT_SIGNALS)
@@ -221,7 +221,7 @@ static const char *layout_of(const struct arrived *a)
     return collection_layouts[first ? LAYOUT_FIRST : LAYOUT_LAST];
 }
 
-/* The target that the client asked for; "": none. */
+/* Returns the target that the client chose; "": none. */
 static const char *wanted_of(const struct arrived *a)
 {
     return a->request->target != TARGET_NONE ? collection_targets[a->request->target] : "";

@@ -16,8 +16,8 @@ static const char *type_name(enum field_type type)
     return names[type];
 }
 
-/* Writes the list "domains". A clause of `applies` can restrict the field that selects the data (`domain` or `data`);
- * the list contains the values in this clause. It is empty if the field has an effect for all data. */
+/* Writes the list "domains": the data for which a field of the configuration has an effect. The list contains the
+ * values that `applies` names for `domain` or `data`. It is empty if the field has an effect for all data. */
 static void write_domains(const struct sink *out, const char *applies)
 {
     sink_begin_list(out, "domains");

@@ -47,7 +47,7 @@ const char *exchange_header(const struct exchange *x, const char *name);
 const char *exchange_error_member(const struct exchange *x);
 /* Parses the body as a JSON object, which the caller deletes. After a failure it returns NULL and has responded. */
 cJSON *exchange_object(struct exchange *x);
-/* The same for the first `bytes` bytes of the body. */
+/* Works like exchange_object(), but parses only the first `bytes` bytes of the body. */
 cJSON *exchange_object_in(struct exchange *x, size_t bytes);
 
 /* ---- responding ---- */

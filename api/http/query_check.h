@@ -7,8 +7,8 @@
 
 #include "api/http/exchange.h"
 
-/* A bound on a member of the result, such as "result.fpe<=0.1" in a query string, where "=" separates name and value:
- * the name is then "result.fpe<". */
+/* A bound on a member of the result, such as "result.fpe<=0.1" in a query string. The parser of query strings splits at
+ * "=", so the name of this pair is "result.fpe<" and its value is "0.1". */
 struct result_bound {
     char path[80];     /* JSON path of the member, such as "$.fpe" */
     const char *op;    /* "<=", ">=" or "="; static text */

@@ -17,8 +17,9 @@ struct inference {
     struct exchange *x;
     const struct inference_request *r;
     const struct method_model *model;
-    struct buf whole[METHOD_OUTPUTS]; /* outputs of the method, for all inputs; of a sparse one for one input */
-    bool keeps[METHOD_OUTPUTS];       /* the client wants all values of this output */
+    /* values of each output: of a dense one for all inputs, of a sparse one for the current input */
+    struct buf whole[METHOD_OUTPUTS];
+    bool keeps[METHOD_OUTPUTS]; /* the client wants all values of this output */
     struct buf coordinates[METHOD_OUTPUTS],
         values[METHOD_OUTPUTS]; /* positions and values of the elements of sparse outputs that are not zero */
     int rank[METHOD_OUTPUTS];   /* shape of an output for one input */
@@ -33,8 +34,8 @@ static bool wants(const struct inference_request *r, size_t tensor, bool dense)
     return false;
 }
 
-/* Collects the values from float number `from` on that are not zero, with the number of their input and their position.
- */
+/* Collects the values that are not zero, from float number `from` on. With each value, stores the number of its input
+ * and its position. */
 static void gather(struct inference *f, size_t tensor, size_t input, size_t from)
 {
     const struct buf *whole = &f->whole[tensor];
@@ -80,7 +81,7 @@ static enum status infer_one(struct inference *f, struct query_run *run, size_t 
     return status;
 }
 
-/* True if all outputs fit into memory and into the limit; otherwise it has responded. */
+/* Returns whether all outputs fit into memory and into the limit; if not, the function has responded. */
 static bool all_fit(struct inference *f)
 {
     bool failed = false, full = false;

@@ -19,14 +19,14 @@ struct tensor_datatype {
     enum { TENSOR_BOOLEAN, TENSOR_UNSIGNED, TENSOR_SIGNED, TENSOR_FLOAT } family;
 };
 
-/* The numeric data types. NULL: this is none of them. */
+/* Returns the numeric data type of this name; NULL: there is none. */
 const struct tensor_datatype *tensor_datatype(const char *name);
 /* Writes the names of the numeric data types with commas between them. */
 void tensor_datatype_names(char *out, size_t room);
 
 /* Reads `count` elements as float32 from a JSON list, flat or nested, or from the bytes of the binary extension.
- * pointer: that of the data. STATUS_INVALID: another number of elements, or an element that the data type does not
- * have. */
+ * pointer: the JSON pointer of the data, for errors. STATUS_INVALID: another number of elements, or an element that the
+ * data type does not have. */
 enum status tensor_read_json(const struct tensor_datatype *type, const cJSON *data, size_t count, const char *pointer,
                              float *out, struct error *err);
 enum status tensor_read_bytes(const struct tensor_datatype *type, const void *bytes, size_t size, size_t count,

@@ -162,10 +162,9 @@ static const char *const member_names[] = {
 struct view {
     struct exchange *x;
     const struct storage_job *job;
-    const char *fields; /* names of the wanted members; NULL: all but the configuration, and of the result and of the
-                           links only what a table shows */
-    bool config;        /* without `fields`: with the configuration */
-    bool whole;         /* without `fields`: everything */
+    const char *fields; /* names of the wanted members; NULL: those that a list shows by default (job_list_item()) */
+    bool config;        /* if `fields` is NULL: add the configuration */
+    bool whole;         /* if `fields` is NULL: show every member completely */
 };
 
 static bool listed(const char *fields, const char *name)

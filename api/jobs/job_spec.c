@@ -346,9 +346,8 @@ static enum status resolve(const struct reading *r, struct error *err)
     return STATUS_OK;
 }
 
-/* A member that is a field of the kind belongs into the configuration, under the name that the configuration has for
- * it.
- */
+/* Adds the fault for a member that a job does not have. If the kind has a field of this name or with this meaning, the
+ * fault says that the field belongs in the configuration. */
 static void unknown_member(const struct method *method, const struct name_guess *guess, struct api_faults *faults)
 {
     char pointer[128];

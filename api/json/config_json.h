@@ -40,7 +40,7 @@ void config_pointer(const struct config_table *table, const cJSON *object, const
 /* Returns every field of a resolved configuration, in the order of the table, as malloc'ed JSON text; NULL if memory is
  * short. */
 char *api_config_write(const struct config_table *table, const void *config);
-/* Writes the same as an object under `key`. */
+/* Writes every field of a resolved configuration as an object under `key`. */
 void config_sink(const struct config_table *table, const void *config, const char *key, const struct sink *out);
 /* Writes the value of one field. */
 void config_field_sink(const struct config_field *field, const void *config, const char *key, const struct sink *out);

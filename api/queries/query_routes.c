@@ -63,7 +63,7 @@ bool query_same_route(const struct method_query *one, const struct method_query 
            (one->item != NULL) == (other->item != NULL);
 }
 
-/* Adds a text unless another method's query has one of its media type. */
+/* Adds a text, unless the query of another method has already added one of the same media type. */
 static void add_text(struct merged *out, const struct method_text *text)
 {
     for (size_t i = 0; i < out->text_count; i++)

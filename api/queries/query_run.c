@@ -31,7 +31,7 @@ void queries_respond_stopped(struct query_run *run)
     }
 }
 
-/* A query that reads a long body gets a second more for so many bytes of it. */
+/* The time limit of a query grows by one second for each BYTES_PER_SECOND bytes of its body. */
 enum { BYTES_PER_SECOND = 100000 };
 
 bool queries_enter(struct exchange *x, bool batch, struct query_run *run)

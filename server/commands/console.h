@@ -32,9 +32,9 @@ enum status console_start(const struct console_options *options, struct console 
 /* Ends the thread and removes the socket. NULL is allowed. */
 void console_stop(struct console *console);
 
-/* Sends a request to the daemon, whose answer goes to `out` and whose error goes to `err`. *open is true if a daemon
- * has the database open and answered. It is false if no daemon has the database open, or if a daemon is starting or
- * stopping. */
+/* Sends a request to the daemon, whose answer goes to `out` and whose error goes to `err`. *open is true if a
+ * daemon has accepted the connection, or if the daemon belongs to another user (UNAVAILABLE). It is false if no daemon
+ * has the database open, or if a daemon is starting or stopping. */
 enum status console_ask(const char *db, const char *const *words, size_t count, bool *open, struct buf *out,
                         struct error *err);
 

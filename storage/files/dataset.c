@@ -88,7 +88,7 @@ static void sweep(const char *root, bool starting)
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (entry->d_name[0] == '.' || path_of(inner, path, entry->d_name, "", NULL) || lstat(inner, &what) != 0)
             continue;
-        /* a part can be from the future when somebody set the clock back; it would otherwise stay for that long */
+        /* the time of a part is in the future if somebody set the clock back; such a part counts as old, too */
         bool old = is_part(entry->d_name) && llabs((long long)(time(NULL) - what.st_mtime)) > KEEP_SECONDS;
         if (S_ISREG(what.st_mode) && old)
             remove_unlocked(inner);
@@ -456,7 +456,8 @@ enum status dataset_remove(const char *root, const char *name, struct error *err
         status = path_of(path, root, name, "", err);
     if (!status)
         status = dataset_stage(root, gone, err);
-    if (!status && rmdir(gone) != 0) /* move() needs the unused name without the folder */
+    /* dataset_stage() has created an empty folder, but move() needs a name that is free */
+    if (!status && rmdir(gone) != 0)
         status = error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
     if (!status)
         status = move(root, path, gone, err);

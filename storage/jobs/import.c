@@ -96,8 +96,8 @@ static enum status put_job(struct storage *storage, struct db *db, const struct 
     return status == STATUS_OK ? job_insert(db, import->id, &row, last, job, err) : status;
 }
 
-/* Compares in the transaction that stores the job, so that imports at the same time cannot exceed the limit together.
- */
+/* Checks the limit of the owner's bytes in the transaction that stores the job, so that simultaneous imports cannot
+ * exceed the limit together. */
 static enum status check_limit(struct db *db, const struct storage_import *in, struct error *err)
 {
     int64_t used, bytes = 0;

@@ -289,7 +289,8 @@ static enum status change_run(struct storage *storage, struct db *db, struct com
     enum status status = job_number(db, c->id, &job, err);
     if (status != STATUS_OK)
         return status;
-    if (c->result != NULL || c->error != NULL) /* before the state, because a notice contains the verdict */
+    if (c->result != NULL || c->error != NULL) /* stored before the state changes, because the notice of the new state
+                                                  contains the result's verdict */
         status = db_run(db, err, "UPDATE job SET result = ?, error = ? WHERE num = ?", "tti", c->result, c->error, job);
     if (status != STATUS_OK)
         return status;

@@ -362,7 +362,8 @@ static void leave(void *context, enum job_event event, const char *result, const
     if (atomic_load(&remote->cancelled))
         remote_drop_checkpoints(remote);
     (void)pthread_mutex_lock(&remote->lock);
-    bool refused = remote->failure.code != STATUS_OK; /* then the function sends the end nevertheless */
+    /* a message that the daemon refused makes the run fail, and this failure must be reported */
+    bool refused = remote->failure.code != STATUS_OK;
     (void)pthread_mutex_unlock(&remote->lock);
     if (remote_settle(remote, &err) != STATUS_OK && !refused)
         return;

@@ -86,7 +86,7 @@ static bool has_matches(const cJSON *document)
     return false;
 }
 
-/* With names from a database: one line for each channel, without its statistics. */
+/* Prints one line for each channel, with the database motif that is most similar to it instead of its statistics. */
 static void view_matches(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *use = NULL;

@@ -211,7 +211,8 @@ static bool write_first(struct buf *out, const cJSON *set, const struct term *te
 
 enum { THUMBNAIL = 64 }; /* columns of the thumbnail */
 
-/* Draws the picture of the first samples. Without a picture, nothing is drawn: the document was printed already. */
+/* Draws the picture of the first samples. If the server sends no picture, draws nothing and reports no error, because
+ * the document about the data set is already printed. */
 static void draw_preview(struct ctl *ctl, const char *name)
 {
     struct buf path, out;

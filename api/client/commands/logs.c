@@ -1,4 +1,5 @@
-/* `motifctl logs`: the stored events of a job as lines, and with --follow the coming ones until the job ends. */
+/* `motifctl logs`: prints the stored events of a job, one on a line. With --follow, also prints each new event, until
+ * the job ends. */
 #include <string.h>
 #include <time.h>
 
@@ -6,7 +7,8 @@
 #include "api/client/event_stream.h"
 #include "api/client/progress.h"
 
-/* Number of tries in succession that bring no event, one a second. With --follow, a daemon may take long to restart. */
+/* The command gives up after so many tries without a new event, one try a second. With --follow there are more tries,
+ * because a daemon may take long to restart. */
 enum { TRIES = 10, TRIES_FOLLOWED = 600 };
 
 static const struct option_spec options[] = {
@@ -19,7 +21,7 @@ struct logs {
     struct event_stream events;
     bool follow;
     bool ended;   /* the last state was a final one */
-    bool stopped; /* nothing more is to be read */
+    bool stopped; /* there is nothing more to read */
 };
 
 static bool is_final(const char *state)
@@ -83,8 +85,8 @@ static bool on_piece(void *context, const char *bytes, size_t count)
     return event_stream_add(&logs->events, bytes, count);
 }
 
-/* Reads the stream once. When the connection breaks, the caller repeats it: the daemon continues after the last event.
- */
+/* Reads the stream over one connection. If the connection breaks, the caller calls this again, and the daemon continues
+ * after the last event that arrived. */
 static int read_stream(struct logs *logs, const char *path)
 {
     char last[64], before[sizeof(logs->events.last)];

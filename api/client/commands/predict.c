@@ -14,7 +14,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-enum { SHOWN = 12 }; /* items of a list that are shown */
+enum { SHOWN = 12 }; /* upper limit of the items of a list that are printed */
 
 /* Appends an object of a list on its own line, with those members that are values or lists of values. */
 static void write_item(struct buf *out, const cJSON *item)

@@ -40,7 +40,7 @@ static const struct option_spec logo_options[] = {
 };
 
 /* Finds the media type of the answer: that of --format, else that of the ending of --output, else the first one of
- * the query. Returns NULL with another exit code than CTL_SUCCESS after it has printed a message. */
+ * the query. If the query cannot write --format, prints a message, sets *code to an error and returns NULL. */
 static const char *answer_type(struct ctl *ctl, const struct options *args, const cJSON *formats, int *code)
 {
     const char *name = options_value(args, "format"), *file = options_value(args, "output"), *type = NULL;

@@ -103,7 +103,7 @@ static void draw_live(struct watch *watch)
     watch->drawn = true;
 }
 
-/* Without a terminal: prints a line when the state or the density changes, and every ten seconds. */
+/* Prints a line when the state or the density changes, and every ten seconds, if the output is not a terminal. */
 static void draw_plain(struct watch *watch)
 {
     struct buf out;
@@ -264,7 +264,7 @@ static void listen_to(struct watch *watch)
         request.headers[0] = last;
     watch->code = CTL_SUCCESS;
     event_stream_begin(&watch->events, on_event, watch);
-    (void)http_call(watch->stream, &request, &answer, NULL); /* the next request for the job shows how it ended */
+    (void)http_call(watch->stream, &request, &answer, NULL); /* the caller then requests the job in any case */
     http_answer_close(&answer);
 }
 
