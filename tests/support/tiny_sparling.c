@@ -7,24 +7,17 @@
 #include <cmocka.h>
 
 #include "tests/support/assert_ok.h"
+#include "tests/support/tiny_network.h"
 #include "tests/support/tiny_sparling.h"
 
 /* A validation has five pieces. Every second validation ends a stage, because the plateau rule asks for a gain that no
  * training reaches. There are three stages, and then an evaluation of all three. Dropout is on. Even an untrained model
  * sometimes guesses one digit of four correctly, so not all accuracies are zero. */
-static const struct config_setting tiny[] = {{"image_size", "48"},
-                                             {"classes", "4"},
-                                             {"min_symbols", "1"},
+static const struct config_setting tiny[] = {TINY_NETWORK,
+                                             {"image_size", "48"},
                                              {"max_symbols", "1"},
-                                             {"shift", "1"},
                                              {"min_radius", "6"},
-                                             {"width", "8"},
-                                             {"units", "1"},
                                              {"motifs", "4"},
-                                             {"channels", "16"},
-                                             {"layers", "1"},
-                                             {"heads", "2"},
-                                             {"feed_forward", "32"},
                                              {"batch", "4"},
                                              {"dropout", "0.1"},
                                              {"learning_rate", "1e-2"},

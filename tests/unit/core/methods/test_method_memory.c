@@ -24,6 +24,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/run_test.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/tiny_network.h"
 
 enum { CALLS = 200, STEPS = 8 };
 
@@ -32,19 +33,11 @@ struct subject {
     const struct config_setting *settings;
 };
 
-static const struct config_setting sparling[] = {{"image_size", "48"},
-                                                 {"classes", "4"},
-                                                 {"min_symbols", "1"},
+static const struct config_setting sparling[] = {TINY_NETWORK,
+                                                 {"image_size", "48"},
                                                  {"max_symbols", "1"},
-                                                 {"shift", "1"},
                                                  {"min_radius", "6"},
-                                                 {"width", "8"},
-                                                 {"units", "1"},
                                                  {"motifs", "4"},
-                                                 {"channels", "16"},
-                                                 {"layers", "1"},
-                                                 {"heads", "2"},
-                                                 {"feed_forward", "32"},
                                                  {"batch", "2"},
                                                  {"dropout", "0.1"},
                                                  {"validation_every", "10"},

@@ -11,6 +11,7 @@
 
 #include "tests/support/fault.h"
 #include "tests/support/run_test.h"
+#include "tests/support/tiny_network.h"
 
 /* allowed for lists of cases and for tables of contents; each large model below needs at least 64 MB */
 enum { MOST_BYTES = 4 << 20 };
@@ -24,19 +25,11 @@ struct subject {
     {                                                                                                                  \
         NULL, NULL                                                                                                     \
     }
-static const struct config_setting sparling[] = {{"image_size", "48"},
-                                                 {"classes", "4"},
-                                                 {"min_symbols", "1"},
+static const struct config_setting sparling[] = {TINY_NETWORK,
+                                                 {"image_size", "48"},
                                                  {"max_symbols", "1"},
-                                                 {"shift", "1"},
                                                  {"min_radius", "6"},
-                                                 {"width", "8"},
-                                                 {"units", "1"},
                                                  {"motifs", "4"},
-                                                 {"channels", "16"},
-                                                 {"layers", "1"},
-                                                 {"heads", "2"},
-                                                 {"feed_forward", "32"},
                                                  {"batch", "2"},
                                                  {"validation_every", "10"},
                                                  {"validation_samples", "4"},

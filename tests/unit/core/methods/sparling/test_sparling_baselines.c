@@ -13,6 +13,7 @@
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
+#include "tests/support/tiny_network.h"
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
@@ -20,20 +21,12 @@ static const struct method *const method = &sparling_method;
 
 enum { SIZE = 40, CHANNELS = 4 };
 
-static const struct config_setting tiny[] = {{"image_size", "40"},
-                                             {"classes", "4"},
-                                             {"min_symbols", "1"},
+static const struct config_setting tiny[] = {TINY_NETWORK,
+                                             {"image_size", "40"},
                                              {"max_symbols", "1"},
-                                             {"shift", "1"},
                                              {"margin", "9"},
                                              {"min_radius", "5"},
-                                             {"width", "8"},
-                                             {"units", "1"},
                                              {"motifs", "4"},
-                                             {"channels", "16"},
-                                             {"layers", "1"},
-                                             {"heads", "2"},
-                                             {"feed_forward", "32"},
                                              {"batch", "4"},
                                              {"learning_rate", "1e-2"},
                                              {"validation_every", "20"},

@@ -15,19 +15,18 @@
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
+#include "tests/support/method_ask.h"
 #include "tests/support/run_env.h"
 #include "tests/support/text_sink.h"
-#include "tests/support/method_ask.h"
+#include "tests/support/tiny_network.h"
 
 enum { SIZE = 48 };
 
 static const struct method *const method = &sparling_method;
 
 static const struct config_setting tiny[] = {
-    {"image_size", "48"},   {"classes", "4"},    {"min_symbols", "1"},     {"max_symbols", "3"},
-    {"shift", "1"},         {"min_radius", "6"}, {"width", "8"},           {"units", "1"},
-    {"motifs", "5"},        {"channels", "16"},  {"layers", "1"},          {"heads", "2"},
-    {"feed_forward", "32"}, {"batch", "4"},      {"density_start", "0.3"}, {NULL, NULL}};
+    TINY_NETWORK,    {"image_size", "48"}, {"max_symbols", "3"},     {"min_radius", "6"},
+    {"motifs", "5"}, {"batch", "4"},       {"density_start", "0.3"}, {NULL, NULL}};
 
 struct setup {
     struct sparling_config config;

@@ -14,26 +14,19 @@
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/rank_threads.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/tiny_network.h"
 
 static const struct method *const method = &sparling_method;
 
 enum { RANKS = 6, SEEDS = 4, FIRST = 7 };
 
 /* A stage ends as soon as any label is correct, so seeds end their stages at different times. */
-static const struct config_setting tiny[] = {{"image_size", "40"},
-                                             {"classes", "4"},
-                                             {"min_symbols", "1"},
+static const struct config_setting tiny[] = {TINY_NETWORK,
+                                             {"image_size", "40"},
                                              {"max_symbols", "1"},
-                                             {"shift", "1"},
                                              {"margin", "9"},
                                              {"min_radius", "5"},
-                                             {"width", "8"},
-                                             {"units", "1"},
                                              {"motifs", "4"},
-                                             {"channels", "16"},
-                                             {"layers", "1"},
-                                             {"heads", "2"},
-                                             {"feed_forward", "32"},
                                              {"batch", "4"},
                                              {"learning_rate", "1e-2"},
                                              {"validation_every", "20"},

@@ -18,23 +18,16 @@
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
+#include "tests/support/tiny_network.h"
 
 static const struct method *const method = &sparling_method;
 enum { NAMES = 4 };
 
-static const struct config_setting tiny[] = {{"image_size", "48"},
-                                             {"classes", "4"},
-                                             {"min_symbols", "1"},
+static const struct config_setting tiny[] = {TINY_NETWORK,
+                                             {"image_size", "48"},
                                              {"max_symbols", "2"},
-                                             {"shift", "1"},
                                              {"min_radius", "6"},
-                                             {"width", "8"},
-                                             {"units", "1"},
                                              {"motifs", "4"},
-                                             {"channels", "16"},
-                                             {"layers", "1"},
-                                             {"heads", "2"},
-                                             {"feed_forward", "32"},
                                              {"batch", "4"},
                                              {"validation_every", "16"},
                                              {"validation_samples", "500"},
