@@ -11,7 +11,6 @@
 #include "core/base/hash.h"
 
 #define REPORT_SECONDS 0.5 /* seconds between two progress documents */
-#define RATE_SECONDS 10.0  /* time constant of the smoothed rate, in seconds */
 #define DOCUMENT_BYTES (4u << 20)
 
 double report_seconds(const struct job_run *run)
@@ -64,30 +63,18 @@ void report_artifact(void *context, const char *name, const char *media_type, co
 
 /* ---- progress -------------------------------------------------------------------------------------------- */
 
-/* Updates the smoothed rate, so that the estimated end of the run does not jump. An evaluation counts no new samples,
- * so it does not change the rate. */
-static void update_rate(struct job_run *run, int64_t samples, double elapsed)
-{
-    int64_t seen = samples - run->reported_samples;
-    if (seen <= 0 || elapsed <= 0.0)
-        return;
-    double rate = (double)seen / elapsed;
-    run->rate = run->rate > 0.0 ? run->rate + (1.0 - exp(-elapsed / RATE_SECONDS)) * (rate - run->rate) : rate;
-}
-
 static void write_progress(struct job_run *run, struct buf *out)
 {
     const struct method_progress *progress = &run->progress;
     struct json_sink json;
     json_sink_init(&json, out);
     const struct sink *to = &json.sink;
-    double eta = run->rate > 0.0 ? progress->eta_samples / run->rate : NAN;
     sink_begin_object(to, NULL);
     sink_integer(to, "step", progress->step);
     sink_integer(to, "samples", progress->samples);
     sink_number(to, "fraction", progress->fraction);
-    sink_number(to, "samples_per_second", run->rate > 0.0 ? run->rate : NAN);
-    sink_number(to, "eta_seconds", eta);
+    sink_number(to, "samples_per_second", run->pace.recent > 0.0 ? run->pace.recent : NAN);
+    sink_number(to, "eta_seconds", pace_seconds(&run->pace, progress->eta_samples));
     sink_number(to, "density", progress->density);
     sink_number(to, "target_accuracy", progress->target_accuracy);
     sink_number(to, "accuracy", progress->accuracy);
@@ -103,7 +90,7 @@ enum status report_progress(struct job_run *run, bool now, struct error *err)
         return STATUS_OK;
     struct buf out;
     buf_init(&out, DOCUMENT_BYTES);
-    update_rate(run, run->progress.samples, elapsed);
+    pace_update(&run->pace, run->progress.samples - run->reported_samples, elapsed, time - run->begun);
     run->reported = time;
     run->reported_samples = run->progress.samples;
     write_progress(run, &out);

@@ -7,6 +7,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "trainer/job_memory.h"
+#include "trainer/pace.h"
 #include "trainer/run.h"
 
 #define RUN_METRICS 64 /* number of points that are collected before the coordinator receives them */
@@ -42,7 +43,7 @@ struct job_run {
     double seconds_before;           /* seconds that earlier runs of this job took, from its stored progress */
     double reported;                 /* time at which progress was last sent, in monotonic seconds */
     int64_t reported_samples;
-    double rate;             /* smoothed samples per second; 0: unknown */
+    struct pace pace;
     int64_t last_checkpoint; /* number of the last checkpoint; 0: none, or not known yet */
     int64_t saved_step;      /* step of the last saved checkpoint; -1: none */
 };
