@@ -3,7 +3,7 @@
  * The first operation that has a gradient for a tensor writes it to the buffer, later operations add to it. A
  * gradient that is zero outside a region (region.h) is defined inside that region only. Before an operation that
  * needs the whole map runs, the rest is filled with zeros. Buffers that are no longer read go into a list of spares,
- * so a backward pass needs few of them. */
+ * so a backward pass needs few buffers. */
 #include <string.h>
 
 #include "core/autodiff/region.h"

@@ -7,7 +7,7 @@ void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t tot
     exec->share = (struct exec_share){(int)first, (int)count, (int)total};
 }
 
-/* Stores a failed communication in the exec. */
+/* Returns whether a communication has succeeded. If not, stores its error in the exec. */
 static bool succeeded(struct exec *e, enum status status, const struct error *err)
 {
     if (status)

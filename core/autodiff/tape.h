@@ -57,7 +57,7 @@ struct tensor {
     size_t count;           /* numbers in `data`, halo and padding included */
     double *moments;        /* for a convolution's result: sums from which a batch norm gets the mean and variance,
                              * [2][padded channels] for each piece of the map; else NULL */
-    int moment_pieces;      /* the argument `least` of map_split() that cut the map into the pieces of `moments` */
+    int moment_pieces;      /* the argument `least` with which map_split() cuts the map into the pieces of `moments` */
     struct norm_sums *norm; /* for a batch norm's result: the sums that its backward pass needs */
     /* Result of a threshold: the positions that are not zero; NULL if they are too many for a list. The threshold
      * discards gradients at other positions. */
@@ -100,7 +100,7 @@ struct exec {
     /* exec_begin() sets the members from here to `tape`: */
     bool training;    /* true: record nodes, apply dropout, use batch statistics, move thresholds */
     uint64_t step;    /* number of the optimiser update; a dropout mask depends on (seed, stream, step, index) */
-    uint32_t streams; /* number of random streams that this step has used; the next operation gets this number */
+    uint32_t streams; /* number of random streams that this step has used, and the stream of the next operation */
     /* This rank has samples [first, first + count) of a batch of `total` samples. count 0: this rank has the whole
      * batch. */
     struct exec_share {

@@ -32,8 +32,8 @@ void op_fail(struct exec *e, enum status code, const char *format, ...) __attrib
 
 /* Runs a task on the exec's thread pool. Returns false if the pool was stopped; some chunks have then not run, and
  * the step fails with STATUS_CANCELLED. An operation that would next compute a position or a length from what the
- * task writes must then return. Others may go on: every later operation returns at once, and nobody reads the step's
- * result. */
+ * task writes must then return. Other operations may go on: every later operation returns at once, and nobody reads the
+ * step's result. */
 bool op_run(struct exec *e, thread_pool_task *task, void *context, int chunks);
 
 /* Allocate from the step arena. op_reals() leaves the memory uninitialised; the other functions set it to zero. */
@@ -162,7 +162,7 @@ bool op_ranks_most(struct exec *e, double *values, size_t count);
 uint64_t op_before(const struct exec *e, uint64_t here);
 double op_total(const struct exec *e, double here);
 /* The position of the operation's first random number. count: elements of its result on this rank. Fails with
- * STATUS_INVALID if `dropout` and the position is not a multiple of 4. */
+ * STATUS_INVALID if `dropout` is true and the position is not a multiple of 4. */
 struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
 
 /* --- weights of convolutions (conv_weights.c) ------------------------------------------------------ */

@@ -68,8 +68,8 @@ static enum status unknown(const struct option_reader *reader, const char *word,
     return error_set(err, STATUS_INVALID, NULL, "unknown option %.80s", word);
 }
 
-/* Returns the long form of an option of one letter; any other word unchanged. A letter means an option only where a
- * table has it. */
+/* Returns the long form of an option of one letter; any other word unchanged. The letter is an option only if the table
+ * of options contains the long form. */
 static const char *long_form(const char *word)
 {
     static const char *const forms[][2] = {{"-h", "--help"}, {"-o", "--print"}, {"-q", "--quiet"}, {"-f", "--follow"}};

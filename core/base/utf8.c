@@ -1,5 +1,5 @@
 /* Strict UTF-8 check, and escapes for control characters. Every place that accepts names, and every place that writes
- * text of others to a terminal, uses the one table of control characters in this file. */
+ * text from untrusted sources to a terminal, uses the one table of control characters in this file. */
 #include "core/base/utf8.h"
 
 #include <stdint.h>

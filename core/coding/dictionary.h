@@ -39,7 +39,7 @@ struct dictionary {
     /* [inputs][extent_h][extent_w][filters] mirrored filters: what one entry of a signal adds to A^T signal. */
     float *rows;
     float *gram;        /* [filters][gram_h][gram_w][filters]: what one non-zero of a code x adds to A^T A x */
-    int gram_h, gram_w; /* the lesser of 2 extent - 1 and the positions (shifts that coincide are added up) */
+    int gram_h, gram_w; /* the lesser of 2 extent - 1 and the number of positions (shifts that coincide are added up) */
     float *bands; /* in one dimension: the Gram rows with zeros before and behind, for dictionary_correlate_draws() */
     struct spectrum *spectrum; /* NULL: direct correlation is as fast, or the length does not suit the FFT */
     double coherence;          /* mu(A) */
@@ -87,9 +87,9 @@ struct spikes {
 void dictionary_synthesise(const struct dictionary *d, const struct spikes *x, float *signal);
 /* code += A^T A x. */
 void dictionary_correlate(const struct dictionary *d, const struct spikes *x, float *code);
-/* Computes A^T A D x for BANDED_ROWS draws of D at once. It stores no whole code: a callback receives tiles,
- * [BANDED_ROWS][BANDED_WIDTH], from index 0 on. The last tile may have fewer entries. Not available if the dictionary's
- * `bands` is NULL. */
+/* Computes A^T A D x for BANDED_ROWS draws of the random signs D at once. It stores no whole code: a callback receives
+ * tiles, [BANDED_ROWS][BANDED_WIDTH], from index 0 on. The last tile may have fewer entries. Not available if the
+ * dictionary's `bands` is NULL. */
 struct correlation {
     const struct spikes *x;
     const uint8_t *flips;      /* [x->count] bit r: D_jj = -1 in draw r */

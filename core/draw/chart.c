@@ -98,7 +98,7 @@ static void line(cairo_t *c, double x0, double y0, double x1, double y1)
     cairo_stroke(c);
 }
 
-/* Axes of rows and columns have ticks at whole numbers only. */
+/* Whether the axis has a tick at `at`. Axes of rows and columns (`whole`) have ticks at whole numbers only. */
 static bool shown(double at, bool whole)
 {
     return !whole || at == floor(at);

@@ -52,7 +52,7 @@ void npy_close(struct npy *array); /* frees values and texts; a zeroed struct is
  * shape needs. STATUS_INVALID: a value that is not finite as a float, or text that is not valid. STATUS_LIMIT: more
  * than max_count numbers, or more than max_count / 64 texts. */
 enum status npy_read_from(const struct byte_source *from, size_t max_count, struct npy *out, struct error *err);
-/* Reads what follows a header, in the same way. */
+/* Reads what follows a header, like npy_read_from(). */
 enum status npy_body_read(const struct byte_source *from, const struct npy_header *header, size_t max_count,
                           struct npy *out, struct error *err);
 /* Reads the next `count` numbers that follow a header, in the order of the file, for arrays that are read in pieces.

@@ -21,7 +21,8 @@ static inline int hadamard_sign(uint64_t i, uint64_t j)
 /* x <- H x in place. n: a power of two up to 2^30. x: [n]. scratch: hadamard_scratch() reals. Returns false, and leaves
  * x undefined, if the pool was stopped. */
 bool hadamard_transform(struct thread_pool *pool, const struct kernels *kernels, int n, real *x, real *scratch);
-/* x <- H diag(d) H x in place, in three passes over memory. d: [n]. Returns false as above. */
+/* x <- H diag(d) H x in place, in three passes over memory. d: [n]. Returns false, and leaves x undefined, if the pool
+ * was stopped. */
 bool hadamard_sandwich(struct thread_pool *pool, const struct kernels *kernels, int n, const real *d, real *x,
                        real *scratch);
 /* The number of reals of scratch memory that either function needs with this pool. */

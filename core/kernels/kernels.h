@@ -92,8 +92,8 @@ struct planar_call {
     real *dweights, *dbias;
 };
 
-/* The values of an image's planes that are not zero: value[i] is in column col[i]. Those of row r of plane p are number
- * first[p * height + r] to first[p * height + r + 1] - 1, in the order of their columns. */
+/* The values of an image's planes that are not zero: value[i] is in column col[i]. The values of row r of plane p have
+ * the indices first[p * height + r] to first[p * height + r + 1] - 1, in the order of their columns. */
 struct planar_sites {
     const int *first, *col;
     const real *value;
@@ -494,7 +494,7 @@ void planar_pack(const real *weights, int out_channels, int in_channels, real *p
 void planar_unpack_add(const real *partials, int count, size_t stride, int out_channels, int in_channels,
                        real *weights);
 
-/* Copies [rows][columns] to [to_rows][to_columns] and fills the rest with zeros; for vectors (rows 1). */
+/* Copies [rows][columns] to [to_rows][to_columns] and fills the rest with zeros. A vector has rows 1. */
 void pad_rows(const real *from, int rows, int columns, real *to, int to_rows, int to_columns);
 /* Adds the upper left [rows][columns] part of `from`, which has from_columns columns, to `to`. */
 void unpad_rows_add(const real *from, int from_columns, real *to, int rows, int columns);

@@ -1,9 +1,9 @@
 /* Successive shortest augmenting paths with row and column prices (Kuhn 1955, Jonker and Volgenant 1987).
  *
- * A line is a row or a column of the score matrix. If there are fewer rows than columns, the rows are the "short" lines
- * and the columns the "long" lines, otherwise the reverse. The algorithm matches one short line after another and
- * searches among the long lines. Scores are negated, so the search minimises a cost. Prices keep every reduced cost
- * non-negative, which the Dijkstra-like search in augment() requires. */
+ * A line is a row or a column of the score matrix. If there are at most as many rows as columns, the rows are the
+ * "short" lines and the columns the "long" lines, otherwise the reverse. The algorithm matches one short line after
+ * another and searches among the long lines. Scores are negated, so the search minimises a cost. Prices keep every
+ * reduced cost non-negative, which the Dijkstra-like search in augment() requires. */
 #include "core/metrics/assignment.h"
 
 #include <math.h>

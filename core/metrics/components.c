@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Writes the columns with mean 0 and variance 1 to z, [columns][rows], and leaves constant columns out. Returns how
- * many columns there are. */
+/* Writes the columns with mean 0 and variance 1 to z, [columns][rows], and leaves constant columns out. Returns the
+ * number of columns of z. */
 static int standardise(const float *x, int rows, int columns, double *z)
 {
     int used = 0;
@@ -31,8 +31,8 @@ static int standardise(const float *x, int rows, int columns, double *z)
     return used;
 }
 
-/* Writes the smaller of the two product matrices of z, divided by the rows, to c, [size][size]; both have the same
- * eigenvalues that are not zero. */
+/* Writes the smaller of z' z and z z', divided by `rows`, to c: [size][size]. Both products have the same non-zero
+ * eigenvalues. */
 static void correlate(const double *z, int rows, int columns, double *c, int size)
 {
     for (int a = 0; a < size; a++) {

@@ -5,8 +5,9 @@
 #include "core/base/error.h"
 
 /* Scores one row. scores, likes: [count]; an item is liked if its entry is > 0. Ties are ranked in the order of items.
- * recall: the share of min(r, liked) that is among the first r items. ndcg: sum of 1 / log2(rank + 1) over the likes
- * among the first k items, divided by the largest possible sum. Both are NaN if no item is liked. */
+ * recall: the number of liked items among the first r items, divided by the smaller of r and the number of all liked
+ * items. ndcg: sum of 1 / log2(rank + 1) over the likes among the first k items, divided by the largest possible sum.
+ * Both are NaN if no item is liked. */
 struct ranking {
     double recall, ndcg;
 };

@@ -22,7 +22,8 @@ static void build_point(struct conv *layer, struct params *params, struct part_n
     conv_layer_build(layer, params, name.text, in, out, 1, 1);
 }
 
-/* Four units each of 11 taps with dilation 1, 11 taps with 4, 21 taps with 10, and 41 taps with 25. */
+/* Four units in sequence have the same kernel: 11 taps with dilation 1, then 11 taps with dilation 4, 21 with 10, and
+ * 41 with 25. */
 void dilated_unit(int i, int *taps, int *dilation)
 {
     static const int all_taps[] = {11, 11, 21, 41}, dilations[] = {1, 4, 10, 25};

@@ -215,8 +215,8 @@ struct top_list {
     int64_t have, n, top;
 };
 
-/* Selects a channel's quantile, and raises its bound if it leaves too many values. Clears *sound if the bound leaves
- * too few to be used for the next batch. */
+/* Selects a channel's quantile, and raises the channel's bound if too many values are above it. Clears *sound if too
+ * few values are above the bound to use it for the next batch. */
 static void take_top(struct sparse *s, struct quantile_task *task, int channel, const struct top_list *list,
                      bool *sound)
 {
@@ -443,7 +443,8 @@ static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task
     }
 }
 
-/* Finds the quantiles of this batch alone: by way 2 if there is a bound for this rank, else by way 1. */
+/* Finds the quantiles of this batch alone: by way 2 if the stored bounds serve these order statistics, else by way
+ * 1. */
 bool sparse_select_from_batch(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task)
 {
     int64_t top = largest_top(task);

@@ -59,7 +59,8 @@ struct planted {
     float *mean, *deviation; /* mean and deviation of an active feature's value before max(0, .) */
     float *bound;            /* the feature fires if eta exceeds bound - loading . e */
     float *loading;          /* [features][PLANTED_RANK] A / sqrt(D) */
-    float *length;           /* UNIFORM only: [features] lengths of the vectors, whose directions are above */
+    float *length;           /* UNIFORM only: [features] lengths of the vectors; `directions` contains their
+                              * directions */
     const struct kernels *kernels;
 };
 

@@ -8,7 +8,8 @@ enum {
     PLANTED_STREAM_BIAS,
     PLANTED_STREAM_LOADING,
     PLANTED_STREAM_DEVIATION,
-    /* Streams of samples: stream s of a caller uses PLANTED_SAMPLE_STREAMS streams from PLANTED_SAMPLES on. */
+    /* Streams of samples: the caller's stream s uses the PLANTED_SAMPLE_STREAMS streams from PLANTED_SAMPLES + s *
+     * PLANTED_SAMPLE_STREAMS on. */
     PLANTED_SAMPLES = 0x5100,
     PLANTED_SAMPLE_STREAMS = 4
 };

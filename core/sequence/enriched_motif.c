@@ -1,10 +1,10 @@
 /* Finds enriched motifs (enriched_motif.h).
  *
- * A word counts once in a sequence, on either strand if there are two. The score of a word is the log-likelihood
- * ratio of the shares of sequences that contain it, with and without the name. The windows around the best words in
- * the sequences `with` are aligned to matrices. Each matrix is then refined: in all sequences, the best site is
- * found, and the threshold of scores is chosen so that the log-likelihood ratio is largest. The sites above the
- * threshold are aligned to the next matrix. */
+ * A word counts once in a sequence, on either strand if there are two. The score of a word is the log-likelihood ratio
+ * of two shares: of the sequences `with` that contain the word, and of the other sequences that contain it. The windows
+ * around the best words in the sequences `with` are aligned to matrices. Each matrix is then refined: in all sequences,
+ * the best site is found, and the threshold of scores is chosen so that the log-likelihood ratio is largest. The sites
+ * above the threshold are aligned to the next matrix. */
 #include "core/sequence/enriched_motif.h"
 
 #include <math.h>

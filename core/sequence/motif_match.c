@@ -17,7 +17,7 @@ enum { BINS = 100, LEVELS = BINS + 1 };
 struct matching {
     const struct motif_database *database;
     const double (*query)[BASES];
-    int width, columns, strands; /* columns: of the database on one strand */
+    int width, columns, strands; /* columns: number of columns of the database on one strand */
     short *score;                /* [width][strands][columns] integers in [0, BINS] */
     double *share;               /* [width][LEVELS] distribution of each query column's integers */
     double *work;                /* scratch: scores of one query column, or two distributions of sums */

@@ -11,12 +11,12 @@ struct site_ratios {
     int width;
     double ratio[MATRIX_WIDTH][BASES];
 };
-/* Adds one pseudo-count to each column. */
+/* Computes the ratios, with one pseudo-count added to each column of the matrix. */
 void site_ratios_make(const struct position_matrix *m, const double background[BASES], struct site_ratios *out);
 
 /* Finds the placement whose sum of ratios is largest, among those whose middle is at most `shift` positions from
- * `middle` and that lie inside the sequence. base: [count], 0 to BASE_UNKNOWN, which counts 0. Returns false if the
- * matrix does not fit into the sequence there. */
+ * `middle` and that lie inside the sequence. base: [count], 0 to BASE_UNKNOWN, which adds 0 to a sum. Returns false if
+ * the matrix does not fit into the sequence there. */
 bool site_place(const struct site_ratios *ratios, const unsigned char *base, int count, int middle, int shift,
                 bool both_strands, struct site_placement *out);
 

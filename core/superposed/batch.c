@@ -307,8 +307,8 @@ static void back_task(void *context, int chunk, int worker)
 
 /* ---- features --------------------------------------------------------------------------------------- */
 
-/* gradient[features] (+)= (those columns of the sparse table)' x table, table: [room][n_d]. Returns sums of the values.
- */
+/* Computes the gradient of the features `f`: (their columns of the sparse table)' x table, with table [room][n_d]. Adds
+ * it to `gradient` if `add` is true, else overwrites. sums: the sum of each column's values. */
 static void gather(const struct batch *b, const struct places *p, int chunk, struct piece f, const float *table,
                    float *gradient, bool add, char *scratch, double sums[FEATURES])
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Builds the model. Its arrays have shapes and no memory. */
+/* Declares the arrays of the model, which have shapes but no memory yet. */
 static enum status declare(const struct autoencoder_shape *shape, struct autoencoder **model, struct error *err)
 {
     struct autoencoder *m = calloc(1, sizeof *m);

@@ -229,7 +229,7 @@ static void forward_task(void *context, int chunk, int worker)
 
 /* ---- backward ----------------------------------------------------------------------------------------- */
 
-/* Adds the sums so far, times `sign`, to a unit's gradient. */
+/* Adds the gradients of p_t summed up to this point of the circle, times `sign`, to a unit's gradient. */
 static void give_unit(const struct arc_task *t, const struct arc_group *g, const struct arc_scratch *s, int unit,
                       real sign)
 {

@@ -2,8 +2,8 @@
  *
  * The backward pass recomputes the ReLU mask from x, scale and shift, so only x is stored. If the forward pass used
  * the statistics of the batch, the backward pass computes two sums first and then dx; with running statistics dx
- * needs no sums. The convolution that reads the result computes these sums in its own backward pass, while it writes
- * dy. dx replaces dy in dy's buffer.
+ * needs no sums. The convolution that reads the result computes these two sums already in its own backward pass, while
+ * it writes dy. dx replaces dy in dy's buffer.
  *
  * A deferred batch norm only computes scale and shift; the convolution that follows (op_norm_conv) normalises its
  * input. */
@@ -34,8 +34,8 @@ struct norm_task {
     const real *x, *dy;
     real *y, *dx;
     bool add;
-    double *sums; /* [chunks][2][padded]. Forward pass: moments (moments_merge()). Backward pass: what norm_sums() adds
-                     up */
+    double *sums; /* [chunks][2][padded]. Forward pass: moments (moments_merge()). Backward pass: the sums that the
+                   * kernel norm_sums() computes */
     int only;     /* index of the image that gets the gradient of the statistics, as in norm_node */
 };
 

@@ -95,7 +95,7 @@ static bool collect(struct exec *e, struct planar_input *p)
     return true;
 }
 
-/* Copies the planes once for each tap, moved by the tap, with zeros outside. False after a failure. */
+/* Copies the planes once for each tap, moved by the offset of the tap, with zeros outside. False after a failure. */
 static bool move(struct exec *e, struct planar_input *p)
 {
     int high = p->kernel_h, wide = p->kernel_w;

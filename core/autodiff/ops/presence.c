@@ -28,7 +28,7 @@ struct pool_task {
     bool add;
 };
 
-/* The largest value of each lane of a block. */
+/* Finds the largest value of each lane of a block. */
 static void find_peaks(const struct map_shape *s, const real *at, real *peak)
 {
     for (int lane = 0; lane < MAP_LANES; lane++)
@@ -50,7 +50,7 @@ static void add_row(const real *x, int width, double *sums)
         sums[lane] += ((double)part[0][lane] + (double)part[1][lane]) + ((double)part[2][lane] + (double)part[3][lane]);
 }
 
-/* One block of channels of one image. */
+/* Pools one block of channels of one image. */
 static void pool_forward_task(void *context, int chunk, int worker)
 {
     const struct pool_task *t = context;

@@ -28,8 +28,8 @@ void thread_pool_destroy(struct thread_pool *pool);
 int thread_pool_threads(const struct thread_pool *pool);
 
 /* Runs task(context, chunk, worker) for every chunk and returns when all are done. `chunks` may be 0. Returns false if
- * the pool was stopped (thread_pool_stop_when). Some chunks have then not run, so the caller must neither use what the
- * task should have written nor report it; it returns STATUS_CANCELLED. */
+ * the pool was stopped (thread_pool_stop_when). Some chunks have then not run, so the caller must neither use nor
+ * report what the task should have written, and must return STATUS_CANCELLED. */
 __attribute__((warn_unused_result)) bool thread_pool_run(struct thread_pool *pool, thread_pool_task *task,
                                                          void *context, int chunks);
 

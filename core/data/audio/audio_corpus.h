@@ -39,7 +39,7 @@ struct audio_corpus;
 enum status audio_corpus_create(int rate, struct audio_corpus **corpus, struct error *err);
 void audio_corpus_destroy(struct audio_corpus *corpus); /* NULL is allowed */
 
-/* Adds one recording. The corpus takes the samples of `wave` or frees them, after an error too. */
+/* Adds one recording. The corpus takes over the samples of `wave`; after an error it has freed them. */
 enum status audio_corpus_add(struct audio_corpus *corpus, const char *class, const char *speaker, const char *file,
                              struct audio_wave *wave, struct error *err);
 /* Sorts and splits the recordings; none can be added afterwards. STATUS_INVALID: fewer than two classes or two

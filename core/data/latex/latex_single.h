@@ -22,7 +22,7 @@ void latex_crops_destroy(struct latex_crops *crops); /* NULL is allowed */
 int latex_crops_count(const struct latex_crops *crops, int class);
 /* Rows and columns of a sample: 40 at 200 pixels an inch. */
 int latex_single_side(double dpi);
-/* The enum latex_class of a class. */
+/* The enum latex_class of a class in [0, LATEX_SINGLE_CLASSES). */
 int latex_single_symbol(int class);
 
 /* Draws one sample. image: [side][side]. As published, the character depends on `index` alone; `seed` and `index` seed

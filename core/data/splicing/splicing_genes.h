@@ -31,7 +31,8 @@ struct genes {
  * donor and an acceptor. */
 enum status genes_parse(const char *fasta, size_t fasta_size, const char *gff, size_t gff_size, const char *source,
                         struct genes *genes, struct error *err);
-/* The same from two files of at most GENES_FILE_BYTES each (else STATUS_LIMIT). STATUS_IO: a file cannot be read. */
+/* Parses two files of at most GENES_FILE_BYTES each (else STATUS_LIMIT), like genes_parse(). STATUS_IO: a file cannot
+ * be read. */
 enum status genes_load(const char *fasta_path, const char *gff_path, const char *source, struct genes *genes,
                        struct error *err);
 void genes_close(struct genes *genes); /* a zeroed struct is allowed */

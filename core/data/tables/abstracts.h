@@ -1,4 +1,4 @@
-/* Documents as counts of words, read from text or from ready counts:
+/* Documents as counts of words, read from texts, or from files that contain the counts:
  *
  *   abstracts.jsonl  one object a line with a text "abstract" and possibly a "title"
  *   abstracts.csv    a column abstract or abstract_text and possibly a column title

@@ -125,9 +125,9 @@ enum collection_layout { LAYOUT_AUTO, LAYOUT_LAST, LAYOUT_FIRST, LAYOUT_SIGNALS 
 extern const char
     *const collection_layouts[]; /* "auto", "channels-last", "channels-first", "signals"; NULL-terminated */
 
-/* Samples without a label that are added to sequences: none, or for each record with a label a shuffled copy that has
- * the same pairs of neighbouring bases (dinucleotides.h), or for each region of a genome another one with as many G and
- * C (collection_bed.c). */
+/* Which samples without a label are added to sequences. NONE: none. SHUFFLE: for each record with a label, a shuffled
+ * copy that has the same pairs of neighbouring bases (dinucleotides.h). GC: for each region of a genome, another region
+ * with as many G and C (regions_negatives.c). */
 enum collection_negatives { NEGATIVES_NONE, NEGATIVES_SHUFFLE, NEGATIVES_GC };
 extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NULL-terminated */
 

@@ -166,7 +166,8 @@ static enum status inspect_constants(struct collection *c, struct error *err)
 
 /* ---- labels ------------------------------------------------------------------------------------------------ */
 
-/* Headers of public sequence files contain words such as OS=Human, which are no labels. */
+/* Warns about labels that contain '=': headers of public sequence files contain words such as OS=Human, which are no
+ * labels. */
 static enum status inspect_labels(struct collection *c, struct error *err)
 {
     struct collection_list found = {0};

@@ -36,8 +36,8 @@ struct value_store {
     int64_t pending;
 };
 
-/* Opens the store. file: the descriptor of an empty file, borrowed; NULL: the store makes a file in memory, with the
- * first value. */
+/* Opens the store. file: the descriptor of an empty file, borrowed; NULL: the store makes a file in memory when it gets
+ * the first value. */
 void value_store_open(struct value_store *s, const int *file, int64_t limit);
 void value_store_close(struct value_store *s); /* a zeroed struct is allowed */
 

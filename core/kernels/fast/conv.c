@@ -27,8 +27,8 @@ INLINE ptrdiff_t tap_step(int dilation)
     return (dilation > 1 ? dilation : 1) * L;
 }
 
-/* One tile of n pixels and `groups` registers of output channels (groups / PV blocks); both are constants after
- * inlining. `in`, `out` and `add` point at the tile's first pixel. */
+/* Computes one tile of n pixels and `groups` registers of output channels (groups / PV blocks); both are constants
+ * after inlining. `in`, `out` and `add` point at the tile's first pixel. */
 INLINE void tile(const int n, const int groups, const struct conv_call *c, const float *in, const float *weights,
                  ptrdiff_t weight_block, const float *bias, const float *add, float *out)
 {
@@ -188,8 +188,8 @@ void FAST(conv_forward)(const struct conv_call *c)
     }
 }
 
-/* dweights of `taps` neighbouring horizontal taps, `inputs` input channels and one output block, summed over all rows.
- * `in` points at the pixel under tap 0 of output pixel 0. taps and inputs are constants after inlining. */
+/* Adds to dweights for `taps` neighbouring horizontal taps, `inputs` input channels and one output block, summed over
+ * all rows. `in` points at the pixel under tap 0 of output pixel 0. taps and inputs are constants after inlining. */
 INLINE void gradient_tile(const int taps, const int inputs, const struct conv_gradient_call *c, int rows,
                           const float *in, const float *dout, float *dweights)
 {

@@ -89,7 +89,8 @@ enum { WINOGRAD_BLOCKS = 4 };
 void fast_winograd_forward(const struct conv_call *call);
 #define fast_winograd_gradient FAST(winograd_gradient)
 void fast_winograd_gradient(const struct conv_gradient_call *call);
-/* The same in tiles of 4x4 (winograd4.c), both for any number of blocks. */
+/* 3x3 convolutions in tiles of 4x4 (winograd4.c): the forward pass and the gradient of the weights, both for any number
+ * of blocks. */
 #define fast_winograd4_forward FAST(winograd4_forward)
 void fast_winograd4_forward(const struct conv_call *call);
 #define fast_winograd4_gradient FAST(winograd4_gradient)

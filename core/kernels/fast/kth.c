@@ -102,7 +102,7 @@ struct counts {
     vi below[PV], low[PV], high[PV];
 };
 
-/* Counts and collects over one row of a block. */
+/* Counts and collects the values of one row of a block. */
 INLINE void search_row(struct search *s, const float *at, int width, struct counts *n)
 {
     vf low[PV], high[PV];

@@ -122,9 +122,8 @@ static struct norm_lanes norm_lanes(const struct norm_call *c, int at)
     return n;
 }
 
-/* Returns the gradient of the batch norm's result: dy, but with `relu` only where x * scale + shift is positive, else
- * 0. Computes x * scale + shift with the same rounding as map_affine, so that the gradient passes exactly where y > 0.
- */
+/* Returns dy, or, with `relu`, dy where x * scale + shift is positive and 0 elsewhere. Computes x * scale + shift with
+ * the same rounding as map_affine, so that the gradient passes exactly where y > 0. */
 INLINE vf gated(const struct norm_lanes *n, bool relu, vf x, vf dy)
 {
     return relu ? v_keep(v_gt(v_fma(x, n->scale, n->shift), v_zero()), dy) : dy;

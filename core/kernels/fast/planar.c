@@ -18,7 +18,7 @@ enum {
     TAPS = V_WIDE ? 8 : 4 /* taps of sites_gradient whose sums are in registers together */
 };
 
-/* One row of `n` pixels of one register of output channels; n is a constant after inlining. */
+/* Computes one row of `n` pixels of one register of output channels; n is a constant after inlining. */
 INLINE void forward_tile(int n, const struct planar_call *c, const float *in, const float *w, vf bias, float *out)
 {
     size_t padded = (size_t)c->out_blocks * L;
@@ -141,7 +141,7 @@ INLINE void gradient_taps(int n, const struct sites_call *c, const int *first, i
                           float *dweights)
 {
     const ptrdiff_t padded = (ptrdiff_t)c->out_blocks * L;
-    vf sum[2][TAPS]; /* two sums for each tap: outputs whose column equals that of the tap modulo 2, and the others */
+    vf sum[2][TAPS]; /* two sums for each tap: one of the sites with an even `at`, one of the others */
     UNROLL for (int t = 0; t < n; t++) sum[0][t] = sum[1][t] = v_zero();
     for (int i = first[0]; i < first[1]; i++) {
         /* The output of tap k; tap k + t belongs to output at - t. */

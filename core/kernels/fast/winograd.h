@@ -229,8 +229,8 @@ INLINE void winograd_outer_run(int tiles, struct winograd_use use, const float *
     }
 }
 
-/* sums += inputs' x douts over `tiles` tiles. use.lanes: of this input block. With half blocks, the first and the
- * second half of the tiles are runs of their own. */
+/* sums += inputs' x douts over `tiles` tiles. use.lanes: of this input block. With half blocks, the two halves of the
+ * tiles are processed one after the other, because they are in different halves of the registers. */
 INLINE void winograd_outer(int tiles, struct winograd_use use, const float *inputs, const float *douts, float *sums)
 {
     int first = V_WIDE && (use.half || use.in_half) ? (tiles + 1) / 2 : tiles;

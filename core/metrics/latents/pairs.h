@@ -28,8 +28,8 @@ void pair_moments_close(struct pair_moments *p); /* a zeroed struct is allowed *
 /* Adds one sample: the non-zeros of both codes. */
 void pair_moments_add(struct pair_moments *p, const int32_t *index, const float *value, int count,
                       const int32_t *other_index, const float *other_value, int other_count);
-/* Mean |Pearson correlation| of the matching with the largest sum of them, over min(rows, others) pairs. A latent that
- * is constant has correlation 0 with all. */
+/* The mean |Pearson correlation| over the min(rows, others) pairs of the matching for which it is largest. A latent
+ * that is constant has correlation 0 with all. */
 enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct error *err);
 
 #endif
