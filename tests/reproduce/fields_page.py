@@ -74,8 +74,8 @@ def metrics_page(kinds):
 This page lists every preset, metric, query and finding of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`.
 
 A *preset* is a starting configuration. A *metric* is a series of numbers that a job reports while it runs (`motifctl metrics`). A *query* is a question to a trained
-model; it is the last part of the route `/v1/jobs/{{id}}/NAME`. A *finding* is what speaks against a result; the verdict of a job is the worst *verdict at best* of its
-findings, and `learned` without any.
+model; it is the last part of the route `/v1/jobs/{{id}}/NAME`. A *finding* is a statement about what may be wrong with a result. *Verdict at best* is the best verdict of a
+job with this finding. A job has the worst of these verdicts, and `learned` without findings.
 
 Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
 """]
