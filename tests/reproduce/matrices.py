@@ -12,10 +12,10 @@ import sys
 import numpy
 
 
-def read(path):
-    """Returns [(name, probabilities [width][4])] of a file in MEME's minimal format."""
+def read(lines):
+    """Returns [(name, probabilities [width][4])] of the lines of a file in MEME's minimal format."""
     motifs, name, rows = [], None, None
-    for line in open(path, encoding="utf-8"):
+    for line in lines:
         words = line.split()
         if line.startswith("MOTIF"):
             name = " ".join(words[1:])
@@ -43,12 +43,17 @@ def similarity(one, two):
     return best
 
 
+def closest(matrix, found):
+    """Returns ((correlation, offset, strand), name, matrix) of the matrix in `found` that is most similar."""
+    return max(((similarity(matrix, own), name, own) for name, own in found), key=lambda row: row[0])
+
+
 def main():
-    found, truth = read(sys.argv[1]), read(sys.argv[2])
+    found, truth = (read(open(path, encoding="utf-8")) for path in sys.argv[1:3])
     good, used = 0, {}
     print("| planted motif | width | channel | width | offset, strand | correlation |\n| --- | --- | --- | --- | --- | --- |")
     for name, matrix in truth:
-        (value, offset, strand), channel, other = max(((similarity(matrix, own), channel, own) for channel, own in found), key=lambda row: row[0])
+        (value, offset, strand), channel, other = closest(matrix, found)
         good += value >= 0.9
         used.setdefault(channel, []).append(name)
         print(f"| {name} | {len(matrix)} | {channel} | {len(other)} | {offset}, {strand} | {value:.3f} |")

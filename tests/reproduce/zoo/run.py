@@ -6,6 +6,7 @@
     run.py --families shapes --size 1000 --save FOLDER                             writes the files only; trains nothing
     run.py --families report --oracle                                              the oracles' figures; trains nothing
     run.py --families proteins --size 4000 --results FOLDER ...                     keeps each job's result, with its findings
+    run.py --families dna-words --matrices ...                                     also compares the channels' matrices with the true ones
     run.py --list
 
 For each family and seed the program starts a daemon on the loopback interface, uploads a training part, trains with the preset
@@ -27,14 +28,16 @@ import time
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "harness")]
+sys.path[:0] = [HERE, os.path.join(HERE, ".."), os.path.join(HERE, "..", "..", "harness")]
+import matrices  # noqa: E402
 import score  # noqa: E402
 import zoo  # noqa: E402
 from base import VALUES, Vary, generate, scale_of, truth, upload  # noqa: E402
 from daemon import Daemon  # noqa: E402
 
 COLUMNS = ("family", "vary", "size", "seed", "verdict", "state", "motifs", "fpe", "fne", "ce", "e2ee", "exact", "oracle_fpe", "oracle_fne",
-           "oracle_ce", "oracle_e2ee", "oracle_exact", "position", "centre", "iou_window", "iou", "pairs", "samples", "seconds", "missed", "settings")
+           "oracle_ce", "oracle_e2ee", "oracle_exact", "position", "centre", "iou_window", "iou", "pairs", "samples", "seconds", "missed", "settings",
+           "matrices", "least_correlation")
 BOXES = ("position", "centre", "iou_window", "iou")
 ENDED = ("succeeded", "failed", "cancelled")
 MOST_INPUTS, MOST_NUMBERS = 128, 1 << 21  # upper limits for one query
@@ -170,6 +173,8 @@ def run(family, seed, options):
                 measure(line, family, test, labels, marks, channels, best)
                 if family.places:
                     boxes(line, family, test, marks, channels, extents_of(daemon, job["id"], family, test, test.x), options)
+                if options.matrices:
+                    compare_matrices(line, daemon, job["id"], family)
             except Refused as refused:
                 line.update(state="refused", missed=str(refused))
     return line
@@ -201,6 +206,14 @@ def boxes(line, family, test, marks, channels, extents, options):
     if options.boxes:
         with open(os.path.join(options.boxes, "%s-%d.json" % (family.name, line["seed"])), "w", encoding="utf-8") as file:
             json.dump([{"sample": f[0], "position": f[1:3], "channel": f[3], "motif": motif_of.get(f[3], -1), "extent": f[4]} for f in found], file)
+
+
+def compare_matrices(line, daemon, job, family):
+    """Compares each true matrix with the most similar one of the model's channels, which the daemon aligns on its own test part."""
+    path = "/v1/jobs/%s/channels?set=test&samples=1000" % job
+    found = matrices.read(asked(daemon.ask("GET", path, None, None, {"Accept": "text/x-meme"})).decode().splitlines())
+    close = [matrices.closest(true, found)[0][0] if found else -1 for true in family.matrices()]
+    line.update(matrices="%d/%d" % (sum(value >= 0.9 for value in close), len(close)), least_correlation=round(min(close), 3))
 
 
 def words_of(vary):
@@ -236,14 +249,15 @@ def show(line, head=False):
     """Prints one line: figures in percent, each followed by a stroke and that of the oracle."""
     pairs = ("fpe", "fne", "ce", "e2ee", "exact")
     titles = ["family", "size", "seed", "verdict", "motifs", *(p.upper() + " / oracle" for p in pairs), "position inside", "centre inside",
-              "IoU of the window", "IoU of the extent", "samples", "s", "without a channel"]
+              "IoU of the window", "IoU of the extent", "samples", "s", "without a channel", "matrices", "smallest correlation"]
     if head:
         print("| " + " | ".join(titles) + " |\n|" + " --- |" * len(titles))
     family = " ".join(word for word in (line["family"], line["vary"]) if word)
     verdict = cell("verdict", line) if line.get("state") == "succeeded" else line.get("state", "-")
     cells = [family, cell("size", line), cell("seed", line), verdict, cell("motifs", line)]
     cells += ["%s / %s" % (cell(p, line), cell("oracle_" + p, line)) for p in pairs]
-    print("| " + " | ".join(cells + [cell(name, line) for name in BOXES] + [cell("samples", line), cell("seconds", line), cell("missed", line)]) + " |", flush=True)
+    print("| " + " | ".join(cells + [cell(name, line) for name in BOXES] + [cell("samples", line), cell("seconds", line), cell("missed", line), cell("matrices", line),
+                                                                             str(line.get("least_correlation", "-"))]) + " |", flush=True)
 
 
 def append(path, line):
@@ -299,6 +313,8 @@ def chosen(options):
             sys.exit("there is no family %r; --list names them" % name)
         if half[name] == "report" and not (options.report or options.save or options.oracle):
             sys.exit("%s belongs to the report half: train on it only when the recipe is final, with --report" % name)
+        if options.matrices and getattr(zoo.FAMILIES[name], "letters", "") != "ACGT":
+            sys.exit("%s has no matrices of bases: leave out --matrices" % name)
         if zoo.FAMILIES[name].needs_folder and not options.data:
             sys.exit("%s needs public data: give their folder with --data" % name)
     return [zoo.FAMILIES[name] for name in names]
@@ -320,6 +336,7 @@ def main():
     parser.add_argument("--save", help="write the files to this folder and train nothing")
     parser.add_argument("--results", help="write the result of each job to this folder (calibrate.py reads them)")
     parser.add_argument("--boxes", help="write the extents of the motifs in the test part to this folder, for sheet.py --boxes")
+    parser.add_argument("--matrices", action="store_true", help="compare the matrices of the channels with the true ones (DNA)")
     parser.add_argument("--oracle", action="store_true", help="compute the oracles' figures and train nothing")
     parser.add_argument("--report", action="store_true", help="allow the report half")
     parser.add_argument("--list", action="store_true")
