@@ -208,8 +208,8 @@ struct arc_group {
 struct tensor *op_arc_head(struct exec *e, struct tensor *z, const struct arc_layers *layers, const int32_t *features,
                            const struct arc_group *groups, int count);
 /* A linear head for each feature: y_ij = v_j . h_(i, f) + c_j for j = features[f] (NULL: j = f). The columns of
- * other features are 0. h_(i, f) is row i * count + f of h and has `hidden` columns. v: [features][hidden]; c:
- * [features]. `features` is borrowed until backward. */
+ * other features are 0. h_(i, f) is row i * count + f of h. v: [features][columns of h]; c: [features]. `features` is
+ * borrowed until backward. */
 struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const int32_t *features, int count,
                                struct weight *v, struct weight *c);
 

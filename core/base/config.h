@@ -18,8 +18,8 @@
 
 enum field_type { FIELD_INT, FIELD_REAL, FIELD_BOOL, FIELD_CHOICE, FIELD_TEXT };
 
-/* The subject of a field, and who sets it: every user (basic), a user who tunes a run (advanced), or a user who repeats
- * an experiment of a paper (research). */
+/* field_group is the subject of a field. field_level says who sets it: every user (basic), a user who tunes a run
+ * (advanced), or a user who repeats an experiment of a paper (research). */
 enum field_group {
     GROUP_DATA,
     GROUP_MODEL,

@@ -47,7 +47,7 @@ double bound_pursuit(double mu)
 
 struct instance {
     const struct spikes *x;
-    const double *spread; /* v_k of all atoms; an atom of the support stores -1 - v_k */
+    const double *spread; /* v_k of all atoms; the negative value -1 - v_k marks an atom of the support */
     size_t atoms;
     double zeta;
 };

@@ -1,8 +1,8 @@
 /* Creates circulant-banded dictionaries and multiplies with them (dictionary.h).
  *
  * Products are sums of stamps: a block of [block_h][block_w * channels] numbers is added to a map of
- * [height][width * channels] at a position, with wrap-around at both edges. A stamp is at most two pieces for each row.
- * The pieces are long, so the kernel table's axpy runs at full speed. */
+ * [height][width * channels] at a position, with wrap-around at both edges. Because of the wrap-around, each row of a
+ * stamp consists of at most two pieces. The pieces are long, so the kernel table's axpy runs at full speed. */
 #include "core/coding/dictionary.h"
 
 #include <math.h>

@@ -77,7 +77,7 @@ size_t spectrum_scratch(const struct dictionary_shape *s)
     return 2 * (((size_t)s->inputs + 2) * positions(s) + line_size(s));
 }
 
-/* Places filter f's entries of channel c at the origin. */
+/* Copies filter f's entries of channel c into `to`, with the filter at the origin. */
 static void place(const struct dictionary_shape *s, const float *filters, int f, int c, bool imaginary,
                   kiss_fft_cpx *to)
 {

@@ -29,7 +29,8 @@ static enum status no_dataset(const char *root, const char *name, struct error *
         bool prefix = strlen(name) >= 3 && strncmp(entry->d_name, name, strlen(name)) == 0;
         if (prefix && d > 3)
             d = 3;
-        /* of two equally near names, the first in the alphabet: the order of a folder's entries is arbitrary */
+        /* of two equally near names, chooses the first in the alphabet, because the order of a folder's entries is
+         * arbitrary */
         if (d < distance || (d == distance && best[0] != '\0' && strcmp(entry->d_name, best) < 0)) {
             distance = d;
             snprintf(best, sizeof best, "%.63s", entry->d_name);

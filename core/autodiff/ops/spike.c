@@ -199,8 +199,9 @@ struct spike_node {
     double factor;
 };
 
-/* value: the divergence of one latent variable. The other members are its derivatives by mean (m), log variance (l)
- * and odds (g): dm, dl, dg for the encoder's distribution, dpm, dpl, dpg for the pseudo-input's. */
+/* value: the divergence of one latent variable. The other members are its derivatives with respect to mean (m), log
+ * variance (l) and odds (g): dm, dl and dg for the distribution of the encoder, dpm, dpl and dpg for that of the
+ * pseudo-input. */
 struct spike_term {
     double value, dm, dl, dg, dpm, dpl, dpg;
 };

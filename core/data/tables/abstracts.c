@@ -34,7 +34,7 @@ struct word {
     char letters[WORD_BYTES];
     int64_t count, documents;
     int last;   /* last document that contains the word */
-    int stands; /* index of the word as which this word is counted: its singular, or itself */
+    int stands; /* index of the word in whose column this word is counted: its singular, or itself */
     int column;
 };
 

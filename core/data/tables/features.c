@@ -78,8 +78,8 @@ void features_folds(int rows, int folds, int *fold)
         fold[i] = (int)mt19937_integer(&rng, 0, folds);
 }
 
-/* Adds up column after column in the order of the rows, for a block of columns at a time: a block is one cache line of
- * each row, so every row is read from memory twice, and not once for each column. */
+/* Processes a block of columns at a time. A block is one cache line of each row, so each cache line is read from memory
+ * twice, instead of twice for each of its columns. Each column is added up in the order of the rows. */
 void features_moments(const struct features *features, double *mean, double *deviation)
 {
     enum { BLOCK = 16 };

@@ -63,9 +63,9 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
 /* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks them. The
- * target is c->target if that is set, then what the user wants. Otherwise it is NONE without labels, LABELS if `set`,
- * CLASS if every sample has one token, and SEQUENCE in all other cases. STATUS_INVALID: the labels do not fit what the
- * user wants. */
+ * target is c->target if that is set, else the target that the user wants, if any. Otherwise it is NONE without labels,
+ * LABELS if `set`, CLASS if every sample has one token, and SEQUENCE in all other cases. STATUS_INVALID: the labels do
+ * not fit what the user wants. */
 enum status builder_finish(struct builder *b, bool set, struct error *err);
 
 /* Adds a warning. `code` is static text; the rest is formatted like printf(). */

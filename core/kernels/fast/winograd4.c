@@ -317,7 +317,7 @@ static void transform_block(const struct conv_call *c, int ob, int first, int in
     }
 }
 
-/* An output block's transformed weights are cut into the parts of forward passes, INPUTS input blocks each. */
+/* Stores the transformed weights of an output block in parts of INPUTS input blocks, as forward passes read them. */
 void FAST(conv_transform)(const struct conv_call *c, int first, int count, real *transformed)
 {
     ptrdiff_t block = (ptrdiff_t)c->in_blocks * CONV_TRANSFORMED;
@@ -330,7 +330,7 @@ void FAST(conv_transform)(const struct conv_call *c, int first, int count, real 
 /* Part of a forward pass: the sums over `ins` input blocks from ib on, for `outs` output blocks from ob on. */
 struct part {
     int ob, outs, ib, ins;
-    const float *weights; /* of output block ob: [36][ins][16 in][16 out] */
+    const float *weights; /* transformed weights of output block ob: [36][ins][16 in][16 out] */
     ptrdiff_t weight_block;
     float *inputs, *middle; /* scratch memory */
 };
