@@ -83,13 +83,14 @@ def read_fasta(path, records):
     return {name: "".join(parts) for name, parts in sequences.items() if records is None or name in records}
 
 
-def read_meme(path):
+def read_meme(path, word=-1):
+    """Returns {name: probabilities [width][4]}; the name is a word of the line MOTIF after the first: 1 the identifier, -1 the last."""
     import numpy as np
     motifs, name, rows = {}, None, None
     for line in open(path, encoding="utf-8"):
         words = line.split()
         if line.startswith("MOTIF"):
-            name, rows = words[-1], []
+            name, rows = words[word], []
         elif len(words) == 4 and words[0][0].isdigit() and rows is not None:
             rows.append([float(word) for word in words])
             motifs[name] = np.array(rows)
@@ -116,7 +117,6 @@ def main():
         print(f"| {factor} | {planted} | {reported} | {len(pairs) / max(1, reported):.3f} | {len(pairs) / max(1, planted):.3f} "
               f"| {score(len(pairs), reported, planted):.3f} | {ceiling} | {offsets[len(offsets) // 2] if offsets else '-'} "
               f"| {max(strands, len(pairs) - strands) / max(1, len(pairs)):.3f} |")
-
 
 
 if __name__ == "__main__":
