@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
+#include "core/base/logistic.h"
 
 /* ---- log of the mean of exponentials ---------------------------------------------------------------------- */
 
@@ -172,12 +173,6 @@ static void presence_backward(struct exec *e, struct node *node)
             if (dscores != NULL)
                 dscores[i * channels + k] += d * p->gain->value[k];
         }
-}
-
-/* log(1 + exp(x)) without overflow. */
-static double soft_plus(double x)
-{
-    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
 struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct presence *p)

@@ -1,6 +1,6 @@
 /* The negative log-likelihood of counts: how often a motif occurs, predicted from a map before its threshold.
  *
- * The model: each position of a channel has a motif with probability p = sigmoid(x + offset), independently of the
+ * The model: each position of a channel has a motif with probability p = logistic(x + offset), independently of the
  * others. The number of motifs then has a Poisson binomial distribution, and the loss is -log of the probability of the
  * true number. Its derivative with respect to x is p minus the probability that the position has a motif, given the
  * true number. So training raises x at as many positions as there are motifs, and lowers x at all others.
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
+#include "core/base/logistic.h"
 
 struct tally_node {
     struct node node;
@@ -42,17 +43,6 @@ static size_t work_size(int positions, int most)
     return 2 * (size_t)positions + ((size_t)positions + 3) * ((size_t)most + 2);
 }
 
-/* Returns log(1 + exp(x)) without overflow. */
-static double soft_plus(double x)
-{
-    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-
-static double sigmoid(double x)
-{
-    return x > 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
-}
-
 /* Returns the number to be added to all logits so that the mean number of motifs is `count`. 0 < count < positions. */
 static double tilt_of(const double *logit, int positions, int count)
 {
@@ -64,7 +54,7 @@ static double tilt_of(const double *logit, int positions, int count)
     for (int step = 0; step < 60; step++) {
         double middle = (low + high) / 2, mean = 0;
         for (int i = 0; i < positions; i++)
-            mean += sigmoid(logit[i] + middle);
+            mean += logistic(logit[i] + middle);
         *(mean < count ? &low : &high) = middle;
     }
     return (low + high) / 2;
@@ -127,7 +117,7 @@ static double exactly(const double *logit, int positions, int count, double *hel
     for (int attempt = 0; attempt < 2 && chance <= precise; attempt++) {
         tilt = attempt == 0 ? 0 : tilt_of(logit, positions, count);
         for (int i = 0; i < positions; i++)
-            held[i] = sigmoid(logit[i] + tilt);
+            held[i] = logistic(logit[i] + tilt);
         chance = pass_ahead(held, positions, count, ahead);
     }
     double loss = none + count * tilt - log(chance);
@@ -145,7 +135,7 @@ static double at_least_one(const double *logit, int positions, double *held)
         none += soft_plus(logit[i]);
     double chance = fmax(-expm1(-none), 1e-300);
     for (int i = 0; i < positions; i++)
-        held[i] = fmin(1, sigmoid(logit[i]) / chance);
+        held[i] = fmin(1, logistic(logit[i]) / chance);
     return -log(chance);
 }
 
@@ -172,7 +162,7 @@ static void tally_task(void *context, int chunk, int worker)
                                                    : exactly(logit, positions, count, held, held + positions));
     real *error = t->node->error + (size_t)chunk * (size_t)positions;
     for (int i = 0; i < positions; i++)
-        error[i] = (real)(factor * (sigmoid(logit[i]) - held[i]));
+        error[i] = (real)(factor * (logistic(logit[i]) - held[i]));
 }
 
 static void tally_backward(struct exec *e, struct node *node)

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/logistic.h"
 #include "core/methods/sparling/run_int.h"
 
 /* LEVEL_GAIN: fall of a name's level that counts as better. UNREAD: g does not read a name yet if its level is higher.
@@ -187,12 +188,6 @@ struct tensor *presence_loss(struct method_run *run, const struct batch *batch, 
     if (p->alone)
         balance(p);
     return network_presence(&run->exec, run->network, scores, p->occurs, p->weight, p->alone ? p->scale : NULL);
-}
-
-/* log(1 + exp(x)) without overflow. */
-static double soft_plus(double x)
-{
-    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
 /* Whether a channel has an active position in an image of a motif map. */

@@ -1,4 +1,4 @@
-/* Tests edit distance, bootstrap intervals and densities. */
+/* Tests edit distance and bootstrap intervals. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,9 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/data/digitcircle/digitcircle.h"
 #include "core/metrics/bootstrap.h"
-#include "core/metrics/density.h"
 #include "core/metrics/edit_distance.h"
 #include "tests/support/fault.h"
 
@@ -89,40 +87,6 @@ static void percentiles_are_interpolated(void **state)
     assert_true(bootstrap_percentile(sorted, 4, 1.0) == 8.0);
 }
 
-static bool near(double value, double wanted)
-{
-    return fabs(value - wanted) <= 1e-14 * wanted;
-}
-
-/* Checks the sequence of densities of section 4.2 and the last densities of the experiments. */
-static void densities_fall_to_the_minimum(void **state)
-{
-    assert_true(density_at(DENSITY_START, DENSITY_FACTOR, 0) == 0.5);
-    assert_true(near(density_at(DENSITY_START, DENSITY_FACTOR, 32), 5.022621286031664e-05));
-
-    static float image[100 * 100];
-    const struct digitcircle clean = digitcircle_without_noise(digitcircle_paper());
-    double digits = density_minimum(digitcircle_mean_symbols(&clean, 1000, image), 100 * 100, 10);
-    assert_true(near(digits, 4.492e-5));
-    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, digits), 32);
-    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, density_minimum(9.64, 120 * 360, 32)), 38);
-    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, density_minimum(7.5, 642, 10)), 21);
-    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 1.8e-3), 19);
-    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.6), 0);
-    /* the density of stage 2 equals the minimum exactly */
-    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.28125), 2);
-    /* the minimum 0 is never reached, but the search ends */
-    assert_true(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.0) > 1000);
-}
-
-static void information_equals_its_formula(void **state)
-{
-    assert_true(density_information(1000, 0.5, 0) == 1000.0);
-    assert_true(density_information(1000, 0.0, 4) == 0.0);
-    assert_true(density_information(1000, 1.0, 4) == 4000.0);
-    assert_true(fabs(density_information(1, 0.25, 2) - (0.8112781244591328 + 0.5)) < 1e-12);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,8 +94,6 @@ int main(void)
         cmocka_unit_test(edit_distance_of_empty_and_long_lists),
         cmocka_unit_test(bootstrap_equals_numpy),
         cmocka_unit_test(percentiles_are_interpolated),
-        cmocka_unit_test(densities_fall_to_the_minimum),
-        cmocka_unit_test(information_equals_its_formula),
     };
     return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
 }
