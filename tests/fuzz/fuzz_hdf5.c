@@ -1,8 +1,8 @@
 /* Fuzz target of the readers of AnnData and 10x files. Most random changes of a file end inside libhdf5, so this
- * target changes what the file contains: it makes a good file in memory with libhdf5, and each four bytes of the
+ * target changes what the file contains: it makes a valid file in memory with libhdf5, and every four bytes of the
  * input change one object: they delete it, or put an array, a group, an attribute or a link in its place. A
- * conversion must write a table that the reader of tables accepts or refuses, or return an error. It must close
- * every object. */
+ * conversion must either return an error or write a table that can be read back without a crash. It must close every
+ * object. */
 #include "tests/fuzz/fuzz.h"
 
 #include <hdf5.h>
@@ -92,7 +92,7 @@ static void set_pair(hid_t at, const char *name, int64_t a, int64_t b)
     H5Sclose(space);
 }
 
-/* Creates an array, with the groups above it. values NULL: they are not written. */
+/* Creates an array, with the groups above it. If `values` is NULL, the array has no values. */
 static void put(hid_t file, const char *place, hid_t type, int rank, const hsize_t *dim, const void *values)
 {
     hid_t space = H5Screate_simple(rank, dim, NULL), links = H5Pcreate(H5P_LINK_CREATE);
@@ -125,7 +125,7 @@ static void put_group(hid_t file, const char *place, const char *form, int64_t r
     H5Pclose(links);
 }
 
-/* Texts of two bytes each, or pointers to texts. */
+/* Creates an array of texts: two bytes each, or of variable length. */
 static void put_texts(hid_t file, const char *place, hsize_t count, bool variable)
 {
     static const char *const pointers[8] = {"a", "b", "c", "", "a", "\xff", "long", "\n"};
@@ -135,7 +135,8 @@ static void put_texts(hid_t file, const char *place, hsize_t count, bool variabl
     H5Tclose(type);
 }
 
-/* Good files of three rows and two columns: 0 dense, 1 compressed rows, 2 compressed columns, 3 of 10x. */
+/* Makes a valid file of three rows and two columns. `form`: AnnData with a dense matrix (0), with compressed rows (1)
+ * or with compressed columns (2); 10x (3). */
 static void make(hid_t file, int form)
 {
     static const int64_t rows[] = {0, 1, 1, 3}, cols[] = {0, 1, 3}, index[] = {1, 0, 1}, codes[] = {0, 1, 0};
@@ -181,7 +182,7 @@ static void put_compounds(hid_t file, const char *place, hsize_t count)
     H5Tclose(type);
 }
 
-/* One change: what it does, its place, and two parameters. */
+/* Makes one change. The bytes of `what` are the kind of the change, the changed object, and two parameters. */
 static void change(hid_t file, const uint8_t what[4])
 {
     static const int64_t numbers[8] = {0, 1, 1, 3, -1, 2, INT64_MAX, 0};

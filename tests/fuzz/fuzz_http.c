@@ -129,8 +129,8 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
         int some_way = wait_for(&ready, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
         /* After the FIN the server must answer or close in time. Otherwise this loop would never end. */
         FUZZ_CHECK(some_way == 1 || !ended);
-        /* The server has not answered for FIN_AFTER_MS, so the client closes its side. It does not do so together with
-         * the last bytes, because the server would then notice the FIN only when something else happens. */
+        /* The server has not answered for FIN_AFTER_MS, so the client closes its side. It waits because the
+         * server would not notice a FIN that arrives together with the last bytes until its next event. */
         if (some_way == 0) {
             (void)shutdown(fd, SHUT_WR);
             ended = true;

@@ -1,4 +1,5 @@
-/* What memory_peaks.c draws: a base of settings for each form of a kind, and the fields that it changes. */
+/* The configurations that memory_peaks.c draws. Each form of a kind has basic settings and a list of the fields that
+ * memory_peaks.c changes at random. */
 #ifndef MOTIF_TESTS_REPRODUCE_MEMORY_DRAWS_H
 #define MOTIF_TESTS_REPRODUCE_MEMORY_DRAWS_H
 

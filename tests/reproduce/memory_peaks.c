@@ -6,9 +6,10 @@
  * result(), with checkpoints in an unnamed file. The peak is the largest resident memory of the child minus its
  * resident memory before the run. A kind's table has the number of runs, how many peaks lie within 25 % of the
  * estimate (or within 8 MB, because the pages of libraries differ by so much), and the quantiles of peak / estimate.
- * "Allocated too" also counts runs in which the peak of the allocated bytes (trainer/job_memory.h) lies so, or the
- * estimate lies between both peaks: a run that never touches a part of its memory has a smaller resident peak.
- * --list prints every run. Exit code 1: a run is outside by both peaks. */
+ *
+ * A run that never touches a part of its memory has a smaller resident peak. Therefore the column "Allocated too" also
+ * counts runs whose peak of allocated bytes (trainer/job_memory.h) is within these limits, and runs whose estimate lies
+ * between both peaks. --list prints every run. Exit code 1: "Allocated too" does not count all runs. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -86,7 +87,7 @@ static enum status set(const struct method *m, void *config, const char *name, c
                          : error_set(err, STATUS_NOT_FOUND, NULL, "no field %s", name);
 }
 
-/* Sets about half of the fields of the form. */
+/* Sets all numbers of the form, and about half of its fields with choices. */
 static enum status draw_config(const struct method *m, const struct form *form, const struct philox *from, uint64_t *at,
                                const char *data, void *config, char text[TEXT], struct error *err)
 {
@@ -98,7 +99,7 @@ static enum status draw_config(const struct method *m, const struct form *form, 
     if (!status)
         status = config_apply(&m->config, config, form->base, err);
     for (const struct draw *d = form->draws; !status && d->field; d++) {
-        bool always = d->choices == NULL; /* defaults are made for long trainings */
+        bool always = d->choices == NULL; /* the defaults of numbers are for long trainings */
         if (!always && uniform(from, at) < 0.5)
             continue;
         draw_value(d, from, at, value);
@@ -110,7 +111,7 @@ static enum status draw_config(const struct method *m, const struct form *form, 
     return status ? status : set(m, config, "threads", value, text, err);
 }
 
-/* Draws until a configuration is valid, fits, and trains for a short time only. */
+/* Draws configurations until one is valid, fits into memory, and trains for a short time only. */
 static bool draw_run(const struct method *m, const struct form *form, const struct philox *from, uint64_t *at,
                      double pace, const char *data, void *config, struct method_estimate *estimate, char text[TEXT])
 {

@@ -184,8 +184,8 @@ static void parts_of_the_future_are_removed(void **state)
     struct timespec times[2] = {{.tv_sec = time(NULL) + YEAR / 1000}, {.tv_sec = time(NULL) + YEAR / 1000}};
     assert_true(part >= 0 && futimens(part, times) == 0);
     (void)close(part);
-    /* A jump makes the daemon sweep within about a second, unless the clock jumps to where the last sweep was. That may
-     * have been in the test before this one, so the clock jumps more than once. */
+    /* A jump of the clock makes the daemon sweep within about a second, unless the new time is near that of the last
+     * sweep. The test before this one may have caused a sweep at any time, so the clock jumps more than once. */
     double end = now_seconds() + PATIENCE;
     for (int i = 0; faccessat(parts, name, F_OK, 0) == 0 && now_seconds() < end; i++) {
         *offset = i / 100 % 2 ? -2 * YEAR : -YEAR;

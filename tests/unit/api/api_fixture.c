@@ -144,7 +144,8 @@ static const struct method_query queries[] = {
      .answer = query},
 };
 
-/* The tensors of a model: an input of 2 rows and 2 columns, twice its values, and the word "pair". */
+/* The shapes of a model's tensors. The input has 2 rows and 2 columns. One output contains its values doubled, the
+ * other the word "pair". */
 static void square_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
     *rank = 2;

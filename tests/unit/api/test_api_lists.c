@@ -37,7 +37,7 @@ static void bounds_on_results_select_jobs(void **state)
     submit_job(f, "{\"kind\":\"echo\",\"name\":\"open\"}", id);
     assert_list(f, "result.fpe%3C=0.1", "good");
     assert_list(f, "result.fpe<=0.5", "bad good");
-    assert_list(f, "result.fpe>=0.1", "bad"); /* a text is not larger than a number */
+    assert_list(f, "result.fpe>=0.1", "bad"); /* the job "text" is missing, because its value is no number */
     assert_list(f, "result.fpe>=0&result.verdict=learned", "good");
     assert_list(f, "result.verdict=not-learned", "bad");
     assert_list(f, "result.inner.depth=3", "good");

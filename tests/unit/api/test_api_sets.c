@@ -238,7 +238,7 @@ static void interrupted_upload_resumes_at_its_offset(void **state)
     remake(s);
     assert_int_equal(begin(s, "/v1/datasets/one?offset=x", NULL, &upload, &offset), 400);
     assert_int_equal(begin(s, "/v1/datasets/one", "1001", &upload, &offset), 413);
-    /* a malformed length counts as none here, because the admission of requests refuses it before */
+    /* a malformed length counts as none here, because the admission of requests has refused it already */
     assert_int_equal(begin(s, "/v1/datasets/one", "none", &upload, &offset), 0);
     assert_int_equal(begin(s, "/v1/datasets/two", "1000", &second, &offset), 429);
     api_upload_close(s->f->api, upload); /* no byte arrived, so no partial file remains */

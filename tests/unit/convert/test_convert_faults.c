@@ -1,6 +1,6 @@
 /* Files that a conversion must refuse: parts that are missing or do not fit each other, links that lead elsewhere,
- * values that are stored in another file, unknown filters, and tables that are larger than anything may be although the
- * file is tiny. Each file is a good one with one fault. The message must name the fault. */
+ * values that are stored in another file, unknown filters, and tiny files whose tables exceed the limits. Each file is
+ * valid except for one fault. The message must name the fault. */
 #include "convert/convert.h"
 
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static void set_pair(hid_t object, const char *name, int64_t a, int64_t b)
     H5Sclose(space);
 }
 
-/* Creates an array; values NULL: they are not written. */
+/* Creates an array. If `values` is NULL, the array has no values. */
 static void put(hid_t at, const char *name, hid_t type, int rank, const hsize_t *dim, const void *values, hid_t made)
 {
     hid_t space = H5Screate_simple(rank, dim, NULL);
@@ -224,7 +224,7 @@ static void parts_of_sparse_matrices_that_do_not_fit_are_refused(void **state)
     try_sparse(&s, STATUS_INVALID, "entry 2 of 'indices' is -1");
     s = (struct sparse){"csc_matrix", ROWS, COLS, {0, 1, 3}, {2, 0, ROWS}, {1, 2, 3}, 3, 3, 3};
     try_sparse(&s, STATUS_INVALID, "entry 2 of 'indices' is 3; it must be from 0 to 2");
-    s.index[2] = 0; /* twice the same entry: the sum */
+    s.index[2] = 0; /* accepted: values of the same entry are added */
     try_sparse(&s, STATUS_OK, "");
     s.data[1] = s.data[2] = 3e38;
     try_sparse(&s, STATUS_INVALID, "row 1, feature 'y': the value is not a finite number");
@@ -264,8 +264,7 @@ static void matrices_of_another_shape_or_type_are_refused(void **state)
     expect(file, false, &plain, STATUS_INVALID, "so it is not an AnnData file");
 }
 
-/* ---- links, other files, filters -----------------------------------------------------------------------------------
- */
+/* ---- links, other files, filters ------------------------------------------------------------------------ */
 
 static void links_that_lead_elsewhere_are_refused(void **state)
 {
@@ -345,8 +344,7 @@ static void sides_that_no_table_has_are_refused(void **state)
     }
 }
 
-/* ---- names and columns
- * ----------------------------------------------------------------------------------------------- */
+/* ---- names and columns --------------------------------------------------------------------------------- */
 
 /* A good file whose obs has the given names and a further column or group, which `add` makes. */
 static hid_t with_column(const char *names, size_t width, void (*add)(hid_t obs))

@@ -81,7 +81,7 @@ static bool writes_no_file(void)
     return pwrite(file, "x", 1, 0) < 0;
 }
 
-/* Tries something in a sandbox; exit code 0: it went as expected. */
+/* Calls `attempt` in a child process inside the sandbox. Fails the test unless `attempt` returns true. */
 static void try(bool (*attempt)(void))
 {
     pid_t child = fork();

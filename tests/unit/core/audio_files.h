@@ -56,6 +56,4 @@ static inline void put_bytes(const char *name, const void *bytes, size_t count)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Writes a RIFF file of 16-bit samples byte by byte. */
-
 #endif

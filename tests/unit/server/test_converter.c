@@ -1,5 +1,5 @@
-/* What the daemon makes of a program that converts uploads, whatever that program does: it crashes, fails with or
- * without a reason, writes too much or never ends. Shell scripts stand in for motif-convert. */
+/* Tests how the daemon runs the program that converts uploads, and what it reports when this program crashes, fails
+ * with or without a reason, writes too much, or never ends. Shell scripts stand in for motif-convert. */
 #include "server/process/converter.h"
 
 #include <stdarg.h>
@@ -91,7 +91,7 @@ static void the_program_gets_no_environment_and_no_other_descriptor(void **state
     assert_int_equal(close(open_file), 0);
     assert_null(strstr(t.text, "secret"));
     assert_null(strstr(t.text, "HOME"));
-    assert_non_null(strstr(t.text, "0 1 10 2 ")); /* dash reads its script from 10 */
+    assert_non_null(strstr(t.text, "0 1 10 2 ")); /* 10 is the descriptor from which dash reads its script */
 }
 
 static void the_upload_cannot_be_changed(void **state)

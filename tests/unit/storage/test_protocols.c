@@ -99,7 +99,7 @@ struct process {
     uint8_t phase, token, epoch, job;
 };
 struct world { /* has only bytes and no padding, so that equal worlds have equal bytes */
-    uint8_t up, crashes, lost, requests, again; /* after `up`: how often the event may still happen */
+    uint8_t up, crashes, lost, requests, again; /* up: the daemon runs; others: how often they may still happen */
     uint8_t clients, separate; /* separate: 1: trainers in other processes run the jobs; 0: the daemon runs them */
     uint8_t client[CLIENTS], client_job[CLIENTS]; /* numbers of jobs + 1; 0: none */
     uint8_t key_job[CLIENTS];                     /* the key of each client in the database: job + 1 */

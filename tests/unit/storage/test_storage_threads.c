@@ -183,7 +183,7 @@ static void no_job_is_claimed_twice(void **state)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE data = 'running'"), 60);
 }
 
-/* Commands that wait in the queue share one commit. */
+/* Submits jobs. Each submission waits for its commit. */
 static void *pinger(void *argument)
 {
     struct shared *s = argument;

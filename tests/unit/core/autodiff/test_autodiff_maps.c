@@ -169,7 +169,8 @@ static void planar_conv_gradients_match_differences(void **state)
 
 static void planar_conv_of_rare_values_has_the_gradients_of_differences(void **state)
 {
-    for (int rare = 2; rare <= 7; rare += 5) { /* one value in 7 is few enough for sites */
+    /* with one non-zero value in 7, op_conv_planar() uses the list of these values */
+    for (int rare = 2; rare <= 7; rare += 5) {
         struct probe p;
         probe_open(&p, 2, "ref");
         struct map_case c = {.in = {3, 2, 6, 7, 1, 1}};

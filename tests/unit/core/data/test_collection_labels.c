@@ -1,5 +1,5 @@
 /* Tests how an upload says what its labels are: the type of y, the stated target, names of columns, folders of classes;
- * and the warnings about what its owner may not have meant. */
+ * and the warnings about uploads that their owners may not have intended. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -271,14 +271,14 @@ static void points_of_signals_are_no_columns_and_no_rows(void **state)
 {
     static const unsigned char x[2 * 3 * 40] = {1, 2, 3};
     struct collection c;
-    /* one channel with a dimension for it, and in either place */
+    /* signals of one channel; the dimension of the channel is the third or the last */
     assert_int_equal(READ(&c, PLAIN, {"x", "|u1", "6, 1, 1, 40", x, sizeof x}), STATUS_OK);
     assert_true(c.kind == COLLECTION_SEQUENCES && c.channels == 1 && c.cols == 40);
     collection_close(&c);
     assert_int_equal(READ(&c, PLAIN, {"x", "|u1", "6, 1, 40, 1", x, sizeof x}), STATUS_OK);
     assert_true(c.kind == COLLECTION_SEQUENCES && c.channels == 1 && c.cols == 40);
     collection_close(&c);
-    /* two dimensions are a table, unless the user says that they are signals */
+    /* an array of two dimensions is a table, unless the user says that it contains signals */
     assert_int_equal(READ(&c, PLAIN, {"x", "|u1", "6, 40", x, sizeof x}), STATUS_OK);
     assert_true(c.kind == COLLECTION_TABLE && c.columns.count == 40);
     collection_close(&c);
@@ -286,7 +286,7 @@ static void points_of_signals_are_no_columns_and_no_rows(void **state)
     assert_true(c.kind == COLLECTION_SEQUENCES && c.channels == 1 && c.rows == 1 && c.cols == 40);
     assert_true(collection_value(&c, 1) == 2 && c.columns.count == 0);
     collection_close(&c);
-    /* three dimensions are pictures with a warning if they are thin */
+    /* an array of three dimensions contains pictures; very thin ones cause a warning */
     assert_int_equal(READ(&c, PLAIN, {"x", "|u1", "2, 3, 40", x, sizeof x}), STATUS_OK);
     assert_true(c.kind == COLLECTION_IMAGES && c.rows == 3);
     warns(&c, "thin-pictures", "pictures of 3 rows; with layout=signals it is read as signals of 3 channels");

@@ -66,8 +66,8 @@ static void affinities_equal_those_computed_by_hand(void **state)
     double score[6];
     encode("ACTNCG", bases);
     affinity_score(p, bases, 6, 0, 6, score);
-    /* A window contains a position and one base on either side, at position 1 for example ACT. The window at position 0
-     * begins one base before the sequence. The base at position 3 is unknown. */
+    /* The window of a position contains this position and one base on either side: that of position 1 is ACT. The
+     * window at position 0 begins one base before the sequence. The base at position 3 is unknown. */
     assert_true(fabs(score[1] - (1 * 1 * 1 + 0.25 * 0.5 * 0.2) / 0.2) < 1e-12);
     assert_true(fabs(score[0] - (0.1 * 0 + 0.25 * 1 * 0.1) / 0.2) < 1e-12);
     assert_true(fabs(score[2] - (0.5 * 0.3 * 1 + 0.25 * 1 * 0.4) / 0.2) < 1e-12);

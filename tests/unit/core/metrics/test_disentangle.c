@@ -96,7 +96,7 @@ static void trees_find_the_columns_that_matter(void **state)
                      STATUS_INVALID);
 }
 
-/* The codes are the factors in another order, and one more code that is noise. */
+/* The codes are the factors in another order. One more code is noise. */
 static void codes_that_are_factors_score_highest(void **state)
 {
     enum { N = 400 };

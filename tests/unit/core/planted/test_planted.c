@@ -125,8 +125,9 @@ static void the_published_size_has_34_active_features_a_sample(void **state)
     planted_close(&full);
 }
 
-/* A root, or a feature outside the trees, fires with its rate. A feature that fires may still have the value max(0,
- * value) = 0. This is so improbable if the mean is more than four deviations that the test ignores it there. */
+/* A root, or a feature outside the trees, fires with its rate. A feature that fires may still have the value 0,
+ * because negative values are cut to 0. The test uses only features whose mean is at least four standard deviations,
+ * for which this almost never happens. */
 static void a_feature_without_parent_fires_with_its_rate(void **state)
 {
     (void)state;
@@ -141,10 +142,10 @@ static void a_feature_without_parent_fires_with_its_rate(void **state)
     assert_true(checked > 300);
 }
 
-/* The four children of a feature have compensated rates whose sum exceeds 1 in the upper levels. Because exclusion
- * leaves only one of them active, a level of the published size has fewer active features than the sum of its rates:
- * about one child for each active feature of the level above (a simulation in NumPy gave 7.39, 7.39 and 7.21 active
- * features in the three levels). */
+/* In the upper levels, the compensated rates of a feature's four children add up to more than 1. Exclusion leaves only
+ * one child active. A level of the published size therefore has fewer active features than the sum of its rates: about
+ * one child for each active feature of the level above. (A simulation in NumPy gave 7.39, 7.39 and 7.21 active features
+ * in the three levels.) */
 static void a_level_has_about_one_child_for_each_active_parent(void **state)
 {
     (void)state;

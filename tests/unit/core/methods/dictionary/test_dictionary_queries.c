@@ -63,7 +63,7 @@ static enum status append_file(void *context, const void *bytes, size_t count, s
     return fwrite(bytes, 1, count, context) == count ? STATUS_OK : STATUS_IO;
 }
 
-/* A set [ROWS / 2][2][COLUMNS] of bytes: samples of two tokens. */
+/* Stores a data set of bytes, [ROWS / 2][2][COLUMNS]: each sample has two tokens. */
 static void store_bytes(void)
 {
     enum { SAMPLES = ROWS / 2 };
@@ -233,7 +233,8 @@ static void a_missing_data_set_is_refused_by_its_field(void **state)
 
 /* ---- codes --------------------------------------------------------------------------------------------------- */
 
-/* Codes of infer_codes() beside those of step_run(), which selects in the same way for these learners. */
+/* Compares the codes of infer_codes() with those of step_run(). Both select latents in the same way for these
+ * learners. */
 static void queries_encode_as_training_does(void **state)
 {
     enum { D = 10, M = 30, COUNT = 50 };
@@ -319,7 +320,7 @@ static void close_finished(struct finished *f)
     run_env_close(&f->environment);
 }
 
-/* Asks a query that answers with an array. set: of the query steer, or NULL. */
+/* Asks a query that answers with an array. `set`: the parameter of the query steer; NULL for other queries. */
 static enum status ask_array(const struct finished *f, const char *name, const struct method_input *input,
                              const char *set, float *values, size_t count, struct error *err)
 {
@@ -366,8 +367,8 @@ static void codes_rebuild_samples_and_steering_moves_them(void **state)
             error += ((double)back[k] - (double)x[k]) * ((double)back[k] - (double)x[k]);
             power += (double)x[k] * (double)x[k];
         }
-        /* Steering to code c moves the sample by (c - code) times a unit vector, and the reconstruction is that of the
-         * changed code. */
+        /* Steering a latent from `code` to c moves the sample by (c - code) times a unit vector. The reconstruction of
+         * the changed code moves by the same vector. */
         snprintf(set, sizeof set, "%d=%.6f", first, (double)code[first] + 2);
         assert_ok(ask_array(&f, "steer", &sample, set, moved, COLUMNS, err));
         code[first] += 2;
@@ -415,7 +416,8 @@ static void blocks_of_rows_give_the_codes_of_single_rows(void **state)
     close_finished(&f);
 }
 
-/* The strongest test rows, by encoding each test row. topk selects alike in the evaluation and in queries. */
+/* The test encodes each test row and finds the strongest ones itself. It uses topk, which selects latents in the same
+ * way in the evaluation and in queries. */
 static void the_gallery_has_the_strongest_test_rows(void **state)
 {
     struct finished f;
@@ -423,7 +425,7 @@ static void the_gallery_has_the_strongest_test_rows(void **state)
     finish(&f, topk);
     const struct method_model *m = f.model;
     int64_t tests = rows_test_count(&m->rows);
-    assert_int_equal(m->tested, tests); /* of the 1,000 that were asked for */
+    assert_int_equal(m->tested, tests); /* fewer than the 1,000 that the configuration requests */
     float *codes = malloc((size_t)tests * WIDTH * sizeof *codes), x[COLUMNS];
     struct method_question question = {.model = m, .item = -1};
     for (int64_t i = 0; i < tests; i++) {

@@ -60,7 +60,8 @@ static const struct config_setting one[] = {
     {"batch", "40"},    {"test_samples", "200"},   {"pursuit_samples", "50"}, {"checkpoint_every", "1000"},
     {NULL, NULL}};
 
-/* Hidden layers of toy models: two ratios of each, and a single autoencoder. */
+/* These runs read the hidden layers of superposition models: a rug and a trained model in two sizes each, and a single
+ * autoencoder. */
 static const struct config_setting hidden[] = {{"source", "rug"},
                                                {"sources", "rug,trained"},
                                                {"features", "16"},

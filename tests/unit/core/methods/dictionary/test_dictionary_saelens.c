@@ -110,7 +110,7 @@ static void encode(const struct method_model *model, const float *x, float *code
 
 /* ---- round trip ---------------------------------------------------------------------------------------------- */
 
-/* A trained model: rows of any norm, biases, thresholds, and samples that were scaled by 0.37. */
+/* Makes a checkpoint of a trained model: rows of any norm, biases, thresholds, and samples that were scaled by 0.37. */
 static void make(enum learner learner, struct dictionary_config *config, struct buf *checkpoint)
 {
     const struct config_setting settings[] = {{"source", "dataset"}, {"learner", dictionary_learners[learner]},

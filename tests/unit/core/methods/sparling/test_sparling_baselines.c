@@ -465,10 +465,10 @@ static void perturbation_moves_motifs_of_one_symbol(void **state)
     end(&t);
 }
 
-/* Trains for seconds on images without noise that have one or two of three digits. Then the label must follow the motif
- * that is moved. As half of the samples have two digits, a wrong motif or channel would give another label. So short a
- * training does not succeed with every seed on every processor, so the test takes the first seed that learns to read.
- */
+/* Trains for a few seconds on images without noise that have one or two of three digits. Then the label must follow the
+ * motif that is moved. A wrong motif or channel would give another label, because half of the samples have two digits.
+ * Such a short training does not succeed with every seed on every processor, so the test takes the first seed that
+ * succeeds. */
 static void labels_follow_their_motifs(void **state)
 {
     static const struct config_setting learned[] = {{"image_size", "32"},

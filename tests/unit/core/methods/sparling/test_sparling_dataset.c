@@ -401,7 +401,7 @@ static void a_label_in_alphabetical_order_is_the_same_on_the_other_strand(void *
     domain_close(&domain);
 }
 
-/* Bases in reverse order and complemented, labels in order reversed, padding in place. */
+/* The bases are complemented and in reverse order, ordered labels are reversed, and the padding stays in place. */
 static void a_turned_sample_is_the_other_strand(void **state)
 {
     struct sparling_config c = configured(NULL);

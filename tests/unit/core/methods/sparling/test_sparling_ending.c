@@ -141,8 +141,9 @@ static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(voi
     }
 }
 
-/* Runs until the learning rate begins to fall. Before that, the first stage gets an accuracy that is higher than any of
- * the last density by `more`. Writes the hashes of g at the end of the first stage, and now. */
+/* Runs until the learning rate begins to fall. Until then, claims that the first stage had a better accuracy than the
+ * last density ever had, by `more`. Writes the hash of g at the end of the first stage to `stage`, and the hash of g at
+ * the end of the call to `now`. */
 static void reach_fall(struct trial *t, double more, char stage[HASH_TEXT], char now[HASH_TEXT])
 {
     trial_begin(t, own_end, 1);

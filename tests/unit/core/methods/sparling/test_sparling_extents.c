@@ -30,7 +30,8 @@ struct curves {
     int at[CUTS];
 };
 
-/* The falls of a score that is the sum of `weight`, [SIDE], over the offsets from -HALF on. */
+/* Returns how far a score falls when the part of the motif before or after each cut is replaced. The score is the sum
+ * of weight, [SIDE]; weight[i] belongs to the offset i - HALF. */
 static struct curves curves_of(const double *weight)
 {
     struct curves c;
@@ -140,8 +141,8 @@ static void a_box_ends_at_the_edges_of_the_map(void **state)
 
 enum { ROWS = 6, COLS = 10, PLACES = ROWS * COLS };
 
-/* Channel 0 reads rows -1..1 and columns 2..4 beside its maximum, so its motifs are reported three columns to the
- * right; nothing is known about channel 1. */
+/* Channel 0 reads rows -1 to 1 and columns 2 to 4, counted from its maximum, so its motifs are reported three columns
+ * to the right. The extent of channel 1 is unknown. */
 static const struct channel_extent beside[2] = {{.motifs = 3, .row0 = -1, .row1 = 2, .col0 = 2, .col1 = 5},
                                                 {.motifs = 0}};
 static const struct channel_places centred = {beside, true}, maxima = {beside, false};
@@ -152,7 +153,8 @@ static void a_centred_motif_is_reported_where_its_channel_reads(void **state)
     struct box box;
     (void)state;
     planes[2 * COLS + 1] = 5;
-    planes[3 * COLS + 8] = 2; /* both leave the map on the right; the larger value stays */
+    /* the next two would be reported beyond the last column, so only the larger one stays, at the edge */
+    planes[3 * COLS + 8] = 2;
     planes[3 * COLS + 9] = 4;
     planes[PLACES + 2 * COLS + 1] = 7;
     memcpy(raw, planes, sizeof raw);
@@ -256,7 +258,7 @@ static void a_change_of_a_reported_motif_reaches_the_map_of_the_head(void **stat
     planes[2 * COLS + 1] = 5;
     planes[3 * COLS + 8] = 2;
     planes[3 * COLS + 9] = 4;
-    planes[2 * COLS + 2] = 1; /* belongs to the motif of the first one, and is not reported */
+    planes[2 * COLS + 2] = 1; /* lies in the extent of the stronger motif beside it, so it is not reported */
     planes[5 * COLS + 2] = 6;
     memcpy(before, planes, sizeof before);
     memcpy(wanted, planes, sizeof wanted);
@@ -279,8 +281,8 @@ static void a_change_of_a_reported_motif_reaches_the_map_of_the_head(void **stat
 
 enum { REACH = 12, WINDOW = 2 * REACH + 1 };
 
-/* The inputs show a frame, and all motifs look alike in its interior too. The channel needs only the left side of
- * the frame. */
+/* The inputs around all motifs are alike (correlation 1) within a rectangle. The channel needs only the left side of
+ * this rectangle, but the extent must grow to all of it. */
 static void an_extent_grows_over_what_is_alike_around_the_motifs(void **state)
 {
     double alike[WINDOW * WINDOW];
@@ -341,8 +343,8 @@ static void zero(struct weight *w)
     memset(w->value, 0, w->count * sizeof *w->value);
 }
 
-/* g becomes: input -> feature 0; features 1 to 4: ink at the taps of detectors 0 to 3; channel c: feature c + 1 minus
- * almost the number of taps, so that only complete motifs are active. */
+/* Sets the weights of g. Feature 0 copies the input. Features 1 to 4 count the ink at the taps of detectors 0 to 3.
+ * Channel c is feature c + 1 minus a little less than the number of taps, so only complete motifs are active. */
 static void plant(struct network *n)
 {
     struct residual_unit *unit = &n->unit[0];
@@ -542,8 +544,8 @@ static void queries_report_centred_motifs_where_their_channel_reads(void **state
 
 /* ---- true boxes -------------------------------------------------------------------------------------- */
 
-/* Channel 0 marks symbol 0 two columns right of its box, which the extent corrects; another motif of channel 0 lies far
- * from every box, and one of channel 1, which marks symbol 1, has an extent that is too large. */
+/* Channel 0 marks symbol 0 right of its box, which the extent corrects. Another motif of channel 0 lies far from every
+ * box. Channel 1 marks symbol 1, with an extent that is too large. */
 static void motifs_and_true_boxes_are_paired_and_compared(void **state)
 {
     static float planes[4 * 48 * 48];

@@ -353,7 +353,7 @@ static void searches_of_weights_do_not_depend_on_threads_and_pauses(void **state
     }
 }
 
-/* Labels 0 to 3 as counts, which 40, 30, 20 and 10 % of the samples have. */
+/* The labels are the counts 0 to 3. Of the samples, 40, 30, 20 and 10 % have these counts. */
 static int64_t count_of(const struct domain_state *state, int token)
 {
     return token;

@@ -178,7 +178,8 @@ static void distances_that_do_not_fit_are_not_tried(void **state)
     assert_true(rule_difference_of(&counts[0].order).p == 1);
 }
 
-/* McNemar's exact test of 8 against 2: 2 x 56 / 1024. The interval of Agresti and Min for 8, 2 of 20 pairs. */
+/* Of 20 pairs, 8 differ in one direction and 2 in the other. The exact test of McNemar then gives p = 2 x 56 / 1024.
+ * The interval is that of Agresti and Min. */
 static void differences_have_known_intervals_and_p(void **state)
 {
     struct rule_counts counts = {.samples = 0};

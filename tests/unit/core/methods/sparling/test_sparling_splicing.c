@@ -492,8 +492,8 @@ static void run_on_real_genes_resumes(void **state)
     remove_data(root);
 }
 
-/* Thresholds that collect more values than the training sees let half of the map through. The errors of chance are then
- * those of fewer samples, so that the run needs no more memory than its estimate. */
+/* The training ends before the thresholds have collected enough values for their first update, so they let half of the
+ * map through. The run then measures the errors of chance on fewer samples, to need no more memory than estimated. */
 static void errors_of_chance_of_a_dense_map_take_fewer_samples(void **state)
 {
     static const struct config_setting dense[] = {
