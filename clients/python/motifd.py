@@ -485,7 +485,7 @@ class Job:
 
 
 class Findings(List[Dict[str, Any]]):
-    """What speaks against the result of a training: a list of {"code", "severity", "text", "try"}."""
+    """The reasons to doubt the result of a training: a list of {"code", "severity", "text", "try"}."""
 
     def __str__(self) -> str:
         return "\n".join(_finding(one) for one in self) or "no findings"
@@ -961,7 +961,7 @@ class SparseVAE(_Factors):
     """The Sparse VAE: finds few factors; few features of the table depend on each factor.
 
     n_components: number of factors; None: it follows from the data (n_components_). epochs: passes over the rows. hidden: width of the networks. sparsity: rate of the spike (lambda0); with a
-    larger one, fewer features depend on a factor. config: further fields of the kind `factors`. Others: see Motifs."""
+    larger one, fewer features depend on a factor. config: further fields of the kind `factors`. The other parameters are those of Motifs."""
 
     def __init__(self, url: Any = None, *, n_components: Optional[int] = None, epochs: int = 100, hidden: int = 50, batch: int = 100, sparsity: float = 10.0,
                  random_state: int = 1, config: Optional[Dict[str, Any]] = None, name: Optional[str] = None, raise_not_learned: bool = False,
@@ -976,7 +976,7 @@ class SparseVAE(_Factors):
 
 class NMF(_Factors):
     """Non-negative matrix factorisation. n_components: number of factors; None: it follows from the data. penalty: weight of the squares of both matrices; a larger one
-    makes their values smaller. iterations: largest number of passes. Others: see SparseVAE."""
+    makes their values smaller. iterations: largest number of passes. The other parameters are those of SparseVAE."""
 
     _model = "nmf"
 
@@ -1004,7 +1004,7 @@ class Dictionary(_TransformerMixin, _Estimator):
 
     n_components: number of latents. l0: active latents of a row. learner: batchtopk, topk, l1, jumprelu, matryoshka, matching-pursuit or
     fista. seeds: dictionaries with different initial weights; the result says how far they agree. total_samples: rows seen in training, with
-    repetitions. config: further fields of the kind `dictionary`. Others: see Motifs.
+    repetitions. config: further fields of the kind `dictionary`. The other parameters are those of Motifs.
 
     X: activations [n][d], or [n][tokens][d], of which every token is a row. latents_ are the latents of the first dictionary, each with its
     strongest rows; worth_ are the numbers of those that recur in every seed and agree with orthogonal matching pursuit."""
@@ -1107,7 +1107,7 @@ class Trees(_TransformerMixin, _RegressorMixin, _Estimator):
 
     fit(X, y, groups): groups names the environment of each row; names with '/' are paths in the tree (neural/brain). n_components: number
     of latent variables; None: it follows from the data. updates: optimiser updates. penalty: weight of the changes; with a larger one, less changes. config: further fields of the
-    kind `environments`. Others: see Motifs."""
+    kind `environments`. The other parameters are those of Motifs."""
 
     def __init__(self, url: Any = None, *, n_components: Optional[int] = None, updates: int = 2000, penalty: float = 0.01, learning_rate: float = 0.02,
                  random_state: int = 1, config: Optional[Dict[str, Any]] = None, name: Optional[str] = None, raise_not_learned: bool = False,

@@ -110,7 +110,7 @@ def main():
         target.motifctl, target.attempted, target.lives = os.path.abspath(given.motifctl), collections.Counter(), 0
         try:
             prepare(target)
-            for number, attacks in enumerate(deal(wanted, given.seed, given.seconds)):
+            for number, attacks in enumerate(attack_groups(wanted, given.seed, given.seconds)):
                 life(target, attacks, f"{given.seed}-{number}")
                 target.lives += 1
             target.quiet()
@@ -122,7 +122,7 @@ def main():
     return report(target)
 
 
-def deal(wanted, seed, seconds):
+def attack_groups(wanted, seed, seconds):
     """Yields groups of attacks in which each attack occurs equally often, until the time is over."""
     dice, deck, until = random.Random(seed), [], time.monotonic() + seconds
     while time.monotonic() < until:

@@ -20,7 +20,7 @@ def join(header, body):
 
 
 def with_weights(header, body, dice):
-    """Sets one value in half of the tensors to a strange number."""
+    """Sets all values of about half of the tensors to one unusual number."""
     changed = bytearray(body)
     for name, tensor in header.items():
         if name != "__metadata__" and tensor["dtype"] == "F32" and dice.random() < 0.5:

@@ -7,9 +7,9 @@
  * - ANCHORS, THREES (0..1): the shares of the features that depend on one factor and on three factors. All other
  *   features depend on two. With these arguments, the decoder skips the zeros of its mask.
  *
- * The likelihood is softmax. The rows consist of zeros and ones; a tenth of the values are ones. The program runs
- * two updates to warm up, and then measures. It prints one JSON object: the median time of an update, and the number
- * of operations of an update. */
+ * The model uses the softmax likelihood. The rows consist of zeros and ones; a tenth of the values are ones. The
+ * program runs two updates to warm up, and then measures. It prints one JSON object: the median time of an update, and
+ * the number of operations of an update. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

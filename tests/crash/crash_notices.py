@@ -90,7 +90,7 @@ def start(program, database, receiver):
     return Daemon(program, database, "--notify-url", receiver.url)
 
 
-def job_of_each_end_causes_a_notice(program, folder):
+def every_ended_job_causes_one_notice(program, folder):
     receiver = Receiver()
     with start(program, os.path.join(folder, "ends"), receiver) as daemon:
         succeeded = daemon.submit(name="first")
@@ -184,7 +184,7 @@ def main(program, kills=4, seed=None):
     seed = int(seed) if seed is not None else int(time.time())
     print(f"seed {seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        checks = (job_of_each_end_causes_a_notice, failing_receiver_gets_the_notice_again, notice_survives_a_kill_before_its_delivery,
+        checks = (every_ended_job_causes_one_notice, failing_receiver_gets_the_notice_again, notice_survives_a_kill_before_its_delivery,
                   wrong_settings_are_refused)
         run_checks(*[(check.__name__, lambda check=check: check(program, folder)) for check in checks],
                    ("kills_at_random_moments_lose_no_notice",

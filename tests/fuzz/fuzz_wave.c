@@ -1,5 +1,5 @@
 /* Fuzz target of recordings from clients. The samples of an accepted recording must be finite. Resampling must fail
- * with an error, or give as many samples as were computed before. Trimming must not make the recording longer. If
+ * with an error, or give as many samples as the resampler announced. Trimming must not make the recording longer. If
  * the size of the input is a multiple of eight, the target also writes the recording to a file and reads it again.
  * The samples must then be the same, limited to [-1, 1] and rounded to 16 bits. */
 #include "tests/fuzz/fuzz.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the Debian packages of deploy/deb in a clean Debian 12: installs them, starts the daemon as its unit would, and submits a job with motifctl.
-# Then installs motifd-mpi and submits a job of two ranks. At last removes and purges the packages and checks that no file remains.
+# Then installs motifd-mpi and submits a job of two ranks. Finally removes and purges the packages and checks that no file remains.
 #
 #   tests/reproduce/debian.sh FOLDER [ROOT]      needs root and debootstrap; FOLDER contains the .deb files of deploy/deb
 #

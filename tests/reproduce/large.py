@@ -7,7 +7,7 @@ build/tests/reproduce/large_fill fills a database through storage's own function
 it, after a clean stop and after a SIGKILL, and requests lists (first page, later pages by cursor, filters), single jobs, metrics with max_points=1000,
 durable submits, /metrics and /v1/system. With --train, one job per core trains meanwhile. For each kind of request the script prints the median, the
 99th percentile and the longest time, the processor time of one request (which depends little on other load), and the limit from
-docs/lab/reliability.md. It also prints the query plans of the lists. At last it measures how large the write-ahead log becomes during the check after
+docs/lab/reliability.md. It also prints the query plans of the lists. Finally it measures how large the write-ahead log becomes during the check after
 a SIGKILL, while another thread writes checkpoints as fast as it can.
 Exit code 1: something exceeded its limit. A --folder that already has a database is used again."""
 import argparse

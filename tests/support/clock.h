@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Sets the offset in milliseconds. Any thread. */
+/* Sets the offset in milliseconds. Any thread may call it. */
 void clock_jump_to(int64_t offset_ms);
 
 #endif

@@ -9,8 +9,7 @@
 /* The next `count` calls succeed. The one after them fails with errno `code`. With `forever`, all later ones fail too.
  */
 void fault_call_after(int count, int code, bool forever);
-/* Sets the attributes of a file system that the program reads: its type (0: the real one), and whether it is read-only.
- */
+/* Makes the program see every file system with this type (0: the real one), and as read-only if `read_only` is true. */
 void fault_file_system(unsigned long type, bool read_only);
 /* Name of the first call that failed since fault_call_after(), or NULL. Switches the fault off. */
 const char *fault_call_happened(void);

@@ -130,7 +130,7 @@ static void jobs_end_and_their_times_are_in_order(void **state)
 
 /* A trainer in a process of its own holds a lease, and its job must end as if the clock had not moved. A stream of
  * events must stay open, and its ids must grow. */
-static void a_lease_and_a_stream_outlive_a_year(void **state)
+static void a_lease_and_a_stream_survive_a_jump_of_a_year(void **state)
 {
     static const int64_t jumps[] = {YEAR, 0, -YEAR, YEAR, -YEAR, 0};
     static char text[1 << 20];
@@ -163,7 +163,7 @@ static void a_lease_and_a_stream_outlive_a_year(void **state)
 
 /* The sweep of old parts uses the wall clock. It must also remove a part whose time is far in the future, because
  * nothing else removes such a part. */
-static void parts_of_the_future_are_removed(void **state)
+static void upload_parts_dated_in_the_future_are_removed(void **state)
 {
     static const char csv[] = "a,b,label\n1.25,2.5,x\n3.75,4.5,y\n",
                       name[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -198,9 +198,10 @@ static void parts_of_the_future_are_removed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_daemon_uses_the_changed_clock), cmocka_unit_test(slow_heads_are_cut_at_their_deadline),
-        cmocka_unit_test(a_lease_and_a_stream_outlive_a_year), cmocka_unit_test(parts_of_the_future_are_removed),
-        cmocka_unit_test(jobs_end_and_their_times_are_in_order)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_daemon_uses_the_changed_clock),
+                                       cmocka_unit_test(slow_heads_are_cut_at_their_deadline),
+                                       cmocka_unit_test(a_lease_and_a_stream_survive_a_jump_of_a_year),
+                                       cmocka_unit_test(upload_parts_dated_in_the_future_are_removed),
+                                       cmocka_unit_test(jobs_end_and_their_times_are_in_order)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -214,19 +214,19 @@ def main():
         url = daemon.url
         try:
             check("documents: /metrics passes promtool", metrics_faults(url))
-            check("documents: a job", trained(url))
+            check("documents: a short job succeeds", trained(url))
             check("documents: histograms add up", histogram_faults(url, ["motifd_http_request_duration_seconds",
                                                                         "motifd_step_duration_seconds",
                                                                         "motifd_database_commit_duration_seconds"]))
-            check("documents: /metrics passes promtool after it", metrics_faults(url))
+            check("documents: /metrics passes promtool after the job", metrics_faults(url))
             status, _, body = get(url + "/openapi.json")
             document = json.loads(body) if status == 200 else {"paths": {}}
             check("documents: /openapi.json is OpenAPI 3.1", structure_faults(document))
-            check("documents: its schemas are JSON Schema 2020-12", schema_faults(document))
-            check("documents: answers are as described", answer_faults(document, url))
+            check("documents: the schemas of /openapi.json are JSON Schema 2020-12", schema_faults(document))
+            check("documents: answers match their schemas", answer_faults(document, url))
         finally:
             code = daemon.end()
-        check("documents: the daemon ends well", [] if code == 0 else [f"exit code {code}"])
+        check("documents: the daemon ends with exit code 0", [] if code == 0 else [f"exit code {code}"])
     return 1 if failed else 0
 
 

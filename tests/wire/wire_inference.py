@@ -195,7 +195,7 @@ def kind_without_tensors_is_refused(daemon):
     assert status == 404 and "pathways" in problem["error"], problem
 
 
-def tokens_are_those_of_queries(folder, program):
+def protocol_needs_the_tokens_of_queries(folder, program):
     with Daemon(program, os.path.join(folder, "limits.db"), "--token", "a-token-of-sixteen") as daemon:
         assert daemon.ask("GET", "/v2")[0] == 401
         assert daemon.ask("GET", "/v2/health/ready")[0] == 200
@@ -211,7 +211,7 @@ def main():
             run_checks(*[(check.__name__, lambda check=check: check(daemon)) for check in (
                 images_answer_as_queries_do, sequences_have_a_label_at_each_position, tables_answer_as_queries_do, autoencoders_answer_as_queries_do,
                 dictionaries_answer_as_queries_do,                 kind_without_tensors_is_refused)])
-        run_checks((tokens_are_those_of_queries.__name__, lambda: tokens_are_those_of_queries(folder, program)))
+        run_checks((protocol_needs_the_tokens_of_queries.__name__, lambda: protocol_needs_the_tokens_of_queries(folder, program)))
 
 
 main()

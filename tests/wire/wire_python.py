@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the Python client (clients/python/motifd.py) against a real daemon and against servers with prepared answers.
+"""Tests the Python client (clients/python/motifd.py) with a real daemon and with servers that send prepared answers.
 
 usage: wire_python.py MOTIFD        exit code 77: NumPy is missing"""
 import http.server
@@ -207,17 +207,17 @@ class Examples(unittest.TestCase):
         words = got.stdout.split()
         return {word: float(after) for word, after in zip(words, words[1:]) if word in ("score", "error", "variance")}
 
-    def test_pictures(self):
+    def test_the_example_with_pictures_learns_their_classes(self):
         self.assertGreater(self.run_example("images.py")["score"], 0.9)
 
-    def test_dna(self):
+    def test_the_example_with_dna_learns_the_label(self):
         self.assertGreater(self.run_example("dna.py")["score"], 0.9)
 
-    def test_table(self):
+    def test_the_example_with_a_table_reconstructs_its_rows(self):
         figures = self.run_example("table.py")
         self.assertLess(figures["error"], 0.1 * figures["variance"])
 
-    def test_trees(self):
+    def test_the_example_with_groups_predicts_outcomes(self):
         self.assertGreater(self.run_example("trees.py")["score"], 0.9)
 
 

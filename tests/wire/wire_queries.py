@@ -60,7 +60,7 @@ def first_answers(batches):
             yield answer_status(client)
 
 
-def others_are_answered(daemon, job):
+def small_queries_are_answered_during_large_ones(daemon, job):
     begun = time.monotonic()
     assert daemon.ask("POST", f"/v1/jobs/{job}/predict", ONE)[0] == 200
     one = time.monotonic() - begun
@@ -144,7 +144,7 @@ def main(motifd):
         job = train(daemon)
         try:
             run_checks(("queries: SIGUSR1 and SIGUSR2 do not end the daemon", lambda: user_signals_are_ignored(daemon)),
-                       ("queries: others are answered beside large queries", lambda: others_are_answered(daemon, job)),
+                       ("queries: small queries are answered during large ones", lambda: small_queries_are_answered_during_large_ones(daemon, job)),
                        ("queries: SIGTERM ends the daemon within its time", lambda: the_daemon_ends_in_time(daemon, job)),
                        ("queries: a query ends at its deadline", lambda: queries_have_a_deadline(motifd, database, job)),
                        ("queries: a second SIGTERM ends the daemon at once", lambda: a_second_signal_ends_at_once(motifd, database, job)))

@@ -119,7 +119,7 @@ class Site:
         assert self.post("sites?coordinates=ucsc&channel=2", text, "text/x-bed") == self.get("sites?coordinates=ucsc&channel=2", "text/x-bed")
 
     def windows_do_not_change_long_sequences(self):
-        """A shifted sequence has the same signal where both know their neighbours, and it equals that of a short piece."""
+        """Away from its ends, a sequence has the same signal when bases before it are cut off, and as a short piece of its own."""
         long = bases(9000, 77)
         whole = self.values(self.post("signal?channel=0", f">s\n{long}\n", "text/x-bedgraph"))
         for shift in (1, 137, 2048, 4000):

@@ -90,7 +90,7 @@ def table_is_predicted_row_by_row(daemon, kind):
         assert status == 422 and word in str(problem), problem
 
 
-def cells_are_a_table(daemon, kind):
+def folder_of_cells_gives_the_same_table_as_arrays(daemon, kind):
     """A tar of a folder of a single-cell program gives the same table as an .npz with the same numbers."""
     rng = np.random.default_rng(9)
     counts = rng.poisson(rng.uniform(0, 2, size=(COLUMNS, 1)) * rng.gamma(1, size=(1, ROWS)))
@@ -117,7 +117,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data")) as daemon:
             run_checks(*[(f"{kind}: {check.__name__}", lambda kind=kind, check=check: check(daemon, kind))
-                         for kind in SHORT for check in (job_with_the_preset_fits_the_data, wrong_names_are_refused, cells_are_a_table, table_is_predicted_row_by_row)])
+                         for kind in SHORT for check in (job_with_the_preset_fits_the_data, wrong_names_are_refused, folder_of_cells_gives_the_same_table_as_arrays, table_is_predicted_row_by_row)])
 
 
 main()

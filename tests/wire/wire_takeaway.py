@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Models are exported, read by independent code, verified, and imported into a second daemon.
 
-usage: wire_takeaway.py MOTIFD MOTIFCTL        prints "ok ..." or "not ok ..." a check"""
+usage: wire_takeaway.py MOTIFD MOTIFCTL        prints "ok ..." or "not ok ..." for each check"""
 import base64
 import hashlib
 import io
@@ -159,7 +159,7 @@ def resident(daemon):
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) / 1024
 
 
-def bodies_wait_on_the_disk(daemon, other, folder, job):
+def large_bodies_use_the_disk_and_not_memory(daemon, other, folder, job):
     """Model files that arrive at the same time must use disk and not memory, and must leave no files."""
     count, size, before = 5, 100_000_000, resident(other)
     listing = sorted(os.listdir(os.path.dirname(other.command[other.command.index("--db") + 1])))
@@ -493,7 +493,7 @@ OWN = {"width": 8, "units": 1, "channels": 16, "layers": 1, "heads": 2, "feed_fo
        "motif_samples": 15, "test_samples": 15, "validation_samples": 8, "reinitialise_below": 0}
 
 
-def motif_counts_hold(daemon, job):
+def check_motif_counts_against_the_motif_lists(daemon, job):
     """Without boxes, a result must contain no motif errors. Every other number must equal what the test computes from the motif lists."""
     result = daemon.job(job)["result"]
     assert result["fpe"] is None and "theorem" not in result and result["e2ee"] is not None
@@ -518,7 +518,7 @@ def motif_counts_hold(daemon, job):
     assert counted["unused"] == counts.count(0) and close(counted["least_use"], min(counts) / numpy.mean(counts))
 
 
-def a_study_agrees_as_two_jobs_do(daemon, other, folder, job):
+def a_study_reports_the_same_agreement_as_two_jobs(daemon, other, folder, job):
     """A study of two seeds reports the same agreement as a comparison of two jobs."""
     study = daemon.job(daemon.train(seed=5, seeds=2, motif_samples=20))["result"]["study"]
     one, two = (daemon.train(seed=seed) for seed in (5, 6))
@@ -586,7 +586,7 @@ def simple_meme(text):
     return found
 
 
-def channels_are_compared_with_a_database(daemon, path, own, meme):
+def check_the_comparison_with_a_database(daemon, path, own, meme):
     """The channels' own matrices, uploaded as a data set of motifs: each channel is most similar to itself."""
     for name, kind, text in (("own-motifs", "meme", meme), ("reads", "fasta", ">a x\nACGT\n>b\nGGCC\n")):
         status, _, answer = daemon.ask("PUT", f"/v1/datasets/{name}?format={kind}", text.encode(), "application/octet-stream")
@@ -639,7 +639,7 @@ def matrices_have_the_same_numbers_in_every_format(daemon, other, folder, job):
     one = daemon.ask("GET", f"/v1/jobs/{made}/channels/{next(iter(own)).split('-')[1]}?samples=60", headers={"Accept": "text/x-meme"})[2].decode()
     assert list(strict_meme(one)) == [next(iter(own))] and strict_meme(one)[next(iter(own))] == strict[next(iter(own))]
     assert daemon.ask("GET", f"/v1/jobs/{job}/channels", headers={"Accept": "text/x-meme"})[0] == 409, "pictures have no bases"
-    channels_are_compared_with_a_database(daemon, path, own, meme)
+    check_the_comparison_with_a_database(daemon, path, own, meme)
     refused = daemon.ask("GET", path, headers={"Accept": "text/html"})
     assert refused[0] == 406 and "text/x-meme" in str(refused[2])
 
@@ -651,7 +651,7 @@ CIRCLE = {"image_size": 40, "classes": 4, "min_symbols": 1, "max_symbols": 2, "s
           "density_start": 0.002, "density_final": 0.0005, "target_start": 0.9, "target_max": 0.9, "perturb_samples": 200}
 
 
-def labels_follow_motifs(daemon, other, folder, job):
+def predicted_labels_follow_moved_motifs(daemon, other, folder, job):
     """Repeats the perturbation experiment of the evaluation over HTTP, with other samples."""
     circle = daemon.train(settings=CIRCLE)
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reproduce", "ask.py")
@@ -665,7 +665,7 @@ def labels_follow_motifs(daemon, other, folder, job):
     assert both.returncode == 0 and "100.0" in both.stdout, both  # --least 0, because a channel without motifs has no agreement
 
 
-def table_is_attested(daemon):
+def check_the_attestation_of_a_table(daemon):
     """Factors and environments record the hash of the upload, and in their checkpoints the hash of its numbers."""
     lines = [f"{'ab'[i % 2]},{i % 7},{i % 5 - i % 2},{i % 3},{i % 2}" for i in range(60)]
     text = "\n".join(["group,tall,wide,deep,y"] + lines).encode()
@@ -695,8 +695,8 @@ def the_attestation_contains_the_hash_of_the_data(daemon, other, folder, job):
     own = daemon.train(preset="dataset", settings={**OWN, "dataset_name": "bars"})
     attested = daemon.ask("GET", f"/v1/jobs/{own}/attestation")[2]
     assert attested["dataset"] == {"names": {"dataset_name": "bars"}, "sha256": made["sha256"][:40], "digest": None}, attested["dataset"]
-    motif_counts_hold(daemon, own)
-    table_is_attested(daemon)
+    check_motif_counts_against_the_motif_lists(daemon, own)
+    check_the_attestation_of_a_table(daemon)
     bundle = daemon.ask("GET", f"/v1/jobs/{own}/bundle")[2]
     assert other.ask("POST", "/v1/imports", bundle, BYTES)[0] == 404, "the data is not there"
     assert other.ask("PUT", "/v1/datasets/bars", file.getvalue(), "application/x-npz")[0] == 201
@@ -711,11 +711,11 @@ def the_attestation_contains_the_hash_of_the_data(daemon, other, folder, job):
     assert other.ask("POST", "/v1/imports", forged, BYTES)[0] == 422
 
 
-CHECKS = [imported_weights_have_the_same_bits, weights_of_every_kind_are_evaluated_or_refused, bodies_wait_on_the_disk,
+CHECKS = [imported_weights_have_the_same_bits, weights_of_every_kind_are_evaluated_or_refused, large_bodies_use_the_disk_and_not_memory,
           the_hash_chain_can_be_recomputed, an_imported_bundle_contains_the_whole_job, verify_finds_a_changed_step,
           interventions_change_the_answers, the_onnx_graph_computes_the_motif_map, agreement_equals_a_count_in_numpy,
-          channel_statistics_equal_those_of_numpy, the_attestation_contains_the_hash_of_the_data, a_study_agrees_as_two_jobs_do,
-          labels_follow_motifs, fasta_gives_the_answers_of_its_array, matrices_have_the_same_numbers_in_every_format]
+          channel_statistics_equal_those_of_numpy, the_attestation_contains_the_hash_of_the_data, a_study_reports_the_same_agreement_as_two_jobs,
+          predicted_labels_follow_moved_motifs, fasta_gives_the_answers_of_its_array, matrices_have_the_same_numbers_in_every_format]
 
 
 def main():
@@ -737,7 +737,7 @@ def main():
                     failed += 1
         finally:
             codes = [daemon.end(), other.end()]
-        print("ok" if codes == [0, 0] else "not ok", "takeaway: the daemons end well")
+        print("ok" if codes == [0, 0] else "not ok", "takeaway: both daemons end with exit code 0")
         failed += codes != [0, 0]
     return 1 if failed else 0
 

@@ -179,7 +179,7 @@ def token_is_read_once():
     assert got.returncode == 0 and player.tokens == {"Bearer of-the-environment"}, got
 
 
-def odd_registrations_are_reported():
+def unexpected_registrations_are_reported():
     for answer, words in ((response(401, {"detail": "no"}), "another trainer has taken over"), (response(409, {}), "another trainer has taken over"),
                           (response(404, {"detail": "no such job"}), "refuses (404): no such job"), (response(422, {"detail": 7}), "refuses (422): no reason given"),
                           (response(403, body=b""), "refuses (403): no reason given"), (response(200, body=b"{"), "not understood"),
@@ -342,7 +342,7 @@ def main():
     a_run()
     with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:  # three checks at once, because they wait more than they compute
         list(pool.map(one, (refused_messages_fail_the_run, faults_are_reported, requested_states_stop_the_run,
-                            run_continues_from_checkpoints, odd_registrations_are_reported, wrong_command_lines_are_refused, token_is_read_once,
+                            run_continues_from_checkpoints, unexpected_registrations_are_reported, wrong_command_lines_are_refused, token_is_read_once,
                             temporary_failures_are_retried, signals_stop_the_run, memory_stays_within_limits)))
 
 

@@ -295,7 +295,7 @@ static void await_status(const struct daemon_process *served, const char *author
     assert_int_equal(status_with(served, authority, 0), status);
 }
 
-/* Waits until the log says so many times that the daemon keeps its certificate. */
+/* Waits until the log says `count` times that the daemon keeps its certificate. */
 static void await_refused_certificates(const struct daemon_process *served, int count)
 {
     char line[4096];

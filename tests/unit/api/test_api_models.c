@@ -404,7 +404,7 @@ static bool has_fault(struct api_fixture *f, const char *pointer)
     return false;
 }
 
-static void odd_requests_are_refused_at_the_wrong_member(void **state)
+static void unsuitable_requests_are_refused_with_the_wrong_member(void **state)
 {
     const struct models *m = *state;
     struct api_fixture *f = m->sweep.f;
@@ -430,7 +430,7 @@ static void odd_requests_are_refused_at_the_wrong_member(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(odd_requests_are_refused_at_the_wrong_member),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unsuitable_requests_are_refused_with_the_wrong_member),
                                        cmocka_unit_test(queries_survive_any_failing_allocation_or_read)};
     fault_libraries();
     return cmocka_run_group_tests(tests, setup, teardown);

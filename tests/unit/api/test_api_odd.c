@@ -242,7 +242,7 @@ static void computing_query_excludes_others(void **state)
 
 /* When a model does not open because its file is wrong, the status is 422. When it does not open because the daemon
  * has failed, the status is 503. */
-static void model_that_does_not_open_is_the_files_or_the_daemons_fault(void **state)
+static void model_that_does_not_open_gives_422_for_its_file_and_503_for_the_daemon(void **state)
 {
     static const struct {
         enum status status;
@@ -623,7 +623,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(requests_a_method_cannot_serve_are_refused),
         TEST(computing_query_excludes_others),
-        TEST(model_that_does_not_open_is_the_files_or_the_daemons_fault),
+        TEST(model_that_does_not_open_gives_422_for_its_file_and_503_for_the_daemon),
         TEST(configuration_the_method_refuses_is_reported),
         TEST(recoveries_are_limited_and_need_a_trained_model),
         TEST(patch_fails_if_the_job_changed_between_reads),

@@ -90,7 +90,7 @@ static void use_method(struct api_fixture *f, const struct method *const *method
 }
 
 /* The api compares the size of the file with the size that the configuration needs before it allocates a model. */
-static void small_file_of_a_huge_configuration_is_refused_unopened(void **state)
+static void small_file_with_a_huge_configuration_is_refused_before_its_model_is_allocated(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -224,7 +224,7 @@ static void imports_beyond_the_limit_are_refused(void **state)
     free(out.bytes);
 }
 
-/* A graph that takes longer than the deadline of a second. */
+/* Takes two seconds, which is longer than the deadline. */
 static enum status late_graph(const struct method_model *model, const struct graph_writer *out, struct error *err)
 {
     struct timespec begun, now;
@@ -360,8 +360,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(exported_weights_import_to_the_same_model, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(small_file_of_a_huge_configuration_is_refused_unopened, api_setup,
-                                        api_teardown),
+        cmocka_unit_test_setup_teardown(small_file_with_a_huge_configuration_is_refused_before_its_model_is_allocated,
+                                        api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(import_beyond_the_memory_of_a_job_is_refused, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(imports_count_towards_the_quota_of_their_token, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(imports_beyond_the_limit_are_refused, api_setup, api_teardown),

@@ -11,7 +11,7 @@
 
 #define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":3}}]}"
 
-/* A .npy file of shape 2x3 with the bytes 1 to 6. */
+/* Writes a .npy file of shape 2x3 with the bytes 1 to 6. */
 static size_t npy_file(char out[160])
 {
     const char *head = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }";

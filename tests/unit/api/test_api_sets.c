@@ -300,7 +300,7 @@ static void parallel_uploads_of_one_set_store_it_once(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* The quota applies to each token; requests without a token have none. The limit of all sets together applies to
+/* Each token has a quota; requests without a token have no quota. The limit of all sets together applies to
  * every request. */
 static void quota_is_per_token(void **state)
 {

@@ -432,7 +432,7 @@ static void uploads_of_jobs_stay_apart(void **state)
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes"), 200);
     assert_true(number_at(t->f, "/seq") > 0);
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[1]), 200);
-    /* 0, because other bytes are announced than those of the stored checkpoint */
+    /* 0, because the announced bytes differ from those of the stored checkpoint */
     assert_int_equal(number_at(t->f, "/seq"), 0);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
     announcement(meta[0], 50, "twelve words");
@@ -542,8 +542,8 @@ static int sweep(struct trainee *t, const char *method, const char *rest, const 
     return number - first;
 }
 
-/* Uploads a checkpoint in pieces while calls fail. After a failed piece the trainer announces the checkpoint
- * again; the daemon has already stored it, or the upload starts again. */
+/* Uploads a checkpoint in pieces while calls fail. After a failed piece, the trainer announces the checkpoint
+ * again. Either the daemon has stored it already, or the upload starts again. */
 static int sweep_pieces(struct trainee *t)
 {
     char meta[300];

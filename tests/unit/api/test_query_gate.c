@@ -105,7 +105,7 @@ static void a_batch_gives_way_between_its_inputs(void **state)
     query_gate_destroy(visitor.gate);
 }
 
-static void a_stopped_query_leaves_the_line(void **state)
+static void a_stopped_query_leaves_the_queue(void **state)
 {
     struct query_gate *gate = gate_of(1, 2);
     struct query_ticket first = ticket_of("a", false), second = ticket_of("b", false);
@@ -125,7 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_caller_takes_every_place),
         cmocka_unit_test(a_batch_gives_way_between_its_inputs),
-        cmocka_unit_test(a_stopped_query_leaves_the_line),
+        cmocka_unit_test(a_stopped_query_leaves_the_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ def main(motifctl):
     overview = run(motifctl, "--help").stdout
     commands = re.findall(r"^  ([a-z]+) +\S", overview, re.M)
     options = {name: re.findall(r"^  --([a-z-]+)", run(motifctl, name, "--help").stdout, re.M) for name in commands}
-    check("motifctl: its commands are read", len(commands) > 20 and "watch" in options["submit"], overview)
+    check("motifctl: the overview lists the commands", len(commands) > 20 and "watch" in options["submit"], overview)
     manual = run(motifctl, "manual").stdout
     for form in ("bash", "zsh", "fish"):
         script = run(motifctl, "completion", form).stdout
@@ -95,7 +95,7 @@ def main(motifctl):
         shell = shutil.which(form)
         if shell:
             result = run(shell, "-n", text=script)
-            check(f"motifctl: {form} reads it", result.returncode == 0 and not result.stderr, result.stderr)
+            check(f"motifctl: {form} accepts its completion", result.returncode == 0 and not result.stderr, result.stderr)
     asked = 'source <("$0" completion bash); COMP_WORDS=(motifctl $1); COMP_CWORD=$2; _motifctl; echo "${COMPREPLY[@]}"'
     for words, place, expected in (("su", 1, "submit"), ("submit --dr", 2, "--dry-run"), ("plot latest --pn", 3, "--png")):
         result = run("bash", "-c", asked, motifctl, words, str(place))
@@ -107,7 +107,7 @@ def main(motifctl):
     check("motifctl: the manual has all commands and options", not lacks, lacks)
     if shutil.which("groff"):
         result = run("groff", "-man", "-Tutf8", "-ww", "-z", text=manual)
-        check("motifctl: groff has nothing to say", result.returncode == 0 and not result.stderr, result.stderr)
+        check("motifctl: groff accepts the manual", result.returncode == 0 and not result.stderr, result.stderr)
     wrong = run(motifctl, "completion", "csh")
     check("motifctl: another shell is refused", wrong.returncode == 2 and "bash, zsh or fish" in wrong.stderr, wrong.stderr)
 

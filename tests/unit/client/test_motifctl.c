@@ -46,7 +46,7 @@ static int lines(const char *at)
 
 /* --- figures --- */
 
-static void bar_is_as_wide_as_asked_and_an_eighth_fine(void **state)
+static void bar_has_the_requested_width_and_steps_of_an_eighth(void **state)
 {
     static const struct {
         double fraction;
@@ -63,7 +63,7 @@ static void bar_is_as_wide_as_asked_and_an_eighth_fine(void **state)
     }
 }
 
-static void durations_counts_and_percents_read_well(void **state)
+static void durations_counts_and_percents_are_readable(void **state)
 {
     char out[64];
     term_duration(out, sizeof(out), 42.4);
@@ -166,7 +166,7 @@ static void fields_are_set_as_json_or_text(void **state)
     cJSON_Delete(body);
 }
 
-static void a_number_may_begin_with_its_point(void **state)
+static void a_number_may_begin_with_its_decimal_point(void **state)
 {
     cJSON *body = cJSON_CreateObject();
     struct error err = {0};
@@ -203,7 +203,7 @@ static void a_file_is_a_configuration_or_a_submission(void **state)
     cJSON_Delete(body);
 }
 
-static void a_start_from_another_job_is_written(void **state)
+static void a_submission_names_the_job_and_checkpoint_it_starts_from(void **state)
 {
     struct error err = {0};
     cJSON *body = cJSON_CreateObject();
@@ -351,7 +351,7 @@ static void a_motif_answer_is_read_and_drawn(void **state)
 }
 
 /* The sequence has four letters and a padding column. Two motifs overlap, one on each strand. */
-static void a_sequence_is_letters_with_marks(void **state)
+static void a_sequence_is_drawn_as_letters_with_marks(void **state)
 {
     static const char json[] =
         "{\"answers\":[{\"shape\":[1,5,2],\"motifs\":["
@@ -459,14 +459,14 @@ static void results_are_shown_as_percent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(bar_is_as_wide_as_asked_and_an_eighth_fine, setup, teardown),
-        cmocka_unit_test(durations_counts_and_percents_read_well),
+        cmocka_unit_test_setup_teardown(bar_has_the_requested_width_and_steps_of_an_eighth, setup, teardown),
+        cmocka_unit_test(durations_counts_and_percents_are_readable),
         cmocka_unit_test(width_counts_characters_not_bytes_or_colours),
         cmocka_unit_test_setup_teardown(tables_align_columns, setup, teardown),
         cmocka_unit_test(fields_are_set_as_json_or_text),
-        cmocka_unit_test(a_number_may_begin_with_its_point),
+        cmocka_unit_test(a_number_may_begin_with_its_decimal_point),
         cmocka_unit_test(a_file_is_a_configuration_or_a_submission),
-        cmocka_unit_test(a_start_from_another_job_is_written),
+        cmocka_unit_test(a_submission_names_the_job_and_checkpoint_it_starts_from),
         cmocka_unit_test(a_checkpoint_is_a_number_or_a_word),
         cmocka_unit_test_setup_teardown(a_plain_map_shows_ink_and_motifs, setup, teardown),
         cmocka_unit_test_setup_teardown(a_coloured_map_uses_half_blocks, setup, teardown),
@@ -474,7 +474,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_plot_rises_with_its_points, setup, teardown),
         cmocka_unit_test_setup_teardown(a_plot_copes_with_flat_missing_and_no_points, setup, teardown),
         cmocka_unit_test_setup_teardown(a_motif_answer_is_read_and_drawn, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_sequence_is_letters_with_marks, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_sequence_is_drawn_as_letters_with_marks, setup, teardown),
         cmocka_unit_test(an_answer_that_is_no_motif_map_is_refused),
         cmocka_unit_test_setup_teardown(progress_fits_the_terminal, setup, teardown),
         cmocka_unit_test_setup_teardown(progress_without_figures_says_the_state, setup, teardown),

@@ -212,7 +212,7 @@ static const char *header(const char *request, const char *name)
 
 /* --- submitting --- */
 
-static void a_lost_answer_is_asked_for_again_with_the_same_key(void **state)
+static void a_submission_without_an_answer_is_repeated_with_the_same_key(void **state)
 {
     char key[512];
     BEGIN({"GET /v1/kinds ",
@@ -297,7 +297,7 @@ static void a_server_that_is_no_motifd_is_noticed(void **state)
     end(&script);
 }
 
-static void the_token_goes_along_and_its_lack_is_explained(void **state)
+static void the_token_is_sent_and_a_missing_token_is_explained(void **state)
 {
     BEGIN({"GET /v1/system ", HEAD("401 Unauthorized", "") "{\"title\":\"no token\"}"},
           {"GET /v1/system ", HEAD("200 OK", "") "{\"version\":\"1\"}"});
@@ -457,7 +457,7 @@ static bool file_exists(const char *name)
     return access(path, F_OK) == 0;
 }
 
-static void a_broken_download_goes_on_where_it_stopped(void **state)
+static void a_broken_download_continues_where_it_stopped(void **state)
 {
     BEGIN({"GET /v1/jobs/" JOB "/checkpoints ", HEAD("200 OK", "") "{\"checkpoints\":[{\"seq\":4},{\"seq\":2}]}"},
           {CHECKPOINT, HEAD("200 OK", "ETag: \"x\"\r\nContent-Length: 10\r\n") "0123"},
@@ -477,7 +477,7 @@ static void a_broken_download_goes_on_where_it_stopped(void **state)
 
 /* motifctl writes the file with the ETag before it writes the partial file. Otherwise, after a kill, no later run
  * could use the partial file. */
-static void a_part_is_known_while_it_grows(void **state)
+static void the_etag_is_written_before_the_partial_file(void **state)
 {
     awaited = "k.part.etag";
     BEGIN(
@@ -491,7 +491,7 @@ static void a_part_is_known_while_it_grows(void **state)
     assert_false(file_exists("k.part.etag"));
 }
 
-static void a_part_of_another_checkpoint_is_thrown_away(void **state)
+static void a_partial_file_of_another_checkpoint_is_replaced(void **state)
 {
     BEGIN({CHECKPOINT, HEAD("200 OK", "ETag: \"new\"\r\nContent-Length: 3\r\n") "new"},
           {CHECKPOINT, HEAD("200 OK", "ETag: \"new\"\r\nContent-Length: 3\r\n") "new"});
@@ -557,13 +557,13 @@ static int remove_folder(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lost_answer_is_asked_for_again_with_the_same_key),
+        cmocka_unit_test(a_submission_without_an_answer_is_repeated_with_the_same_key),
         cmocka_unit_test(every_fault_of_a_configuration_is_shown),
         cmocka_unit_test(an_unknown_preset_is_a_usage_error),
         cmocka_unit_test(a_dry_run_stores_nothing_and_shows_the_cost),
         cmocka_unit_test(no_server_is_exit_code_three),
         cmocka_unit_test(a_server_that_is_no_motifd_is_noticed),
-        cmocka_unit_test(the_token_goes_along_and_its_lack_is_explained),
+        cmocka_unit_test(the_token_is_sent_and_a_missing_token_is_explained),
         cmocka_unit_test(readiness_is_an_exit_code),
         cmocka_unit_test(jobs_are_found_by_name),
         cmocka_unit_test(jobs_are_found_by_prefix_and_latest),
@@ -571,9 +571,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(watching_survives_a_restart),
         cmocka_unit_test(watching_gives_up_when_asked_to),
         cmocka_unit_test(a_failed_job_is_exit_code_one_with_its_reason),
-        cmocka_unit_test(a_broken_download_goes_on_where_it_stopped),
-        cmocka_unit_test(a_part_is_known_while_it_grows),
-        cmocka_unit_test(a_part_of_another_checkpoint_is_thrown_away),
+        cmocka_unit_test(a_broken_download_continues_where_it_stopped),
+        cmocka_unit_test(the_etag_is_written_before_the_partial_file),
+        cmocka_unit_test(a_partial_file_of_another_checkpoint_is_replaced),
         cmocka_unit_test(a_missing_checkpoint_leaves_no_file),
         cmocka_unit_test(motifs_are_drawn_and_saved),
     };

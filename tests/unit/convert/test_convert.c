@@ -57,7 +57,7 @@ static float value_at(int cell, int feature)
 
 static const char *const types[] = {"B cell", "T cell", "\xCE\xB3\xCE\xB4 T"};
 
-/* Checks values, the names of rows and the labels. first: the feature that is the first column. */
+/* Checks values, the names of rows and the labels. `first`: number of the feature in the first column. */
 static void check(const struct collection *c, int first, float scale, bool labelled)
 {
     assert_true(c->kind == COLLECTION_TABLE && c->count == CELLS && c->cols == FEATURES - first &&
@@ -87,7 +87,7 @@ static void every_form_of_a_file_gives_the_same_table(void **state)
             fail_msg("%s: %s", names[i], err.message);
         check(&c, 0, 1, labelled);
         assert_string_equal(c.columns.name[0], "gene0");
-        /* the second feature of this name is called by its id, if the file has ids */
+        /* the second feature of this name gets another one: its id if the file has ids */
         assert_string_equal(c.columns.name[1], labelled ? "gene0-1" : "ENSG01");
         assert_string_equal(c.columns.name[6], "gene6");
         assert_true(c.warnings >= 1 && strcmp(c.warning[0].code, "renamed-columns") == 0);

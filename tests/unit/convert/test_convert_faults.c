@@ -327,7 +327,7 @@ static void values_in_other_files_and_arrays_are_refused(void **state)
     expect(file, false, &plain, STATUS_INVALID, "'X' is compressed by the filter 32000");
 }
 
-static void sides_that_no_table_has_are_refused(void **state)
+static void tables_beyond_the_limits_are_refused(void **state)
 {
     static const hsize_t sides[] = {(hsize_t)1 << 42, COLS}, wide[] = {ROWS, TABLE_COLUMNS + 1};
     (void)state;
@@ -563,7 +563,7 @@ int main(void)
         cmocka_unit_test(matrices_of_another_shape_or_type_are_refused),
         cmocka_unit_test(links_that_lead_elsewhere_are_refused),
         cmocka_unit_test(values_in_other_files_and_arrays_are_refused),
-        cmocka_unit_test(sides_that_no_table_has_are_refused),
+        cmocka_unit_test(tables_beyond_the_limits_are_refused),
         cmocka_unit_test(columns_that_are_damaged_are_refused),
         cmocka_unit_test(names_that_could_hide_something_are_refused),
         cmocka_unit_test(faulty_files_of_10x_are_refused),

@@ -51,7 +51,7 @@ static bool starts_no_process(void)
            refused(prctl(PR_SET_DUMPABLE, 1));
 }
 
-static bool makes_no_code(void)
+static bool gets_no_executable_memory(void)
 {
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return page != MAP_FAILED && refused(mprotect(page, 4096, PROT_READ | PROT_EXEC)) &&
@@ -106,7 +106,7 @@ static void try(bool (*attempt)(void))
 TRY(opens_no_file)
 TRY(makes_no_socket)
 TRY(starts_no_process)
-TRY(makes_no_code)
+TRY(gets_no_executable_memory)
 TRY(reads_and_writes_what_is_open)
 TRY(gets_little_memory)
 TRY(writes_no_file)
@@ -117,7 +117,7 @@ int main(void)
         cmocka_unit_test(a_conversion_opens_no_file),
         cmocka_unit_test(a_conversion_makes_no_socket),
         cmocka_unit_test(a_conversion_starts_no_process),
-        cmocka_unit_test(a_conversion_makes_no_code),
+        cmocka_unit_test(a_conversion_gets_no_executable_memory),
         cmocka_unit_test(a_conversion_reads_and_writes_what_is_open),
         cmocka_unit_test(a_conversion_gets_little_memory),
         cmocka_unit_test(a_conversion_writes_no_file),

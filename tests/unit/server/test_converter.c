@@ -19,7 +19,7 @@ static struct error err;
 
 struct taken {
     size_t bytes;
-    size_t most; /* take() fails after so many bytes */
+    size_t most; /* take() fails after this number of bytes */
     char text[4096];
     int looks, stop_after; /* stop_after: number of calls of stopped() after which the upload is abandoned */
 };

@@ -165,7 +165,7 @@ static void a_name_that_is_too_long_is_refused(void **state)
 }
 
 /* When the report cannot be created, the process runs without it, and a crash signal still ends it. */
-static void without_a_place_for_the_report_the_process_still_dies_of_the_signal(void **state)
+static void signal_ends_the_process_also_when_no_report_can_be_written(void **state)
 {
     struct error err = {0};
     int status;
@@ -188,7 +188,7 @@ int main(void)
         cmocka_unit_test(the_report_contains_the_sender_of_the_signal),
         cmocka_unit_test(a_normal_end_removes_the_report),
         cmocka_unit_test(an_earlier_report_survives_a_normal_end),
-        cmocka_unit_test(without_a_place_for_the_report_the_process_still_dies_of_the_signal),
+        cmocka_unit_test(signal_ends_the_process_also_when_no_report_can_be_written),
     };
     return cmocka_run_group_tests_name("crash", tests, setup, teardown);
 }

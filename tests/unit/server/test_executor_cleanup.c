@@ -136,8 +136,8 @@ static void files_of_others_stay(void **state)
         assert_int_equal(rmdir(name), 0);
     }
     assert_int_equal(access(segment, F_OK), 0);
-    /* The cleanup does the same in the other folders for temporary files that Open MPI uses. Other files in them
-     * remain. */
+    /* Open MPI may also use other folders for temporary files. The cleanup removes the same files there, and no
+     * others. */
     unsetenv("TMPDIR");
     setenv("TEMP", root, 1);
     snprintf(name, sizeof name, "%s/pid.%d", parent(), (int)pid);

@@ -482,7 +482,7 @@ static void failures_have_an_error_document(void **state)
 }
 
 /* With --job-memory 10000000, a run may allocate 15 MB and 64 MiB more. Each step keeps 16 MiB. */
-static void a_job_that_reaches_its_memory_fails_with_that_reason(void **state)
+static void a_job_that_reaches_its_memory_limit_fails_with_that_reason(void **state)
 {
     struct bench *bench = *state;
     char id[STORAGE_ID], text[2048];
@@ -550,7 +550,7 @@ int main(void)
         TEST(a_cancelled_job_keeps_its_model),
         TEST(a_drained_job_continues_after_a_restart),
         TEST(failures_have_an_error_document),
-        TEST(a_job_that_reaches_its_memory_fails_with_that_reason),
+        TEST(a_job_that_reaches_its_memory_limit_fails_with_that_reason),
         TEST(evaluations_and_warm_starts_use_the_source_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

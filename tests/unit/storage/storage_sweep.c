@@ -182,7 +182,7 @@ int sweep_read(const struct sweep_call *call, const struct sweep_kind *kind, boo
     return walked;
 }
 
-/* Returns the content of the file after the call (with `made_it` false: without the call) and the next start. */
+/* Returns the content of the file after the call and the next start. If `made_it` is false, leaves the call out. */
 static char *outcome(const struct sweep_call *call, const struct sweep_kind *kind, bool made_it)
 {
     struct fixture *f = opened(call, kind);

@@ -140,7 +140,7 @@ static void leaving_closes_the_lease(void **state)
 }
 
 /* The lease counts the attempts since the last checkpoint. */
-static void tries_count_until_next_checkpoint(void **state)
+static void tries_are_counted_until_the_next_checkpoint(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -168,7 +168,7 @@ int main(void)
         cmocka_unit_test(table_allows_exactly_the_expected_events),
         TEST_OPEN(job_has_one_trainer_at_a_time),
         TEST_OPEN(leaving_closes_the_lease),
-        TEST_OPEN(tries_count_until_next_checkpoint),
+        TEST_OPEN(tries_are_counted_until_the_next_checkpoint),
     };
     return cmocka_run_group_tests_name("lease", tests, NULL, NULL);
 }

@@ -7,8 +7,8 @@
  * - Uploads: two uploads share one limit, connections break, and the daemon crashes. The rule is in
  *   reservation_room.c.
  *
- * A small struct describes the state of everything, the world. A breadth-first search applies every possible event
- * to every world that it has found. */
+ * A small struct, the world, describes the state of all participants. A breadth-first search applies every possible
+ * event to every world that it has found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -356,7 +356,7 @@ static void failed_call_while_opening_is_reported(void **state)
         enum status status = storage_open(&f->options, &f->storage, &f->err);
         call = fault_call_happened();
         seen += call != NULL;
-        /* The writer's thread may already check the database file when the store is open. Commands report that check.
+        /* The writing thread may make the call that fails, after the store has opened. Its commands report the failure.
          */
         bool writers = status == STATUS_OK && call != NULL && strcmp(call, "stat64") == 0;
         if (call != NULL && !writers &&

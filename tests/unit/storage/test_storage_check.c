@@ -146,9 +146,9 @@ static void count_put_off(void *context, enum log_level level, const char *text)
         atomic_fetch_add((atomic_int *)context, 1);
 }
 
-/* While a long check reads the file, SQLite cannot begin the write-ahead log anew, so the log grows. Storage then
+/* While a long check reads the file, SQLite cannot restart the write-ahead log, so the log grows. Storage then
  * interrupts the check. The check must complete when the writes pause. */
-static void check_gives_way_to_the_log(void **state)
+static void check_is_interrupted_when_the_log_grows(void **state)
 {
     struct fixture *f = *state;
     atomic_int put_off = 0;
@@ -246,7 +246,7 @@ int main(void)
         TEST_CLOSED(damage_is_reported_and_checked_again),
         TEST_CLOSED(damaged_small_table_prevents_opening),
         TEST_CLOSED(closing_ends_the_check),
-        TEST_CLOSED(check_gives_way_to_the_log),
+        TEST_CLOSED(check_is_interrupted_when_the_log_grows),
         TEST_OPEN(tally_equals_the_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -344,7 +344,7 @@ static void requests_reach_the_running_job(void **state)
     REFUSED(STATUS_INVALID, storage_job_request(f->storage, id, JOB_EVENT_CLAIM, &now, &requested, &f->err));
 }
 
-static void leave_records_result_or_error(void **state)
+static void leaving_job_records_its_result_or_error(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -466,7 +466,7 @@ int main(void)
         TEST_OPEN(full_queue_refuses_jobs),           TEST_OPEN(pages_are_stable_and_filtered),
         TEST_OPEN(source_is_kept_until_job_is_final), TEST_OPEN(patch_changes_name_and_priority),
         TEST_OPEN(claims_follow_priority_and_age),    TEST_OPEN(claim_of_a_task_skips_other_tasks),
-        TEST_OPEN(requests_reach_the_running_job),    TEST_OPEN(leave_records_result_or_error),
+        TEST_OPEN(requests_reach_the_running_job),    TEST_OPEN(leaving_job_records_its_result_or_error),
         TEST_OPEN(newest_progress_is_stored),         TEST_OPEN(progress_is_on_disk_within_a_second),
         TEST_OPEN(only_final_jobs_are_deleted),       TEST_OPEN(statistics_count_jobs_and_bytes),
     };

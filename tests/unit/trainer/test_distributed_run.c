@@ -12,7 +12,7 @@
 
 #include "trainer/distributed_run.h"
 
-enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* so many bytes that they are sent in more than two blocks */
+enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* BYTES: enough for more than two blocks */
 
 /* ---- the outside of rank 0 --------------------------------------------------------------------------- */
 

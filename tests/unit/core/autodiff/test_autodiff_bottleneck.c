@@ -94,7 +94,8 @@ struct activation {
     double rate;
 };
 
-/* A sigmoid, then both results of KL sparsity: the divergence of its mean, and the values above one half. */
+/* Builds a sigmoid, and then both results of KL sparsity: the divergence of the sigmoid's mean, and the sigmoid's
+ * values above one half. */
 static struct tensor *build_kl(struct probe *p, const void *context)
 {
     const struct activation *c = context;

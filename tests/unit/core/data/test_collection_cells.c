@@ -136,7 +136,7 @@ static void cells_equal_the_dense_table(void **state)
     }
 }
 
-static void patterns_count_as_one(void **state)
+static void entries_of_pattern_matrices_are_read_as_one(void **state)
 {
     struct collection c;
     const struct member members[] = {
@@ -203,7 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_equal_the_dense_table),
-        cmocka_unit_test(patterns_count_as_one),
+        cmocka_unit_test(entries_of_pattern_matrices_are_read_as_one),
         cmocka_unit_test(faults_of_cells_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

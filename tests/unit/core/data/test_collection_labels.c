@@ -267,7 +267,7 @@ static void colours_at_the_second_axis_are_channels(void **state)
     collection_close(&c);
 }
 
-static void points_of_signals_are_no_columns_and_no_rows(void **state)
+static void points_of_signals_are_neither_columns_nor_rows(void **state)
 {
     static const unsigned char x[2 * 3 * 40] = {1, 2, 3};
     struct collection c;
@@ -377,9 +377,9 @@ static void values_are_bytes_where_that_loses_nothing(void **state)
         bool bytes, unit;
     } cases[] = {
         {whole, true, false}, {parts, false, false}, {unit, true, true}, {late, false, false}, {minus, false, false}};
+    /* the first samples contain only 0 and 1, the later ones other multiples of 1/255 */
     for (int i = 6; i < 12; i++)
-        unit[i] = (float)(i * 20 /
-                          255.0); /* the first samples contain only 0 and 1, the later ones other multiples of 1/255 */
+        unit[i] = (float)(i * 20 / 255.0);
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         assert_int_equal(READ(&c, PLAIN, {"x", "<f4", "4, 1, 3", cases[k].x, 48}), STATUS_OK);
         assert_true((c.bytes != NULL) == cases[k].bytes && (c.values == NULL) == cases[k].bytes);
@@ -529,7 +529,7 @@ int main(void)
         cmocka_unit_test(counts_repeat_their_name),
         cmocka_unit_test(the_stated_target_must_fit_the_labels),
         cmocka_unit_test(colours_at_the_second_axis_are_channels),
-        cmocka_unit_test(points_of_signals_are_no_columns_and_no_rows),
+        cmocka_unit_test(points_of_signals_are_neither_columns_nor_rows),
         cmocka_unit_test(copies_and_constants_are_reported),
         cmocka_unit_test(long_names_are_cut_between_characters),
         cmocka_unit_test(words_of_public_headers_are_reported),

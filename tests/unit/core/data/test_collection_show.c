@@ -209,7 +209,7 @@ static void images_are_drawn_side_by_side(void **state)
     picture_destroy(p);
 }
 
-/* If images are more and larger than fit, draws every fourth pixel of a few of them. */
+/* The preview has no room for all of these large images, so it draws every fourth pixel of a few of them. */
 static void large_images_are_reduced(void **state)
 {
     enum { COUNT = 9, SIDE = 1000 };

@@ -247,7 +247,7 @@ static bool at_once(void *context)
     return true;
 }
 
-static void a_stopped_pool_ends_the_measures(void **state)
+static void a_stopped_pool_ends_the_computation_of_metrics(void **state)
 {
     enum { ROWS = 200, K = 3 };
     static float x[ROWS * K];
@@ -404,7 +404,7 @@ int main(void)
         cmocka_unit_test(a_change_is_found_from_few_rows),
         cmocka_unit_test(mcc_ignores_permutation_and_scale),
         cmocka_unit_test(symmetric_systems_are_solved),
-        cmocka_unit_test(a_stopped_pool_ends_the_measures),
+        cmocka_unit_test(a_stopped_pool_ends_the_computation_of_metrics),
         cmocka_unit_test(simulations_follow_their_definition),
         cmocka_unit_test(folders_of_both_layouts_are_read),
     };

@@ -139,8 +139,8 @@ static void render(const char *names, const struct latex *domain, float *grey, s
     assert_int_equal(latex_render(domain, font, tokens, count, grey, truth, &err), STATUS_OK);
 }
 
-/* Compares the first and last rows and columns with ink with those of the reference pages; a pixel of difference is
- * allowed. */
+/* Compares the first and last rows and columns that contain ink with those of the reference pages. They may differ by
+ * one pixel. */
 static void ink_is_where_the_reference_pages_have_it(void **state)
 {
     static const struct {

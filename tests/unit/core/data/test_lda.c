@@ -50,7 +50,7 @@ static struct lda_setup four_topics(void)
     return s;
 }
 
-static void digamma_has_its_values(void **state)
+static void digamma_equals_published_values(void **state)
 {
     assert_true(fabs(lda_digamma(1) + 0.57721566490153286) < 1e-10);
     assert_true(fabs(lda_digamma(0.5) + 1.96351002602142348) < 1e-10);
@@ -141,7 +141,7 @@ static void shifted_documents_follow_their_definition(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digamma_has_its_values),
+        cmocka_unit_test(digamma_equals_published_values),
         cmocka_unit_test(planted_topics_are_found),
         cmocka_unit_test(shifted_documents_follow_their_definition),
     };

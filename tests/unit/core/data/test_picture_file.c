@@ -66,7 +66,7 @@ static struct file jpeg_of(int channels, int rows, int cols, bool progressive)
     return file;
 }
 
-/* A TIFF of `bits` 8, 16 or 32 (float) and some pages. */
+/* Makes a TIFF of `pages` pages with 8, 16 or 32 (float) bits for a value. */
 static struct file tiff_of(int channels, int bits, int pages, uint16_t planar, uint16_t compression)
 {
     char path[] = "/tmp/motif-test-XXXXXX";

@@ -167,7 +167,7 @@ static void tones_above_the_cut_off_are_removed(void **state)
 
 /* For a recording of a few samples at an unusual rate, the resampler must not compute a filter of millions of weights.
  * With such a filter, a hundred of these recordings would take a minute. */
-static void short_recordings_are_cheap(void **state)
+static void short_recordings_are_resampled_quickly(void **state)
 {
     double began = (double)clock() / CLOCKS_PER_SEC;
     for (int i = 0; i < 100; i++) {
@@ -318,7 +318,7 @@ int main(void)
         cmocka_unit_test(silence_at_the_ends_is_removed),
         cmocka_unit_test(tones_keep_frequency_and_amplitude),
         cmocka_unit_test(tones_above_the_cut_off_are_removed),
-        cmocka_unit_test(short_recordings_are_cheap),
+        cmocka_unit_test(short_recordings_are_resampled_quickly),
         cmocka_unit_test(other_chunks_are_ignored),
         cmocka_unit_test(samples_of_odd_length_end_the_file),
         cmocka_unit_test(resampling_is_the_windowed_sinc),

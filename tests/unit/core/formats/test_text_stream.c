@@ -1,4 +1,4 @@
-/* Tests that streams of lines and of FASTA records give the same as parsers of a whole text. */
+/* Tests that streams give the same lines and FASTA records as parsers of a whole text. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

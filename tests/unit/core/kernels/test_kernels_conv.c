@@ -100,7 +100,8 @@ static void ref_conv_equals_plain_sum(void **state)
     }
 }
 
-/* The weights of a 3x3 kernel as conv_forward() reads them, transformed in two calls; NULL for other kernels. */
+/* Returns the weights of a 3x3 kernel in the form that conv_forward() reads, transformed in two calls; NULL for other
+ * kernels. */
 static float *transformed_weights(const struct kernels *fast, const struct conv_call *call)
 {
     if (call->kernel_h != 3 || call->kernel_w != 3)
@@ -118,7 +119,8 @@ static void forward_matches(const struct kernels *fast, const struct shape *s, b
     float *bias = padded(4, out.channels), *add = random_map(5, &out), *y[2] = {empty_map(&out), empty_map(&out)};
     size_t c = (size_t)map_padded(out.channels);
     double *moments[2] = {malloc(2 * c * sizeof(double)), malloc(2 * c * sizeof(double))};
-    for (int variant = 0; variant < 16; variant++) { /* bits: add, bias, padding is declared, transformed weights */
+    /* each bit of `variant` selects an option: add, bias, in_lanes and out_lanes, transformed weights */
+    for (int variant = 0; variant < 16; variant++) {
         int lanes = variant & 4 ? 1 : 0;
         for (int k = 0; k < 2; k++) {
             struct conv_call call = {map_blocks(in.channels),
@@ -145,8 +147,8 @@ static void forward_matches(const struct kernels *fast, const struct shape *s, b
             (k ? fast : ref)->conv_forward(&call);
             free(transformed);
         }
-        CHECK_CLOSE("conv_forward", fast, y[0], y[1],
-                    map_size(&out)); /* the size includes the halo, which both tables must leave zero */
+        /* the size includes the halo, which both tables must leave zero */
+        CHECK_CLOSE("conv_forward", fast, y[0], y[1], map_size(&out));
         assert_true(distance_double(moments[0], moments[1], c) < 1e-5);
         assert_true(distance_double(moments[0] + c, moments[1] + c, c) < 1e-5);
     }
@@ -224,7 +226,7 @@ static void fast_conv_gradient_matches_ref(void **state)
         size_t packed = conv_packed_size(s->out, s->in, s->kernel_h, s->kernel_w), c = (size_t)map_padded(s->out);
         float *x = random_map(3, &in), *dy = random_map(4, &out), *start = random_floats(5, packed);
         float *dw[3], *db[3];
-        for (int k = 0; k < 3; k++) { /* k = 0: reference; 1: fast; 2: fast, and padding is declared */
+        for (int k = 0; k < 3; k++) { /* k = 0: reference; 1: fast; 2: fast, with in_lanes and out_lanes */
             dw[k] = copy_floats(start, packed);
             db[k] = copy_floats(start, c);
             struct conv_gradient_call call = {map_blocks(s->in),

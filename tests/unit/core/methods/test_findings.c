@@ -24,7 +24,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void run_without_findings_is_learned(void **state)
+static void run_without_findings_gives_learned(void **state)
 {
     assert_int_equal(findings_verdict(*state), VERDICT_LEARNED);
 }
@@ -87,7 +87,7 @@ static void every_method_has_a_verdict_and_describes_its_findings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(run_without_findings_is_learned, setup, teardown),
+        cmocka_unit_test_setup_teardown(run_without_findings_gives_learned, setup, teardown),
         cmocka_unit_test_setup_teardown(worst_finding_decides, setup, teardown),
         cmocka_unit_test_setup_teardown(text_is_formatted_and_the_next_step_can_be_replaced, setup, teardown),
         cmocka_unit_test_setup_teardown(findings_that_do_not_fit_are_dropped, setup, teardown),

@@ -226,7 +226,7 @@ static const struct trial counted[] = {
      0},
 };
 
-static void other_methods_give_the_same_bits_on_ranks(void **state)
+static void other_methods_give_the_same_bits_on_any_number_of_ranks(void **state)
 {
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         compare(&others[i], i == 0 ? 1 : 2, i == 0 ? RANKS : 3);
@@ -234,7 +234,7 @@ static void other_methods_give_the_same_bits_on_ranks(void **state)
         compare(&counted[i], 1, RANKS);
 }
 
-static void sparling_on_ranks_keeps_to_the_curve_of_one(void **state)
+static void sparling_on_several_ranks_follows_the_curve_of_one_rank(void **state)
 {
     for (size_t i = 0; i < sizeof sparling / sizeof sparling[0]; i++)
         compare(&sparling[i], i == 0 ? 1 : 2, i == 0 ? RANKS : 3);
@@ -243,8 +243,8 @@ static void sparling_on_ranks_keeps_to_the_curve_of_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_methods_give_the_same_bits_on_ranks),
-        cmocka_unit_test(sparling_on_ranks_keeps_to_the_curve_of_one),
+        cmocka_unit_test(other_methods_give_the_same_bits_on_any_number_of_ranks),
+        cmocka_unit_test(sparling_on_several_ranks_follows_the_curve_of_one_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void edit_distance_equals_its_definition(void **state)
     }
 }
 
-static void edit_distance_of_empty_and_long_lists(void **state)
+static void edit_distance_is_defined_for_empty_and_long_lists(void **state)
 {
     static int many[EDIT_DISTANCE_MAX + 1];
     const int y[] = {1, 7, 4, 2, 9}, rotated[] = {7, 4, 2, 9, 1};
@@ -91,7 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edit_distance_equals_its_definition),
-        cmocka_unit_test(edit_distance_of_empty_and_long_lists),
+        cmocka_unit_test(edit_distance_is_defined_for_empty_and_long_lists),
         cmocka_unit_test(bootstrap_equals_numpy),
         cmocka_unit_test(percentiles_are_interpolated),
     };

@@ -232,7 +232,7 @@ static void frequent_features_fire_together_as_their_loadings_say(void **state)
             squares += expected[pair] * expected[pair];
         }
     /* Two features fire when two correlated normal numbers exceed thresholds. The correlation of firing is smaller
-     * than that of the numbers, and proportional to it. */
+     * than that of the numbers, and about proportional to it. */
     print_message("correlation of firing over correlation of the normal numbers: %.2f\n", product / squares);
     assert_true(product / squares > 0.4 && product / squares < 0.65);
     free(x);

@@ -40,7 +40,7 @@ static void plant(unsigned char *to, const char *word, bool reverse, uint32_t no
     }
 }
 
-/* Makes random sequences; those with an even number have the words. */
+/* Makes random sequences; those with an even index have the words. */
 static struct enriched_set make(const char *const *words, int count, bool both)
 {
     uint64_t at = 0;

@@ -244,7 +244,7 @@ static void pools_on_different_threads_are_independent(void **state)
 /* ---- stopping ------------------------------------------------------------------------------------------- */
 
 struct stopping {
-    atomic_int asked, ran; /* how often stop() was called; chunks that ran */
+    atomic_int asked, ran; /* asked: number of calls of stop(); ran: number of chunks that ran */
     atomic_bool stop;
     int stop_after; /* the task requests the stop after this many chunks; 0: never */
 };

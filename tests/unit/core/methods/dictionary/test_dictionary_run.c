@@ -199,7 +199,7 @@ static void latents_count_as_dead_within_short_runs(void **state)
     assert_int_equal(dictionary_shape(&config, &c).dead_after, 7);
 }
 
-static void figures_are_shares_where_they_say_so(void **state)
+static void results_that_are_shares_lie_between_0_and_1(void **state)
 {
     struct witness w = {0};
     (void)state;
@@ -382,7 +382,7 @@ int main(void)
         cmocka_unit_test(dictionary_learning_converges_in_sixty_updates),
         cmocka_unit_test(the_penalty_of_dictionary_learning_falls_to_its_own_value),
         cmocka_unit_test(latents_count_as_dead_within_short_runs),
-        cmocka_unit_test(figures_are_shares_where_they_say_so),
+        cmocka_unit_test(results_that_are_shares_lie_between_0_and_1),
         cmocka_unit_test(vectors_of_a_rug_are_those_of_the_paper),
         cmocka_unit_test(a_dictionary_reads_the_hidden_layer_of_a_superposition_job),
         cmocka_unit_test(wrong_values_are_refused),

@@ -254,7 +254,8 @@ static void write_hash(const char *text)
     assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* A submitted job is bound to the uploaded file; a checkpoint is bound to the numbers that were read. */
+/* A job contains the hash of the uploaded file, and a checkpoint the hash of the numbers that the run has read. Both
+ * must match. */
 static void a_checkpoint_refuses_other_data(void **state)
 {
     struct environments_config config;

@@ -87,7 +87,7 @@ static struct latent_model *small_model(int features)
     return m;
 }
 
-static void the_e_step_has_the_form_of_code_and_paper(void **state)
+static void the_e_step_has_the_forms_of_the_authors_code_and_of_the_paper(void **state)
 {
     struct prior code = {PRIOR_SPIKE_SLAB, 1, 10, false}, paper = {PRIOR_SPIKE_SLAB, 1, 10, true};
     const double w = 0.3, rate = 0.2, slab = exp(-w), spike = exp(-10 * w);
@@ -111,7 +111,7 @@ static void the_e_step_has_the_form_of_code_and_paper(void **state)
     m->odds->value[6] = 0.4f;
     prior_mask(&code, m, mask);
     assert_true(mask[3] == 0 && mask[6] == 0 && mask[2] == m->mask->value[2]);
-    /* Makes one column of the decoder long. A small weight then has a large effect. */
+    /* Gives one column of the decoder a large norm, so that a small weight has a large effect. */
     for (int h = 0; h < m->shape.hidden; h++)
         m->first->value[h * 4 + 1] = h < 2 ? (h ? 400 : 300) : 0;
     m->mask->value[5] = 0.001f;
@@ -525,7 +525,7 @@ int main(void)
         cmocka_unit_test(synthetic_data_follow_their_definition),
         cmocka_unit_test(folds_equal_those_of_numpy),
         cmocka_unit_test(the_variance_prior_is_calibrated),
-        cmocka_unit_test(the_e_step_has_the_form_of_code_and_paper),
+        cmocka_unit_test(the_e_step_has_the_forms_of_the_authors_code_and_of_the_paper),
         cmocka_unit_test(pieces_of_a_batch_add_up_to_the_batch),
         cmocka_unit_test(objectives_equal_their_definition),
         cmocka_unit_test(a_skipping_decoder_gives_the_same_output),

@@ -17,7 +17,7 @@
 
 enum { RING, TRIANGLE, SQUARE, CROSS, STAR, ARROW, SHAPES, SAMPLES = 1500 };
 
-/* Draws labels in which each name occurs with its probability, and asks `mark` for the channels. */
+/* Draws labels in which each name occurs with its probability. `mark` decides which channels are active. */
 static void draw(struct association *a, int channels, int samples, const double probability[SHAPES],
                  void (*mark)(const bool has[SHAPES], struct philox *random, uint64_t at, bool *active))
 {

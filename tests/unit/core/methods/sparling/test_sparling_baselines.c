@@ -469,7 +469,7 @@ static void perturbation_moves_motifs_of_one_symbol(void **state)
  * motif that is moved. A wrong motif or channel would give another label, because half of the samples have two digits.
  * Such a short training does not succeed with every seed on every processor, so the test takes the first seed that
  * succeeds. */
-static void labels_follow_their_motifs(void **state)
+static void predicted_label_follows_a_moved_motif(void **state)
 {
     static const struct config_setting learned[] = {{"image_size", "32"},
                                                     {"margin", "8"},
@@ -569,13 +569,13 @@ static void ignore_text(void *context, const char *key, const char *value) {}
 static void ignore(void *context, const char *key) {}
 
 /* Half of the samples have one of four digits, the other half have two different ones. Windows of 5 pixels give cells
- * of 9 x 9. The constant k depends on alpha, the smaller of two shares of the data. By hand, for a line of three
- * places:
+ * of 9 x 9. The constant k depends on alpha. Alpha is computed for the deletion of a digit and for its exchange, and
+ * the smaller one counts. By hand, for a line of three places:
  *
- * - Deletion of a given digit changes a quarter of the data: half of the samples have two digits, and half of these
- *   contain the given digit. The deletion leaves one of six patterns (one of three other digits, at either end of the
- *   line). Each of these patterns comes from 1/24 of the data and is itself 1/24 of the data, so alpha is 6/24.
- * - Exchange of a given digit for another given digit is possible in 1/2 * (1/4 + 2/4 * 2/3) of the data, which is
+ * - Deletion: half of the samples have two digits, and half of these contain the given digit, so a quarter of the data
+ *   changes. It changes into six patterns (one of three other digits, at either end of the line). Each pattern gets
+ * 1/24 of the data and is itself 1/24 of the data, so alpha is 6/24.
+ * - Exchange: the given digit can be exchanged for another given digit in 1/2 * (1/4 + 2/4 * 2/3) of the data, which is
  *   more. */
 static void result_has_the_constants_of_the_theorem(void **state)
 {
@@ -620,7 +620,7 @@ int main(void)
         cmocka_unit_test(analyses_match_direct_computation),
         cmocka_unit_test(replaced_digit_changes_the_label),
         cmocka_unit_test(perturbation_moves_motifs_of_one_symbol),
-        cmocka_unit_test(labels_follow_their_motifs),
+        cmocka_unit_test(predicted_label_follows_a_moved_motif),
         cmocka_unit_test(result_has_the_constants_of_the_theorem),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ static void presets_have_no_faults(void **state)
     }
 }
 
-static void paper_network_has_its_size(void **state)
+static void paper_network_has_the_published_size(void **state)
 {
     struct sparling_config config;
     struct method_estimate estimate;
@@ -93,7 +93,7 @@ static void paper_network_has_its_size(void **state)
     assert_near(sparling_last_density(&config), 5.022621286031664e-05, 1e-18);
 }
 
-static void paper_audio_network_has_its_size(void **state)
+static void paper_audio_network_has_the_published_size(void **state)
 {
     struct sparling_config config;
     make(&config, preset("audio-sequence-paper"));
@@ -116,7 +116,7 @@ static void paper_costs_match_the_table(void **state)
 }
 
 /* The networks g and h of Appendix L, with an affine batch norm before the sparse layer. */
-static void splicing_network_has_its_size(void **state)
+static void splicing_network_has_the_published_size(void **state)
 {
     struct sparling_config config;
     struct method_estimate estimate;
@@ -383,10 +383,10 @@ int main(void)
         cmocka_unit_test(every_field_has_a_sentence_and_a_place),
         cmocka_unit_test(fields_of_other_domains_do_not_apply),
         cmocka_unit_test(presets_have_no_faults),
-        cmocka_unit_test(paper_network_has_its_size),
-        cmocka_unit_test(paper_audio_network_has_its_size),
+        cmocka_unit_test(paper_network_has_the_published_size),
+        cmocka_unit_test(paper_audio_network_has_the_published_size),
         cmocka_unit_test(paper_costs_match_the_table),
-        cmocka_unit_test(splicing_network_has_its_size),
+        cmocka_unit_test(splicing_network_has_the_published_size),
         cmocka_unit_test(paper_schedule_matches_the_authors_code),
         cmocka_unit_test(schedule_has_at_most_10000_stages),
         cmocka_unit_test(unchecked_schedule_ends),

@@ -39,7 +39,8 @@ static void a_run_ends_when_it_no_longer_improves(void **state)
     trial_end(&t);
 }
 
-/* A channel has at most as many false samples as missed samples, and nearly as many. */
+/* After the calibration, a channel is active in at most as many samples without its name as it misses samples with its
+ * name. Both numbers are nearly equal. */
 static void a_calibration_balances_missed_and_false_samples_of_each_name(void **state)
 {
     struct trial t;

@@ -32,7 +32,7 @@ static void configure(struct sparling_config *config, const struct config_settin
     assert_ok(config_apply(&sparling_config_table, config, settings, err));
 }
 
-static void paper_network_has_its_size(void **state)
+static void paper_network_has_the_published_size(void **state)
 {
     struct sparling_config config;
     struct method_estimate estimate;
@@ -257,7 +257,7 @@ static void run_through(int threads, int every, struct outcome *out)
     run_env_close(&environment);
 }
 
-/* The last number that a result has under each of some names, at the top level or in "fne_by_symbol". */
+/* Collects numbers of a result, from its top level and from its member "fne_by_symbol". */
 struct numbers {
     int depth, misses; /* misses: the depth at which "fne_by_symbol" began, 0 outside of it */
     double ce, ce_assignment, ce_majority, of_zero, of_bar;
@@ -341,7 +341,7 @@ static void resumed_run_gives_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paper_network_has_its_size),
+        cmocka_unit_test(paper_network_has_the_published_size),
         cmocka_unit_test(samples_have_labels_boxes_and_names_of_the_generator),
         cmocka_unit_test(single_characters_need_to_be_requested),
         cmocka_unit_test(curriculum_begins_with_short_formulas),

@@ -201,7 +201,8 @@ static void presence_loss_of_a_validation_matches_direct_computation(void **stat
     trial_end(&t);
 }
 
-/* Mean score of a name in fresh samples with the name and without it, in units of the standard deviation. */
+/* Returns how much larger the mean score of a name is in new samples with the name than in new samples without it, in
+ * standard deviations. */
 static double separation(struct trial *t, int name)
 {
     enum { COUNT = 200 };
@@ -298,7 +299,7 @@ static void densities_follow_the_samples_with_the_name(void **state)
     trial_end(&t);
 }
 
-static void names_count_by_how_badly_they_are_read(void **state)
+static void badly_read_names_count_more(void **state)
 {
     static const double level[4] = {1.2, 0.5, 0.01, 0.4}, expected[4] = {2, 1, 0.2, 0.8};
     struct trial t;
@@ -426,7 +427,7 @@ int main(void)
         cmocka_unit_test(presence_loss_of_a_validation_matches_direct_computation),
         cmocka_unit_test(search_gives_an_unread_name_weights_that_separate_its_samples),
         cmocka_unit_test(densities_follow_the_samples_with_the_name),
-        cmocka_unit_test(names_count_by_how_badly_they_are_read),
+        cmocka_unit_test(badly_read_names_count_more),
         cmocka_unit_test(threads_and_pauses_do_not_change_any_bit),
         cmocka_unit_test(searches_of_weights_do_not_depend_on_threads_and_pauses),
         cmocka_unit_test(one_channel_stands_for_all_counts_above_zero),

@@ -137,7 +137,7 @@ static struct evidence *evidence_of(struct fixture *f)
 
 /* ---- tests ------------------------------------------------------------------------------------------- */
 
-static void good_run_is_learned_without_findings(void **state)
+static void good_run_gives_learned_without_findings(void **state)
 {
     struct fixture *f = *state;
     assert_null(found(f, "none"));
@@ -153,7 +153,7 @@ static void run_in_progress_has_no_verdict(void **state)
     assert_int_equal(method->judge(f->run, &f->findings, &err), STATUS_CONFLICT);
 }
 
-static void error_of_a_constant_answer_is_not_learned(void **state)
+static void error_of_a_constant_answer_gives_not_learned(void **state)
 {
     struct fixture *f = *state;
     struct evaluation_row *row = &f->run->evaluation.row[0];
@@ -168,7 +168,7 @@ static void error_of_a_constant_answer_is_not_learned(void **state)
     assert_int_equal(verdict_by(f, "low-accuracy"), VERDICT_PARTLY);
 }
 
-static void unread_name_makes_it_partly_and_half_of_them_not_learned(void **state)
+static void one_unread_name_gives_partly_and_half_of_the_names_give_not_learned(void **state)
 {
     struct fixture *f = *state;
     struct evidence_token *tokens = evidence_of(f)->tokens;
@@ -182,7 +182,7 @@ static void unread_name_makes_it_partly_and_half_of_them_not_learned(void **stat
     assert_int_equal(verdict_by(f, "symbol-not-read"), VERDICT_PARTLY);
 }
 
-static void poorly_read_name_is_partly(void **state)
+static void poorly_read_name_gives_partly(void **state)
 {
     struct fixture *f = *state;
     struct evidence_token *token = &evidence_of(f)->tokens[1];
@@ -207,7 +207,7 @@ static void rare_name_is_not_read_only_when_that_is_certain(void **state)
     assert_null(found(f, "symbol-not-read"));
 }
 
-static void right_names_in_the_wrong_order_are_partly(void **state)
+static void right_names_in_the_wrong_order_give_partly(void **state)
 {
     struct fixture *f = *state;
     evidence_of(f)->sums.exact = 700;
@@ -219,7 +219,7 @@ static void right_names_in_the_wrong_order_are_partly(void **state)
     assert_null(found(f, "order-not-read"));
 }
 
-static void name_that_no_channel_predicts_is_partly(void **state)
+static void name_that_no_channel_predicts_gives_partly(void **state)
 {
     struct fixture *f = *state;
     evidence_of(f)->tokens[3].explained = 0.1;
@@ -234,7 +234,7 @@ static void name_that_no_channel_predicts_is_partly(void **state)
     assert_null(found(f, "symbol-without-channel"));
 }
 
-static void merged_channel_is_partly_unless_its_names_have_channels(void **state)
+static void merged_channel_gives_partly_unless_its_names_have_channels(void **state)
 {
     struct fixture *f = *state;
     struct channel_name *c = evidence_of(f)->channels;
@@ -250,7 +250,7 @@ static void merged_channel_is_partly_unless_its_names_have_channels(void **state
     assert_null(found(f, "merged-channel"));
 }
 
-static void more_than_two_motifs_for_each_token_are_partly(void **state)
+static void more_than_two_motifs_for_each_token_give_partly(void **state)
 {
     struct fixture *f = *state;
     f->run->evaluation.motif_counts.motifs = 6100;
@@ -261,7 +261,7 @@ static void more_than_two_motifs_for_each_token_are_partly(void **state)
     assert_int_equal(verdict_by(f, "too-many-motifs"), VERDICT_PARTLY);
 }
 
-static void much_better_earlier_stage_is_partly_and_names_its_checkpoint(void **state)
+static void much_better_earlier_stage_gives_partly_and_names_its_checkpoint(void **state)
 {
     struct fixture *f = *state;
     struct evaluation *e = &f->run->evaluation;
@@ -388,7 +388,7 @@ static void train(struct fixture *f, const char *motif_samples, struct run_env_b
     assert_ok(run_env_save(method, f->run, bytes, err));
 }
 
-static void training_of_a_moment_is_not_learned(void **state)
+static void very_short_training_gives_not_learned(void **state)
 {
     struct fixture *f = *state;
     struct run_env_bytes bytes = {0};
@@ -472,17 +472,17 @@ static void names_are_read_back_from_a_checkpoint(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(good_run_is_learned_without_findings),
+        TEST(good_run_gives_learned_without_findings),
         TEST(run_in_progress_has_no_verdict),
-        TEST(error_of_a_constant_answer_is_not_learned),
-        TEST(unread_name_makes_it_partly_and_half_of_them_not_learned),
-        TEST(poorly_read_name_is_partly),
+        TEST(error_of_a_constant_answer_gives_not_learned),
+        TEST(one_unread_name_gives_partly_and_half_of_the_names_give_not_learned),
+        TEST(poorly_read_name_gives_partly),
         TEST(rare_name_is_not_read_only_when_that_is_certain),
-        TEST(right_names_in_the_wrong_order_are_partly),
-        TEST(name_that_no_channel_predicts_is_partly),
-        TEST(merged_channel_is_partly_unless_its_names_have_channels),
-        TEST(more_than_two_motifs_for_each_token_are_partly),
-        TEST(much_better_earlier_stage_is_partly_and_names_its_checkpoint),
+        TEST(right_names_in_the_wrong_order_give_partly),
+        TEST(name_that_no_channel_predicts_gives_partly),
+        TEST(merged_channel_gives_partly_unless_its_names_have_channels),
+        TEST(more_than_two_motifs_for_each_token_give_partly),
+        TEST(much_better_earlier_stage_gives_partly_and_names_its_checkpoint),
         TEST(channels_at_the_same_positions_are_reported_once),
         TEST(unused_channel_is_a_note),
         TEST(better_answers_on_training_samples_ask_for_more_samples),
@@ -491,7 +491,7 @@ int main(void)
         TEST(an_accuracy_above_the_configured_target_is_no_finding),
         TEST(end_before_the_last_density_is_a_note_with_more_samples_to_try),
         TEST(rising_accuracy_at_the_last_density_is_a_note),
-        TEST(training_of_a_moment_is_not_learned),
+        TEST(very_short_training_gives_not_learned),
         TEST(run_that_is_loaded_after_its_end_has_the_same_findings_and_names),
         TEST(damaged_names_in_a_checkpoint_are_refused),
         TEST(names_are_read_back_from_a_checkpoint),

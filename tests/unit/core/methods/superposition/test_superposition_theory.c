@@ -147,7 +147,7 @@ static void a_pair_with_both_features_on_loses_the_smaller(void **state)
     assert_true(theory_pairs(.044, .5) < theory_bayes(.044, theory_sigma(.044, .5)));
 }
 
-/* The paper states that loss r / p^2 grows like ln(1/p) for p -> 0. Compares it at r = .1 with known values. */
+/* The paper states that loss r / p^2 grows like ln(1/p) for p -> 0. Compares this loss at r = .1 with known values. */
 static void the_loss_scales_as_the_paper_states(void **state)
 {
     static const double p[] = {1e-2, 3e-3, 1e-3, 3e-4, 1e-4}, scaled[] = {.996, 1.091, 1.155, 1.248, 1.352};
