@@ -272,7 +272,7 @@ static void put_text(void *context, const char *key, const char *value)
     (void)context, (void)key, (void)value;
 }
 
-/* A number of /proc/self/status, in bytes. */
+/* Returns a number of /proc/self/status in bytes. */
 static int64_t process_bytes(const char *name)
 {
     char line[200];

@@ -29,7 +29,7 @@ enum { ROUNDS = 10, MOST_THREADS = 64, WRITE_EVERY = 20000, LARGE_EVERY = 500, T
 struct soak {
     struct api *api;
     const char *job;
-    long requests; /* of each thread in one round */
+    long requests; /* requests of each thread in one round */
 };
 
 struct caller {

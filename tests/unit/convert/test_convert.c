@@ -189,7 +189,8 @@ static void draw(struct sample *s, uint64_t seed, bool by_rows)
     struct philox random = philox_stream(seed, 7, 0);
     uint64_t at = 0;
     memset(s, 0, sizeof *s);
-    s->rows = 8 + (int)(philox_u32(&random, at++) % (MOST_ROWS - 7)); /* no row has more entries than a block */
+    s->rows = 8 + (int)(philox_u32(&random, at++) %
+                        (MOST_ROWS - 7)); /* enough that no row gets more entries than a block has */
     s->cols = 1 + (int)(philox_u32(&random, at++) % MOST_COLS);
     int major = by_rows ? s->rows : s->cols, minor = by_rows ? s->cols : s->rows;
     for (int i = 0; i < major; i++) {

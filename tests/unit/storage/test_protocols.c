@@ -98,8 +98,10 @@ enum { NO_RUN, CLAIMED, OFFERED_RUN };    /* what the executor does */
 struct process {
     uint8_t phase, token, epoch, job;
 };
-struct world { /* has only bytes and no padding, so that equal worlds have equal bytes */
-    uint8_t up, crashes, lost, requests, again; /* up: the daemon runs; others: how often they may still happen */
+/* Has only bytes and no padding, so that equal worlds have equal bytes. `up` is 1 while the daemon runs. The four
+ * members after it say how often each event may still happen. */
+struct world {
+    uint8_t up, crashes, lost, requests, again;
     uint8_t clients, separate; /* separate: 1: trainers in other processes run the jobs; 0: the daemon runs them */
     uint8_t client[CLIENTS], client_job[CLIENTS]; /* numbers of jobs + 1; 0: none */
     uint8_t key_job[CLIENTS];                     /* the key of each client in the database: job + 1 */

@@ -105,7 +105,7 @@ static void points_and_progress_add_events(void **state)
     assert_string_equal(events[0].type, "metric");
     assert_string_equal(events[0].data, "10 20");
     assert_string_equal(events[1].data, "30 30");
-    /* the event contains the span of its points, which a query can read */
+    /* an event contains the first and the last step of its points, and a query reads these points */
     int64_t until = 20;
     struct storage_metric_query query = {.since = 9, .until = &until};
     OK(storage_metric_read(f->storage, id, &query, &f->arena, &series, &count, &f->err));

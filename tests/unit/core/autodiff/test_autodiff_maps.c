@@ -427,7 +427,7 @@ static struct tensor *build_embed(struct probe *p, const void *context)
     return op_embed_max_pool(&p->exec, probe_input(p, 0), c->w, c->b, c->ph, c->pw);
 }
 
-/* Builds a convolution, max pooling and rows in sequence, on a motif map that is half zero. */
+/* Builds a convolution, max pooling, and the conversion of the map to rows. Half of the motif map is zero. */
 static struct tensor *build_composed(struct probe *p, const void *context)
 {
     const struct map_case *c = context;

@@ -25,7 +25,7 @@ static void complete_trees_have_the_right_edges(void **state)
         assert_int_equal(tree->nodes - 1, (1 << (depth + 1)) - 2);
         int count = tree_leaves(tree, leaves);
         assert_int_equal(count, 1 << depth);
-        for (int i = 0; i < count; i++) /* a leaf's row of the path matrix sums to its depth */
+        for (int i = 0; i < count; i++) /* the row of a leaf in the path matrix sums to the depth of the leaf */
             assert_int_equal(tree_depth(tree, leaves[i]), depth);
         for (int v = 1; v < tree->nodes; v++)
             assert_true(tree->parent[v] < v);

@@ -233,7 +233,8 @@ static void a_place_in_several_files_is_one_sample_with_a_set_of_names(void **st
 {
     struct collection_options options = {
         .label = "", .group = "", .data = genome_root, .genome = "tiny", .window = 100, .target = TARGET_LABELS};
-    /* windows of chr1 begin at 100, 150 (half overlaps), 249 (less than half of the first one), and 100 on '-' */
+    /* The windows of chr1 begin at 100, 150, 249, and 100 on the strand '-'. Half of the window at 150 overlaps the one
+     * at 100, but less than half of the window at 249 overlaps the one at 150. */
     static const struct member files[] = {
         {"b.bed", "chr1\t149\t151\nchr1\t298\t300\nchr2\t500\t600\n"},
         {"a.bed", "chr1\t199\t201\nchr1\t149\t151\tn\t0\t-\nchr2\t510\t590\nchr2\t500\t600\n"}};

@@ -189,7 +189,7 @@ static void adam_equals_its_formula(void **state)
 {
     struct bench b;
     bench_open(&b, ADAM_DEFAULT);
-    struct weight *w = params_find(b.params, "b.weight"); /* b.weight is the third array of the model */
+    struct weight *w = params_find(b.params, "b.weight");
     double x = (double)w->value[5], m = 0.0, v = 0.0;
     for (int t = 1; t <= 5; t++) {
         fill_gradients(&b, t);

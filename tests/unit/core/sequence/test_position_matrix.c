@@ -91,7 +91,7 @@ static void windows_with_a_motif_on_both_strands_are_aligned_to_it(void **state)
         bool other = turn(&m);
         check_planted(&m);
         for (int n = 0; n < WINDOWS; n++) {
-            /* On the other strand, the columns that were removed on the left are on the right of the site. */
+            /* Trimming removed `left` columns. On the other strand, these columns are on the right of the site. */
             int removed = placement[n].reverse ? WIDTH - left - MOTIF : left;
             right += placement[n].first + removed == p->first[n] && (placement[n].reverse != other) == p->reverse[n];
         }

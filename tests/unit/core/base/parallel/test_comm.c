@@ -1,5 +1,5 @@
-/* Tests the communicator of ranks that are threads: shares, sums in rank order, sums in the background, and a rank that
- * leaves. */
+/* Tests the communicator of ranks that are threads: shares of items, sums in rank order, sums in the background, and a
+ * rank that leaves. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -121,7 +121,7 @@ static void compare_tile(void *context, size_t first, size_t entries, float *til
     t->seen += entries;
 }
 
-/* Draws random supports, so that rows cross both ends of the circle and every pattern of signs occurs. */
+/* The supports are random. Some filters cross the end of the circular signal, and every pattern of signs occurs. */
 static void draws_side_by_side_equal_single_draws(void **state)
 {
     enum { MOST = 40 };

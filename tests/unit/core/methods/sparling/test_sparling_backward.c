@@ -143,7 +143,7 @@ static void bf16_changes_gradients_only_slightly(void **state)
     close_model(&m);
 }
 
-/* Tests the kernel tables from `first` on, because ref is slow for wide networks. */
+/* Tests the kernel tables from number `first` on. Tests of wide networks leave out ref, which is slow. */
 static void check(const struct config_setting *more, double density, bool threads, int first)
 {
     static const char *const tables[] = {"ref", "avx2", "avx512"};

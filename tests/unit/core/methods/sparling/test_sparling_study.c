@@ -65,7 +65,7 @@ static void same_studies(const struct method_run *a, const struct method_run *b)
     assert_int_equal(distribution_work(&a->study.distribution), distribution_work(&b->study.distribution));
 }
 
-/* Checks the densities of the last seed and that their checkpoints exist. */
+/* Compares the stages of the last seed in two runs: all figures, and whether a checkpoint exists. */
 static void same_stages(const struct method_run *a, const struct method_run *b)
 {
     assert_int_equal(a->evaluation.rows, b->evaluation.rows);
