@@ -8,8 +8,8 @@
  *
  * - --stretch N compares all ranks with one rank, in stretches of N updates. Every stretch begins with a checkpoint
  *   of the one-rank run. Prints how far the results are apart.
- * - --time prints the share of the time that is spent in the communicator. This time is divided into waiting for other
- *   ranks (a barrier before each call) and moving numbers. */
+ * - --time prints the share of the time that is spent in the communicator. It also prints how much of this time is
+ *   waiting for other ranks (a barrier before each call), and how much is exchanging data. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -274,7 +274,7 @@ static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
     before = open_descriptors();
     lowest = dup(0);
     close(lowest);
-    /* without free descriptors, the client must report that, and not that no daemon has the database open */
+    /* no descriptor is free: the client must say so, and must not say that no daemon has the database open */
     for (int more = 0; more < 2; more++) {
         struct error err = {0};
         struct buf out;

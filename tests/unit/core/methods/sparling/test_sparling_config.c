@@ -195,8 +195,8 @@ static void schedule_has_at_most_10000_stages(void **state)
     assert_non_null(strstr(seen.detail, "at most 10000"));
 }
 
-/* Counting the stages ends even if check() has not limited their number, as in a configuration that an earlier version
- * stored. */
+/* If check() has not limited the number of stages, as in a configuration that an earlier version stored, the function
+ * that counts them must still end. */
 static void unchecked_schedule_ends(void **state)
 {
     struct sparling_config config;

@@ -258,8 +258,8 @@ static void search_gives_an_unread_name_weights_that_separate_its_samples(void *
 }
 
 /* Tests the densities after the first phase, at the last density. The density of a channel rises if the channel is
- * active in fewer validation samples than have its name in their label, and falls if it is active in more. A run
- * that was loaded continues with these densities. */
+ * active in fewer validation samples than have its name, and falls if it is active in more. A run that was loaded
+ * continues with these densities. */
 static void densities_follow_the_samples_with_the_name(void **state)
 {
     static const struct config_setting last[] = {{"presence_samples", "16"}, {"density_by_name", "true"},
