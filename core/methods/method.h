@@ -1,4 +1,4 @@
-/* The one interface behind which every method stands.
+/* The interface that every method implements.
  *
  * A method is a constant table: its configuration fields, presets, metrics, charts, page panels and queries as data,
  * and its functions. Server, api, storage and the page read these tables and contain no name of a method. To add a
@@ -92,7 +92,7 @@ enum method_verb { METHOD_GET, METHOD_POST };
 /* What a query takes besides its parameters. */
 enum method_takes {
     METHOD_TAKES_NOTHING,
-    METHOD_TAKES_SAMPLE, /* GET: one sample of the job's own domain, chosen by ?seed=N (0) */
+    METHOD_TAKES_SAMPLE, /* GET: one sample of the job's own domain, chosen by ?seed=N (default 0) */
     METHOD_TAKES_INPUTS, /* POST: 1 to 256 inputs; the query is asked once for each */
     METHOD_TAKES_EDITS,  /* POST: as METHOD_TAKES_INPUTS; each input may have changes (struct method_edit) */
     METHOD_TAKES_FILE,   /* POST: a text in one of the query's `files`, of any length; parameters as for GET */
@@ -416,8 +416,8 @@ struct method {
     enum status (*warm_start)(struct method_run *run, const struct snapshot_reader *from, struct error *err);
     /* Other kinds of jobs whose models warm_start() also takes; ends with NULL. NULL: there are none. */
     const char *const *starts_from;
-    /* Instead of training: the following steps evaluate what was loaded, then request METHOD_DONE. Default:
-     * STATUS_CONFLICT, and the api refuses evaluations of this kind. */
+    /* Makes the following steps evaluate what was loaded instead of training; the last one requests METHOD_DONE.
+     * Default: STATUS_CONFLICT, and the api refuses evaluations of this kind. */
     enum status (*begin_evaluation)(struct method_run *run, const struct method_evaluation *what, struct error *err);
     /* Adds the findings about a finished run, from which its verdict follows (findings.h). It reads only what an owner
      * of real data knows: no true positions, no true factors. Default: the result has neither verdict nor findings. */
@@ -443,7 +443,8 @@ struct method {
      * such as values far outside the range of the training data. Default: adds nothing. */
     void (*warn)(const struct method_model *model, const struct method_input *input, const struct sink *out);
     /* Computes outputs for one input and appends each to its buffer, in the order of `outputs`; where a buffer is NULL,
-     * nobody needs the output. Any thread may call it. Errors as for queries. Set where `outputs` is. */
+     * nobody needs the output. Any thread may call it. Errors as for queries. A method with `outputs` must set this
+     * member. */
     enum status (*infer)(const struct method_question *question, struct buf *const outputs[], struct error *err);
     /* Memory that the model holds, for the cache of open models. Default: 1 MiB. */
     uint64_t (*model_bytes)(const struct method_model *model);

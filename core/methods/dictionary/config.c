@@ -40,8 +40,8 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                "Name of the data set (GET /v1/datasets lists them): an array [rows][dimensions] or "
                "[samples][tokens][dimensions]."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, UPLOADED,
-               "First digits of the SHA-256 of the data set, which the daemon fills in at submission, so that the job "
-               "never continues with other data."),
+               "First 40 digits of the SHA-256 of the data set, which the daemon fills in at submission, so that the "
+               "job never continues with other data."),
     INTEGER_FIELD(features, "1024", 2, 16384, "features", DATA, BASIC, KNOWN,
                   "True features of the data; the more there are, the more their directions interfere."),
     INTEGER_FIELD(inputs, "96", 0, 16384, "dimensions", DATA, BASIC, NULL,
@@ -340,12 +340,12 @@ static void check_lists(const struct dictionary_config *c, const struct method_f
 {
     struct lists l = read_lists(c);
     if (l.sources < 0)
-        method_fault(faults, "sources", "must be names out of planted, iid, rug and trained, separated by commas");
+        method_fault(faults, "sources", "must be names from planted, iid, rug and trained, separated by commas");
     if (l.ps < 0)
         method_fault(faults, "ps", "must be at most %d numbers in (0, 1], separated by commas", DICTIONARY_LIST);
     if (l.learners < 0)
         method_fault(faults, "learners",
-                     "must be at most %d names out of l1, topk, batchtopk, jumprelu, matryoshka, matching-pursuit and "
+                     "must be at most %d names from l1, topk, batchtopk, jumprelu, matryoshka, matching-pursuit and "
                      "fista, separated by commas",
                      DICTIONARY_LIST);
     if (l.l0s < 0)

@@ -68,8 +68,8 @@ struct hidden dictionary_hidden(const struct dictionary_config *config, const st
 /* Mean number of active features of a sample, for the sources IID, RUG and TRAINED; 0 for the others, where it is
  * unknown. */
 double dictionary_active(const struct dictionary_config *config, const struct dictionary_case *c);
-/* Number of samples in one update, and number of updates of a case. The learner FISTA makes fewer updates, each with
- * more samples. */
+/* Return the number of samples in one update, and the number of training samples of a case. The learner FISTA makes
+ * fewer updates, each with more samples. */
 int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c);
 int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_case *c);
 /* Largest relative change that the tuner makes to the sparsity factor in one update. It is larger in short runs, so

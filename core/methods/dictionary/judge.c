@@ -45,7 +45,7 @@ enum status dictionary_judge(struct method_run *run, struct findings *findings, 
         findings_add(findings, &dictionary_findings[UNSTABLE],
                      "In %d of %d cases fewer than half of the latents are worth an interpretation. In the worst one "
                      "(%s) %.0f of %d latents recur in every seed and %.0f of these also agree with pursuit; %.0f are "
-                     "not worth one.",
+                     "not worth an interpretation.",
                      unstable, last - first, dictionary_learners[run->cases[worst].learner], o->recurring, width,
                      o->worth, width - o->worth);
     if (dead > 0)

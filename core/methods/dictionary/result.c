@@ -85,7 +85,7 @@ void latent_truth(const struct sink *out, const double *row)
     sink_number(out, "recall", row[LATENT_RECALL]);
 }
 
-/* The latents of seed 0 that are worth an interpretation. */
+/* Writes the latents of seed 0 that are worth an interpretation. */
 static void write_latents(const struct sink *out, const struct method_run *run)
 {
     int listed = 0;

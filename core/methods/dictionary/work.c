@@ -65,7 +65,7 @@ static enum status open_rows(struct method_run *run, struct error *err)
     return status;
 }
 
-/* The vectors of the case's hidden layer. */
+/* Makes the vectors of the case's hidden layer. */
 static enum status make_vectors(struct method_run *run, struct error *err)
 {
     const struct dictionary_case *c = run_case(run);

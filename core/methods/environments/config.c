@@ -39,7 +39,8 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
     CHOICE_FIELD(data, "simulated", DATA, BASIC, NULL, "Data: simulated, or a table with its tree."),
     TEXT_FIELD(dataset_name, "", DATA, BASIC, "data=table", "Name of the data set that holds the table and its tree."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, "data=table",
-               "Start of the SHA-256 of the data set; the daemon fills it in when the job is submitted."),
+               "First 40 digits of the SHA-256 of the data set, which the daemon fills in at submission, so that the "
+               "job never continues with other data."),
     CHOICE_FIELD(
         target, "read", DATA, ADVANCED, "data=table",
         "Outcome: that of the table if it has one (read), or one that the run plants with known latent variables."),
@@ -115,7 +116,7 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
                "Minimum size of a change that counts as found; a larger one reports fewer changes."),
 
     CHOICE_FIELD(sweep, "none", EVALUATION, RESEARCH, NULL,
-                 "Field whose values are those of `values`, one case for each."),
+                 "Field that takes each of the `values` in a case of its own; none runs the configuration as it is."),
     TEXT_FIELD(values, "", EVALUATION, RESEARCH, NULL,
                "Values of the swept field, separated by commas (\"0.001,0.01\")."),
     TEXT_FIELD(baselines, "", EVALUATION, RESEARCH, NULL,
@@ -295,6 +296,6 @@ void environments_check(const void *config, const struct method_faults *faults)
     if (!table)
         check_tree(c, faults);
     if (environments_cases(c, NULL) > ENVIRONMENTS_CASES)
-        method_fault(faults, "seeds", "makes %d cases with these lists; at most %d", environments_cases(c, NULL),
-                     ENVIRONMENTS_CASES);
+        method_fault(faults, "seeds", "makes %d cases with these lists; at most %d are allowed",
+                     environments_cases(c, NULL), ENVIRONMENTS_CASES);
 }

@@ -93,7 +93,8 @@ struct environments_config environments_of_case(const struct environments_config
 /* The settings with which restart number `restart` (from 0) is fitted to `features` columns. */
 struct fit_setup environments_setup(const struct environments_config *c, int features, int restart);
 
-/* Which edges a baseline's model has, and whether it fits the weights that are not zero again after training. */
+/* Return which edges a baseline's model has, and whether a run fits the weights that are not zero once more after
+ * training. */
 enum edge_shape environments_edge_shape(int baseline);
 bool environments_refits(const struct environments_config *config);
 

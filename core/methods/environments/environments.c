@@ -71,8 +71,7 @@ const struct method environments_method = {
     .summary =
         "Outcomes depend linearly on latent variables of the input, and how they depend changes from environment to "
         "environment, sparsely along a known tree. Penalising these changes finds the latent variables themselves, "
-        "not "
-        "a mixture of them, and predicts in environments that were never seen.",
+        "not a mixture of them, and predicts in environments that were never seen.",
     .paper = "E. Layne, J. Hartford, S. Lachapelle, M. Blanchette, D. Sridhar. Sparsity regularization via "
              "tree-structured "
              "environments for disentangled representations. arXiv:2405.20482.",

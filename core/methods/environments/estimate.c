@@ -108,8 +108,8 @@ static double weights_of(const struct environments_config *c, const struct rows 
 /* Memory of every run: pages of libraries, and the first block of an arena. */
 enum { BASE_BYTES = 3 << 19 };
 
-/* The picture of the tree, with its fonts and its table. Only models with a tree draw it. The two numbers were fitted
- * to the resident memory of runs with trees of 7 to 255 nodes. */
+/* Bytes of the picture of the tree, with its fonts and its table. Only models with a tree draw it. The two coefficients
+ * were fitted to the resident memory of runs with trees of 7 to 255 nodes. */
 static double picture_bytes(const struct environments_config *c, const struct rows *r)
 {
     bool drawn = environments_edge_shape(c->baseline) == EDGES_TREE;

@@ -11,7 +11,7 @@ static enum status no_memory(struct error *err)
     return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an evaluation");
 }
 
-/* Latent variables of the rows of a data set, [rows][latent]; the caller frees them. */
+/* Computes the latent variables of the rows of a data set, [rows][latent]; the caller frees them. */
 static enum status codes_of(struct method_run *run, const struct environments *e, float **z, struct error *err)
 {
     *z = malloc((size_t)e->rows * (size_t)case_fit(run)->model->setup.latent * sizeof **z + 1);

@@ -18,9 +18,10 @@ const struct finding_code environments_findings[ENVIRONMENTS_FINDINGS] = {
     [CONSTANT] = {"no-better-than-mean", FINDING_ERROR, VERDICT_NOT_LEARNED,
                   "The squared error on test rows is at least 99 % of that of the mean outcome of the training rows.",
                   "motifctl submit --like JOB --set learning_rate=2e-2 --set updates=12000 --set restarts=12"},
-    [POOLED] = {"no-better-than-pooled", FINDING_NOTE, VERDICT_LEARNED,
-                "The model has at least the squared error of the baseline pooled, which ignores environments.",
-                "motifctl submit --like JOB --set baselines=no-penalty,pooled,none --set seeds=5"},
+    [POOLED] =
+        {"no-better-than-pooled", FINDING_NOTE, VERDICT_LEARNED,
+         "The squared error of the model is not lower than that of the baseline pooled, which ignores environments.",
+         "motifctl submit --like JOB --set baselines=no-penalty,pooled,none --set seeds=5"},
     [NO_CHANGE] = {"no-change-found", FINDING_WARNING, VERDICT_PARTLY,
                    "In at least half of the fits, no weight changes on any edge of the tree.",
                    "motifctl submit --like JOB --set sweep=penalty --set values=1e-3,3e-3,1e-2"},

@@ -99,10 +99,10 @@ static enum status draw_tree(const struct method_run *run, const struct tree_mar
         .marks = marks,
         .mark_count = count,
         .title = "Changes along the tree",
-        .note = truth
-                    ? "Disc: a change that was found. Ring: one that is there, in the colour of the variable that was "
-                      "matched to it.\nSigns are free; areas grow with the change. The two edges at the root are one."
-                    : "Disc: a change that was found; its area grows with the change.",
+        .note = truth ? "Disc: a change that the model found. Ring: a true change, in the colour of the variable that "
+                        "matches it.\nAreas grow with the change, whatever its sign. The two edges at the root "
+                        "count as one."
+                      : "Disc: a change that the model found; its area grows with the change.",
         .legend = (const char **)names,
         .legend_count = k < LEGEND_MOST ? k : LEGEND_MOST,
     };
@@ -173,7 +173,7 @@ static int collect(const struct method_run *run, const struct summary *rows, int
 static enum status draw_curves(const struct method_run *run, const struct curve *curves, int used, struct error *err)
 {
     static const char *const titles[CURVES] = {"Latent variables found (MCC)", "Error, environments seen",
-                                               "Error, unseen environments", "Error there, after a fit to a few rows"};
+                                               "Error, unseen environments", "Unseen, after a fit to a few rows"};
     struct chart_series series[CURVES][BASELINES];
     struct chart_panel panels[CURVES];
     bool sweep = run->config.sweep != SWEEP_NONE;

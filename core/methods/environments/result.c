@@ -95,7 +95,7 @@ static void write_columns(const struct method_run *run, const struct column_link
     sink_end_list(out);
 }
 
-/* The columns that correlate with each latent variable of the last case. */
+/* Writes the columns that correlate with each latent variable of the last case. */
 static void write_latent(const struct method_run *run, const struct column_link *links, const struct sink *out)
 {
     sink_begin_list(out, "latent");
@@ -108,7 +108,7 @@ static void write_latent(const struct method_run *run, const struct column_link 
     sink_end_list(out);
 }
 
-/* The changes of the last case: edge, latent variable and size. links: NULL where columns have no names. */
+/* Writes the changes of the last case: edge, latent variable and size. links: NULL where columns have no names. */
 static void write_changes(const struct method_run *run, const struct column_link *links, const struct sink *out)
 {
     const struct weight *w = case_fit(run)->model->changes;

@@ -54,8 +54,8 @@ static void merge(const struct drawn *from, ptrdiff_t middle, ptrdiff_t end, str
         to[at] = b >= end || (a < middle && by_value(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
 }
 
-/* Sorts `order` [count] by value. Ends early when the pool was stopped, because a table can have 10^8 rows: sorts
- * runs of RUN entries, then merges neighbours; it checks the pool between two of these pieces of work. scratch:
+/* Sorts `order` [count] by value: sorts runs of RUN entries, then merges neighbouring runs. A table can have 10^8 rows,
+ * so the function checks the pool between these pieces of work and ends early when the pool was stopped. scratch:
  * [count]. Returns the array that holds the result. */
 static struct drawn *sorted(struct drawn *order, struct drawn *scratch, ptrdiff_t count, struct thread_pool *pool)
 {

@@ -22,7 +22,7 @@ static double flops_of(const struct factors_config *config, const struct factors
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* The table of a case, while it is read and afterwards. */
+/* The size of a case's table, and its bytes while it is read and afterwards. */
 struct table_bytes {
     int rows, features; /* rows: of all parts together */
     double while_read, kept;

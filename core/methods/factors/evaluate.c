@@ -123,7 +123,7 @@ static float *truth_of(const struct features *features, const int *rows, int cou
     return truth;
 }
 
-/* DCI from up to `most` training rows, chosen by NumPy's legacy generator with seed 42. */
+/* Computes the DCI score from up to `most` training rows, chosen by NumPy's legacy generator with seed 42. */
 static enum status disentanglement(struct method_run *run, int most, double *score, struct error *err)
 {
     int n = run->data.train_count, count = n < most ? n : most;

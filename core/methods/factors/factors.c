@@ -52,9 +52,9 @@ const struct method factors_method = {
     .kind = "factors",
     .title = "Factors: the Sparse VAE",
     .summary =
-        "Few factors behind many features of a table, each feature fed by a few of them only. A decoder that sees "
-        "each feature's own factors under a learned mask with a spike-and-slab prior, beside the models that "
-        "it is compared with.",
+        "Explains many features of a table by few factors, and each feature by only some of them. A learned mask with "
+        "a spike-and-slab prior selects the factors from which the decoder computes a feature. Other autoencoders and "
+        "non-negative matrix factorisation are there for comparison.",
     .paper = "G. E. Moran, D. Sridhar, Y. Wang, D. M. Blei. Identifiable Deep Generative Models via Sparse Decoding. "
              "Transactions on Machine Learning Research, 2022.",
     .config = CONFIG_TABLE(factors_fields, struct factors_config),

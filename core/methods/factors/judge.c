@@ -81,8 +81,8 @@ static enum status judge_error(struct method_run *run, struct findings *findings
     free(mean);
     if (own > (1 - GAIN) * constant)
         findings_add(findings, &factors_findings[CONSTANT],
-                     "The held-out error is %.4g; the mean of the training rows, which reads nothing, has %.4g.", own,
-                     constant);
+                     "The held-out error is %.4g; the mean of the training rows, which ignores the input, has %.4g.",
+                     own, constant);
     return STATUS_OK;
 }
 

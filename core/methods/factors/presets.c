@@ -64,7 +64,7 @@ static const struct config_setting skip[] = {
     {"zeros", "skip"}, {"restarts", "10"}, {"screen_epochs", "60"}, {NULL, NULL}};
 
 const struct method_preset factors_presets[FACTORS_PRESETS] = {
-    {"synthetic", "Seven synthetic features of two factors, with five latent variables to choose from.", synthetic},
+    {"synthetic", "Seven synthetic features of two factors, and a Sparse VAE with five latent variables.", synthetic},
     {"fig3", "Fig. 3: held-out error and disentanglement of every model against the correlation of the factors.", fig3},
     {"synthetic-skip", "The data of synthetic, with exact zeros that the decoder skips.", skip},
     {"movielens", "Ratings of 300 movies with the paper's settings; reads the data set movielens.", movielens},

@@ -71,14 +71,15 @@ static inline struct fit *case_fit(const struct method_run *run)
 /* Opens case `at`: its data, and all restarts (or only the chosen one) with their initial weights. */
 enum status case_open(struct method_run *run, int at, struct error *err);
 void case_close(struct method_run *run);
-/* Runs one update of every fit, and chooses between the restarts when the time has come. */
+/* Runs one update of every fit. After screen_epochs epochs, or at the end of training, it also chooses the best of the
+ * restarts. */
 enum status case_update(struct method_run *run, struct error *err);
 /* For an evaluation: replaces the open case's rows by fresh ones of the same kind. Synthetic data only. */
 enum status case_fresh(struct method_run *run, struct error *err);
 bool case_trained(const struct method_run *run);
 
-/* Shows up to `piece` rows to the model: its input, the means of its latent variables, and the reconstruction from
- * the means or from a sample (see fit.h). piece: upper limit of the rows of one call. */
+/* Applies the model to up to case_piece() rows: *view gets the model's input, the means of the latent variables, and
+ * the reconstruction from the means or, if `sampled`, from a sample (see fit.h). */
 enum status case_view(struct method_run *run, const int *rows, int count, bool sampled, int64_t first,
                       struct fit_view *view, struct error *err);
 int case_piece(const struct method_run *run);

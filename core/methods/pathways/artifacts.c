@@ -114,9 +114,8 @@ static enum status bounds_chart(struct method_run *run, struct error *err)
     }
     struct chart chart = {
         .title = "Recovery of activation pathways, and what is guaranteed",
-        .note = "Bars: 95 % over codes. Limits (3) and (5) are vertical lines, where they allow any non-zero.\nThe "
-                "curves of "
-                "bounds are guaranteed probabilities under random signs.",
+        .note = "Bars: 95 % intervals over codes. Vertical lines: limits (3) and (5), if they allow any non-zeros.\n"
+                "The curves of bounds are guaranteed probabilities under random signs.",
         .panels = panel,
         .panel_count = shown,
         .columns = shown < 3    ? shown
@@ -150,7 +149,7 @@ static enum status together_chart(struct method_run *run, struct error *err)
         .series_count = count,
     };
     struct chart chart = {.title = "Recovery of activation pathways",
-                          .note = "Bars: 95 % over codes.",
+                          .note = "Bars: 95 % intervals over codes.",
                           .panels = &panel,
                           .panel_count = 1,
                           .width = 560,

@@ -73,7 +73,7 @@ const struct config_field pathways_fields[PATHWAYS_FIELDS] = {
     CHOICE_FIELD(
         sweep, "none", EVALUATION, RESEARCH, NULL,
         "What differs between the curves: nothing, sizes, sizes and signs, noise, magnitudes, decoders, deep_length, "
-        "or the five dictionaries of the reference table."),
+        "or the dictionary (reference: the five of the table in docs/lab/pathways.md)."),
     INTEGER_FIELD(sizes, "1", 1, 12, "sizes", EVALUATION, RESEARCH, NULL,
                   "Number of sizes of a sweep, each half (dirac-hadamard: a quarter) of the previous one; more sizes "
                   "take more time."),
@@ -142,10 +142,10 @@ static void check_sizes(const struct pathways_config *c, const struct method_fau
             const char *filters = l == 0 ? "filters" : "deep_filters";
             double atoms = (double)s->filters * s->width * s->height;
             if (dictionary_gram_size(s) > table)
-                method_fault(faults, filters, "its Gram table would have %.3g numbers; at most %.3g",
+                method_fault(faults, filters, "its Gram table would have %.3g numbers; at most %.3g are allowed",
                              dictionary_gram_size(s), table);
             if (atoms > map)
-                method_fault(faults, filters, "a code would have %.3g entries; at most %.3g", atoms, map);
+                method_fault(faults, filters, "a code would have %.3g entries; at most %.3g are allowed", atoms, map);
         }
     }
     int64_t list[PATHWAYS_POINTS];
@@ -189,9 +189,9 @@ static void check_model(const struct pathways_config *c, const struct method_fau
     if (c->sweep == SWEEP_DEEP && c->depth < 2)
         method_fault(faults, "depth", "must be at least 2 to sweep deep_length; got %.0f", (double)c->depth);
     if (c->sweep == SWEEP_REFERENCE && c->depth > 1)
-        method_fault(faults, "depth", "must be 1 for the reference table; got %.0f", (double)c->depth);
+        method_fault(faults, "depth", "must be 1 with sweep reference; got %.0f", (double)c->depth);
     if (c->sweep == SWEEP_REFERENCE && hadamard)
-        method_fault(faults, "dictionary", "must be gauss, signs or sparse for the reference table");
+        method_fault(faults, "dictionary", "must be gauss, signs or sparse with sweep reference");
     bool sized = c->sweep == SWEEP_SIZES || c->sweep == SWEEP_SIGNS;
     if (sized && c->sizes * c->dictionaries * pathways_ways(c) > PATHWAYS_CASES)
         method_fault(faults, "sizes", "sizes x dictionaries must be at most %d; got %.0f",

@@ -72,8 +72,8 @@ static double student(int freedom)
     return z + (z * z * z + z) / (4 * v) + (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * v * v);
 }
 
-/* The points of a fit: for each size, the means of the logarithms over its dictionaries. The coherence of a single
- * dictionary varies at random, and errors in x make a fitted slope too small. The means reduce these errors. */
+/* Writes the points of a fit: for each size, the means of the logarithms over its dictionaries. The coherence of a
+ * single dictionary varies at random, and errors in x make a fitted slope too small. The means reduce these errors. */
 static int scaling_points(const struct method_run *run, int group, enum scaling_of of, double *x, double *y)
 {
     int points = 0, members = 0;

@@ -58,10 +58,11 @@ enum status pathways_judge(struct method_run *run, struct findings *findings, st
             }
         }
     if (below > 0)
-        findings_add(findings, &pathways_findings[BELOW],
-                     "At %d of %d points fewer codes were recovered than a bound guarantees; at the worst one %.3f of "
-                     "them, where at least %.3f are guaranteed.",
-                     below, points, recovered, promised);
+        findings_add(
+            findings, &pathways_findings[BELOW],
+            "At %d of %d points fewer codes were recovered than a bound guarantees. At the worst point the share of "
+            "recovered codes is %.3f, but the bound guarantees at least %.3f.",
+            below, points, recovered, promised);
     publish_findings(&run->findings, &pathways_findings[ARTIFACT], findings);
     return STATUS_OK;
 }

@@ -58,10 +58,11 @@ static const struct method_schema schemas[] = {
 const struct method pathways_method = {
     .kind = "pathways",
     .title = "Activation pathways: recovery in deep convolutional sparse coding",
-    .summary =
-        "A signal is made from a sparse code by convolutional dictionaries with random signs; a forward pass of "
-        "thresholds tries to find the supports of all layers again. Measures how often it does, against the stripe "
-        "sparsity, beside what the theory guarantees.",
+    .summary = "Makes signals from sparse codes by convolutional dictionaries with random signs, and decodes them by a "
+               "forward "
+               "pass with thresholds. Measures how often the decoder finds the supports of all layers, depending on "
+               "the stripe "
+               "sparsity, and compares this with what the theory guarantees.",
     .paper = "M. Murray, J. Tanner. Analysing recovery of activation pathways in DCNNs via deep convolutional sparse "
              "coding. 2021.",
     .config = CONFIG_TABLE(pathways_fields, struct pathways_config),

@@ -51,7 +51,7 @@ static const struct config_setting hadamard_scaling[] = {{"dictionary", "dirac-h
                                                          {"trials", "1000"},
                                                          {NULL, NULL}};
 
-/* The reference table has measurements at powers of two. The other values locate S50 more precisely. */
+/* The reference values in docs/lab/pathways.md are at powers of two. The other values locate S50 more precisely. */
 static const struct config_setting reference[] = {{"sweep", "reference"},
                                                   {"dictionaries", "8"},
                                                   {"nonzeros", "2,4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},
@@ -78,8 +78,10 @@ const struct method_preset pathways_presets[PATHWAYS_PRESETS] = {
     {"hadamard-scaling",
      "Design B over sizes: the slopes for random and for equal signs, without the chance of random filters.",
      hadamard_scaling},
-    {"signs", "Random, all-plus and adversarial signs of the same codes, and worst codes: mu^-2 against mu^-1.", signs},
-    {"reference", "Design A at the five sizes of the reference table.", reference},
+    {"signs",
+     "Random, all-plus and adversarial signs of the same codes, and worst supports: S50 grows with mu^-2 or mu^-1.",
+     signs},
+    {"reference", "Design A with the five dictionaries of the table in docs/lab/pathways.md.", reference},
     {"noise", "Design D: noise of patch norm 0, 0.1, 0.3 and 0.5 x_min.", noise},
     {"magnitudes", "Design D: magnitudes within a factor of 1, 2 and 5.", magnitudes},
     {"decoders", "Design D: top-k against hard, soft and ReLU thresholds and basis pursuit.", decoders},
@@ -173,7 +175,7 @@ static int size_cases(const struct pathways_config *c, const struct pathways_cas
     return count;
 }
 
-/* The five dictionaries of the reference table. */
+/* Writes the cases of the sweep `reference`: the five dictionaries of the table in docs/lab/pathways.md. */
 static int reference_cases(const struct pathways_case *base, int dictionaries, struct pathways_case *out)
 {
     static const struct {

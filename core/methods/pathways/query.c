@@ -18,7 +18,7 @@ struct method_model {
     float *weights[PATHWAYS_DEPTH]; /* [filters][inputs][1][extent], the layout of convolutions */
 };
 
-/* filters: NULL pointers declare shapes only. */
+/* Declares the filters of all layers. filters: NULL pointers declare shapes only. */
 static enum status declare_filters(const struct pathways_case *plan, float *const *filters, struct snapshot *snapshot,
                                    struct error *err)
 {

@@ -27,13 +27,14 @@ static const struct config_field fields[] = {
         "Threshold as a fraction of a layer's smallest true magnitude where `code` is given, and otherwise of the "
         "largest response; a larger one leaves fewer non-zeros."),
     INTEGER_FIELD(iterations, "100", 1, 1000, "iterations", OPTIMIZER, ADVANCED, "decoder=pursuit",
-                  "Iterations of basis pursuit."),
+                  "Iterations of basis pursuit; more iterations give more exact codes and take more time."),
     CHOICE_FIELD(signs, "plus", DATA, ADVANCED, NULL, "Signs on the diagonals D: all +1, or random."),
     INTEGER_FIELD(seed, "1", 0, CONFIG_INT_MAX, "", DATA, BASIC, "signs=random", "Seed of the random signs."),
     REAL_FIELD(noise, "0", 0, 1e6, "", DATA, ADVANCED, NULL,
-               "Upper limit of the noise's norm on any patch of the signal."),
-    BETWEEN_FIELD(delta, "0.01", 0, 1, "", EVALUATION, ADVANCED, NULL,
-                  "Probability of failure that the probabilistic bound (5) allows."),
+               "Upper limit of the noise's norm on any patch of the signal; a larger one makes the guarantees weaker."),
+    BETWEEN_FIELD(
+        delta, "0.01", 0, 1, "", EVALUATION, ADVANCED, NULL,
+        "Probability of failure that the probabilistic bound (5) allows; a larger one allows more non-zeros."),
 };
 const struct config_table recover_options_table = CONFIG_TABLE(fields, struct recover_options);
 
@@ -97,13 +98,13 @@ static enum status check_stack(const struct method_recovery *q, struct error *er
         struct dictionary_shape s = {(int)height, (int)width, c->inputs, c->filters, c->height, c->width};
         double atoms = (double)height * (double)width * c->filters;
         if (dictionary_gram_size(&s) > gram_most || atoms > code_most)
-            return layer_fault(err, l, "would need %.3g numbers, at most %.3g", fmax(dictionary_gram_size(&s), atoms),
-                               code_most);
+            return layer_fault(err, l, "would need %.3g numbers; at most %.3g are allowed",
+                               fmax(dictionary_gram_size(&s), atoms), code_most);
         work += 60 * atoms * c->inputs * c->height * c->width;
     }
     if (work > work_most)
-        return error_set(err, STATUS_INVALID, "/layers", "would take about %.2g operations; at most %.2g", work,
-                         work_most);
+        return error_set(err, STATUS_INVALID, "/layers", "would take about %.2g operations; at most %.2g are allowed",
+                         work, work_most);
     return STATUS_OK;
 }
 
@@ -396,7 +397,7 @@ static bool layer_agrees(const struct recovery *r, int l)
     return true;
 }
 
-/* [[position, filter, value]], or [[row, column, filter, value]] in two dimensions. */
+/* Writes the support as [[position, filter, value]], or in two dimensions as [[row, column, filter, value]]. */
 static void write_support(const struct recovery *r, int l, const struct sink *out)
 {
     const struct dictionary_shape *s = &r->dictionary[l].shape;

@@ -20,8 +20,8 @@ struct timed_loop {
 enum status timed_loop_step(const struct timed_loop *loop, struct method_run *run, enum method_request *request,
                             struct error *err);
 
-/* For the progress() of a method without densities or accuracy targets. fraction: of all the work, 0..1. stage: static
- * text. */
+/* For the progress() of a method without densities or accuracy targets. fraction: share of all the work that is done,
+ * 0..1. stage: static text. */
 void timed_loop_progress(double fraction, int64_t updates, int64_t seen, const char *stage,
                          struct method_progress *out);
 

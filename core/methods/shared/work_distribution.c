@@ -356,8 +356,8 @@ static enum status merge_turns(struct work_distribution *d, struct method_run *r
     return status;
 }
 
-/* The request of the driving item (work_distribution.driver) becomes the request of all ranks. A stage end stays a
- * stage end only if no later item has started, because the checkpoint shows the model of the newest item. Otherwise it
+/* Makes the request of the driving item (work_distribution.driver) the request of all ranks. A stage end stays a stage
+ * end only if no later item has started, because the checkpoint shows the model of the newest item. Otherwise it
  * becomes a regular checkpoint. */
 static enum method_request request_of_all(struct work_distribution *d)
 {

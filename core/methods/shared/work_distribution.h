@@ -40,7 +40,7 @@ struct work_item {
     double density, target, accuracy;
 };
 enum { DISTRIBUTION_COLUMNS = 11 };
-_Static_assert(sizeof(struct work_item) == DISTRIBUTION_COLUMNS * sizeof(double), "a item is a row of doubles");
+_Static_assert(sizeof(struct work_item) == DISTRIBUTION_COLUMNS * sizeof(double), "an item is a row of doubles");
 
 /* A measurement of an item that is not published yet. */
 struct distribution_point {

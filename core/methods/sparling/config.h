@@ -158,7 +158,8 @@ void sparling_check(const void *config, const struct method_faults *faults);
 /* Parameters, multiply-adds, memory and likely samples of a run. Always STATUS_OK. */
 enum status sparling_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 
-/* Trainable parameters of g, of the batch norm before the sparse layer with the presence objective, and of h. */
+/* Return the number of trainable parameters: of g; of the batch norm before the sparse layer and of the presence
+ * objective; and of h. */
 int64_t sparling_parameters_g(const struct sparling_config *config);
 int64_t sparling_parameters_sparse(const struct sparling_config *config);
 int64_t sparling_parameters_h(const struct sparling_config *config);

@@ -104,7 +104,7 @@ static void write_confusion(const struct method_run *run, const struct sink *out
     sink_end_object(out);
 }
 
-/* False negative error of each symbol that occurred. */
+/* Writes the false negative error of each symbol that occurred. */
 static void write_misses(const struct open_domain *domain, const struct motif_errors *errors, const struct sink *out)
 {
     sink_begin_object(out, "fne_by_symbol");
@@ -120,7 +120,7 @@ static void write_misses(const struct open_domain *domain, const struct motif_er
     sink_end_object(out);
 }
 
-/* Mutual coherence of each convolution of g, taken as a dictionary (core/nn/coherence.h). */
+/* Writes the mutual coherence of each convolution of g, taken as a dictionary (core/nn/coherence.h). */
 static enum status write_coherence(const struct network *network, struct thread_pool *pool, const struct sink *out,
                                    struct error *err)
 {
@@ -160,7 +160,7 @@ static void write_chance_row(const struct sink *out, const char *name, const str
     sink_end_object(out);
 }
 
-/* Motif errors of chance and of the true motifs, as references for the errors of the model. */
+/* Writes the motif errors of chance and of the true motifs, as references for the errors of the model. */
 static void write_chance(const struct sink *out, const struct chance *chance, int64_t shuffles)
 {
     const double own[3] = {chance->fpe, chance->fne, chance->ce};
@@ -184,7 +184,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     const struct evaluation_row *row = &e->row[e->rows - 1];
     write_errors(&run->domain, row, out);
     write_binning(run, row, out);
-    sink_begin_object(out, "windows"); /* the same errors by the definition in the paper's text */
+    sink_begin_object(out, "windows"); /* fpe, fne and ce by the definition in the paper's text */
     sink_number(out, "fpe", row->window_fpe);
     sink_number(out, "fne", row->window_fne);
     sink_number(out, "ce", row->window_ce);

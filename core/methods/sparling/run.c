@@ -67,7 +67,7 @@ static enum status open_data(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-/* The tables of an evaluation and of a study. Their sizes depend on the configuration and the domain. */
+/* Allocates the tables of an evaluation and of a study. Their sizes depend on the configuration and the domain. */
 static enum status allocate_tables(struct method_run *run, struct error *err)
 {
     const struct sparling_config *c = &run->config;

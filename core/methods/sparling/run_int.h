@@ -186,7 +186,7 @@ struct starts {
     bool due;                 /* run_restart() must begin the start `now`; not saved */
 };
 
-/* State of the decision when the run ends (ending.c). Checkpoints contain it. */
+/* State of the rule that decides when the run ends (ending.c). Checkpoints contain it. */
 struct ending {
     double loss, accuracy; /* best validation at the last density */
     int64_t flat;          /* validations since a better one */
@@ -279,7 +279,7 @@ enum status run_begin(struct method_run *run, struct error *err);
 /* Sets weights, optimiser and annealing to their state at the beginning of run->starts.now, and keeps the counts of
  * samples and updates. */
 enum status run_restart(struct method_run *run, struct error *err);
-/* Trains, validates or evaluates for one step. In a study: the seed that this rank has. */
+/* Trains, validates or evaluates for one step; in a study, the seed that this rank has. */
 enum status run_advance(struct method_run *run, enum method_request *request, struct error *err);
 /* Writes the artifacts after the evaluation. */
 enum status run_finish(struct method_run *run, struct error *err);
@@ -479,8 +479,8 @@ void chance_drop(struct evaluation *evaluation);
 /* theorem.c: writes the constants of the Motif Identifiability Theorem for the domain and the windows of g. */
 enum status theorem_result(const struct method_run *run, const struct sink *out, struct error *err);
 
-/* analyses.c: a piece of a part, `count` samples from `first` on. analysis_finish() stores
- * the figures of a part in the row, analysis_clear() forgets the counts. */
+/* analyses.c: the first three functions process samples of the part of their name, from sample `first` on.
+ * analysis_finish() stores the figures of a part in the row, and analysis_clear() forgets the counts. */
 enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count,
                             struct error *err);
 enum status analysis_binning(struct method_run *run, struct network *network, const struct batch *batch, int64_t first,

@@ -41,8 +41,8 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
         n_s, "512", 2, 16777216, "features", DATA, BASIC, NULL,
         "Features of the data, a power of two for rug and linear; more features need more dimensions and more time."),
     INTEGER_FIELD(n_d, "0", 0, 16777216, "dimensions", MODEL, BASIC, NULL,
-                  "Dimensions of the bottleneck; more dimensions store more features, and 0 takes ratio n_s, rounded "
-                  "down, and at least 1."),
+                  "Dimensions of the bottleneck; more dimensions store more features, and 0 takes ratio times n_s, "
+                  "rounded down, and at least 1."),
     POSITIVE_FIELD(ratio, "0.254001", 0, 1, "", MODEL, BASIC, NULL,
                    "Ratio n_d / n_s for jobs whose n_d is 0; a larger ratio stores more features."),
     TEXT_FIELD(models, "", EVALUATION, RESEARCH, EXPERIMENTS,
@@ -231,10 +231,10 @@ static void check_lists(const struct superposition_config *c, const struct metho
     double values[SUPERPOSITION_LIST];
     int indices[CHOICES];
     if (value_list_names(c->models, model_names, indices, CHOICES) < 0)
-        faults->add(faults->context, "models", "must be names out of trained, rug and linear, separated by commas");
+        faults->add(faults->context, "models", "must be names from trained, rug and linear, separated by commas");
     if (value_list_names(c->activations, activation_names, indices, CHOICES) < 0)
         faults->add(faults->context, "activations",
-                    "must be names out of relu, threshold, k-sparse and gated, separated by commas");
+                    "must be names from relu, threshold, k-sparse and gated, separated by commas");
     if (superposition_list(c->sizes, 16777216, values) < 0)
         faults->add(faults->context, "sizes", "must be numbers in [2, 16777216], separated by commas");
     if (superposition_list(c->ps, 1, values) < 0)

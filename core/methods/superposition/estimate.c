@@ -24,7 +24,7 @@ enum {
 static const double RUG_CASE = 1e9; /* the closed form of a rug */
 static const double RUN = 3.7e9;    /* charts and files of a run */
 
-/* Measured with these weights on one AVX-512 core, in GFLOPS. */
+/* Speed of one AVX-512 core in GFLOPS; measured together with these weights. */
 enum { PRODUCT_GFLOPS = 90 };
 
 /* Cost of a product whose left factor has this share of non-zeros, as a share of the cost of a dense product. */

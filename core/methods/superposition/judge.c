@@ -21,7 +21,7 @@ const struct finding_code superposition_findings[SUPERPOSITION_FINDINGS] = {
                  "At least half of the trained models are no better than the mean of the data.",
                  "motifctl submit --like JOB --from JOB --set learning_rate=1e-2"},
     [ABOVE] = {"above-closed-form", FINDING_WARNING, VERDICT_PARTLY,
-               "At least half of the trained models have 1.5 times the loss of the closed form, or more.",
+               "At least half of the trained models have at least 1.5 times the loss of the closed form.",
                "motifctl submit --like JOB --set stop=never --set learning_rate=1e-2"},
     [SOME] = {"some-cases-stuck", FINDING_NOTE, VERDICT_LEARNED,
               "Fewer than half of the trained models have a trivial loss or one far above the closed form.",

@@ -214,7 +214,7 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
     }
     struct chart chart = {.title = title,
                           .note = "Bars: two standard errors, or the range over a rug's draws.\n"
-                                  "Predicted: the closed form (for linear models, theirs), for many features.",
+                                  "Predicted: the closed form of the model (ReLU or linear) for many features.",
                           .panels = panels,
                           .panel_count = 2 * k.panels,
                           .columns = k.panels > 1 ? k.panels : 2,
@@ -252,7 +252,7 @@ static double map_value(enum map map, const struct superposition_case *c, const 
     return NAN;
 }
 
-/* One chart for each size: six maps over p (across) and ratio (up). */
+/* Draws one chart for each size: six maps over p (across) and ratio (up). */
 static enum status draw_maps(struct method_run *run, const struct superposition_case *first, const double *ps,
                              int p_count, const double *ratios, int ratio_count, struct error *err)
 {

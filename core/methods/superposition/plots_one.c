@@ -32,7 +32,7 @@ static double bias_of(const struct method_run *run, int i)
     return run->model ? (double)run->model->bias->value[i] : run->scale * run->offset;
 }
 
-/* The upper left part of the matrix; for trained models with the bias in a column of its own, as in Fig. 3. */
+/* Draws the upper left part of the matrix; for trained models, the bias has a column of its own, as in Fig. 3. */
 static enum status draw_matrix(struct method_run *run, const float *row, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];

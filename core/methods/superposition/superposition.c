@@ -34,9 +34,10 @@ static const struct method_list lists[] = {{"model", "models"}, {"n_s", "sizes"}
 const struct method superposition_method = {
     .kind = "superposition",
     .title = "Superposition: the Persian Rug",
-    .summary = "How many sparse features fit into few dimensions, and what the best use of them looks like. Trained "
-               "autoencoders, artificial weights made of a Hadamard matrix, and the closed form that both approach as "
-               "features become many, side by side with the bounds.",
+    .summary =
+        "Measures how many sparse features fit into few dimensions. Compares trained autoencoders, artificial weights "
+        "made from a Hadamard matrix, the closed form that both approach as the number of features grows, and "
+        "bounds on the loss of any model.",
     .paper = "A. Cowsik, K. Dolev, A. Infanger. The Persian Rug: solving toy models of superposition using large-scale "
              "symmetries. arXiv:2410.12101.",
     .config = CONFIG_TABLE(superposition_fields, struct superposition_config),

@@ -12,7 +12,8 @@
 #include "core/superposed/theory.h"
 
 enum { BATCH = 256 };
-static const double LEARNING_RATE = 1e-2; /* divided by the root of n_s, as in the presets of superposition */
+static const double LEARNING_RATE =
+    1e-2; /* Adam's step size is this over sqrt(n_s), as in the presets of superposition */
 
 static struct autoencoder_shape shape_of(const struct hidden *h)
 {

@@ -7,7 +7,7 @@
  * tenth of all. Training reads the other blocks in a new random order in every epoch, and mixes the rows of WINDOW
  * blocks at a time. Large data are therefore read from disk in long pieces. The order is a function of the seed.
  *
- * Read-only once open: any number of threads. */
+ * Struct rows is read-only once open, so any number of threads may use it. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_DATA_ROWS_H
 #define MOTIF_CORE_METHODS_DICTIONARY_DATA_ROWS_H
 

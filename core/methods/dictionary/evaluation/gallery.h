@@ -12,8 +12,8 @@
 #include "core/methods/dictionary/model/sae.h"
 
 enum { GALLERY_TOP = 16, GALLERY_NEAR = 8, GALLERY_BINS = 24 };
-/* Bin b contains activations from 2^((b - GALLERY_BINS / 2) / 2) up to the next bin; the first and the last one also
- * contain everything below and above. */
+/* Returns the smallest activation of a bin, 2^((bin - GALLERY_BINS / 2) / 2). The bin reaches up to the next one. The
+ * first bin also contains everything below it, and the last one everything above. */
 double gallery_bin_from(int bin);
 
 /* A row of each table. */
@@ -49,9 +49,9 @@ int64_t gallery_bytes(int width);
 
 /* The codes of test samples while they are measured. */
 struct gallery_codes;
-/* samples: expected number of samples; active: expected number of active latents in each. The two limit how many
- * entries are kept for counting pairs. Samples beyond this limit count only for the strongest samples and the
- * histograms. */
+/* Allocates the memory for codes. samples: expected number of samples; active: expected number of active latents in
+ * each. The two limit how many entries are kept for counting pairs. Samples beyond this limit count only for the
+ * strongest samples and the histograms. */
 enum status gallery_codes_create(struct gallery *g, int64_t samples, double active, struct gallery_codes **out,
                                  struct error *err);
 void gallery_codes_destroy(struct gallery_codes *c); /* NULL is fine */

@@ -17,8 +17,8 @@ enum decoders { DECODED_FISTA, DECODED_OMP, DECODED_IHT, DECODED };
 
 struct comparison {
     int width, inputs, features, rows;
-    float *unit, *signal;    /* [width][inputs], [rows][inputs] samples less the dictionary's bias, unscaled */
-    float *true_signal;      /* [rows][inputs] samples less the true bias */
+    float *unit, *signal;    /* [width][inputs] rows of norm 1; [rows][inputs] samples minus the bias, unscaled */
+    float *true_signal;      /* [rows][inputs] samples minus the true bias */
     float *code, *true_code; /* [rows][width], [rows][features] codes that FISTA computes with the learned and with the
                                 true dictionary */
     int32_t *support[DECODED]; /* [rows][PLAIN_MOST_KEPT] */
@@ -233,7 +233,7 @@ static void add_row(struct comparison *c, const struct method_run *run, const st
     c->samples++;
 }
 
-/* Adds a code of FISTA to its moments. index, value: scratch. */
+/* Adds row r of the true codes and the code that FISTA computed for it to `moments`. index, value: scratch. */
 static void add_dense(struct pair_moments *moments, const float *code, int width, const struct planted_codes *truth,
                       int r, int32_t *index, float *value)
 {

@@ -162,7 +162,8 @@ static void reinitialise(const struct step *s, int j)
     s->error[worst] = 0;
 }
 
-/* One pass of block coordinate descent: row j becomes (target_j - sum_{i != j} gram_ji row_i), scaled to norm 1. */
+/* Makes one pass of block coordinate descent: row j becomes (target_j - sum_{i != j} gram_ji row_i), scaled to norm
+ * 1. */
 static void descend(const struct alternate *a, const struct step *s)
 {
     int m = s->sae->shape.width, d = s->sae->shape.inputs;

@@ -19,7 +19,7 @@ struct alternate {
     int64_t updates;
 };
 
-/* The caller calls alternate_close(), after an error too. */
+/* Allocates the sums. The caller calls alternate_close(), after an error too. */
 enum status alternate_create(const struct sae_shape *shape, struct alternate *out, struct error *err);
 void alternate_close(struct alternate *a);
 

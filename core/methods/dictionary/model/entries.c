@@ -1,4 +1,4 @@
-/* Computations on the entries of a step that several parts of the step need (step.h, step_int.h). */
+/* Functions on the entries of a step that several files of this folder call (step.h, step_int.h). */
 #include <string.h>
 
 #include "core/methods/dictionary/model/step_int.h"

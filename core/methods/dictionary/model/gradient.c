@@ -9,7 +9,7 @@
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 
-/* The gradient for h at the entries of a row, and for JUMPRELU also the gradient for the threshold. */
+/* Computes the gradient for h at the entries of a row, and for JUMPRELU also the gradient for the threshold. */
 static void slope_row(struct step *s, int r)
 {
     const struct sae *sae = s->sae;

@@ -40,7 +40,7 @@ enum { SAE_LEVELS = 8 };
 struct sae_shape {
     enum learner learner;
     int inputs, width;
-    double l0; /* active latents of a sample: exact for TOPK and MATCHING_PURSUIT, a mean or an aim for the others */
+    double l0; /* active latents of a sample: TOPK, MATCHING_PURSUIT exactly; others as a mean or a target */
     int levels, level_end[SAE_LEVELS]; /* MATRYOSHKA: ascending widths, the last is `width`; others: one level */
     bool unit_rows;                    /* rows of the decoder keep norm 1 */
     double sparsity;                   /* L1, JUMPRELU: factor of the second term, before tuning */
@@ -81,9 +81,10 @@ enum status sae_create(const struct sae_shape *shape, const char *name, bool wit
 void sae_destroy(struct sae *sae);
 /* Draws initial values: decoder rows in random directions with the learner's norm, encoder = decoder, biases 0. */
 void sae_init(struct sae *sae, uint64_t seed);
-/* The learner's initial norm of a row: 0.1, JUMPRELU 0.5, MATCHING_PURSUIT, FISTA and unit_rows 1. */
+/* Returns the initial norm of the decoder's rows: 1 for MATCHING_PURSUIT, FISTA and unit_rows, 0.5 for JUMPRELU,
+ * otherwise 0.1. */
 double sae_row_norm(const struct sae_shape *shape);
-/* The threshold of latent j for a single sample: a latent with h at most this is not active. */
+/* Returns the threshold of a latent for a single sample: the latent is active if its h is above the threshold. */
 float sae_threshold(const struct sae *sae, int latent);
 /* Scales rows of the decoder to norm 1. */
 void sae_unit_rows(struct sae *sae);

@@ -334,8 +334,9 @@ static void move_cut(struct step *s)
     cut[CUT_COUNT] += 1;
 }
 
-/* The rule of SynthSAEBench: multiplies the factor by 1 + rate tanh(10 |L0 - aim| / aim) while the mean L0 is too high,
- * divides while it is too low, and moves 100 times slower while L0 already approaches the aim. */
+/* Tunes the sparsity factor by the rule of SynthSAEBench: multiplies it by 1 + move while the mean L0 is above the
+ * target `aim` and by 1 - move while it is below, with move = rate tanh(10 |L0 - aim| / aim). While L0 already
+ * approaches the target, move is 100 times smaller. */
 static void tune(struct step *s, double l0, double rate)
 {
     float *t = s->sae->tuner->value;

@@ -163,7 +163,7 @@ static enum status open_planted(struct method_model *m, const struct snapshot_re
     return status;
 }
 
-/* The source of samples is optional: a data set may be gone, and large planted data take long to create. */
+/* Opens the source of samples. It is optional: a data set may be gone, and large planted data take long to create. */
 static enum status open_source(struct method_model *m, const char *data, const struct snapshot_reader *from,
                                struct error *err)
 {

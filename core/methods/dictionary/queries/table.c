@@ -21,14 +21,15 @@ static const struct config_field latents_fields[] = {
     {"first", FIELD_INT, offsetof(struct dictionary_question, first), "0", 0, 65535, false, false, NULL, "latents",
      "Place in the list from which latents are returned.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
     {"count", FIELD_INT, offsetof(struct dictionary_question, count), "64", 1, 1024, false, false, NULL, "latents",
-     "Most latents that are returned.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+     "Largest number of latents that are returned.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
     {"sort", FIELD_CHOICE, offsetof(struct dictionary_question, sort), "number", 0, 0, false, false, sorts, "",
      "Order of the list: by number, by the share of samples in which a latent is active, or by its strongest "
      "activation; the largest first.",
      GROUP_EVALUATION, LEVEL_BASIC, NULL}};
 static const struct config_field compare_fields[] = {
     {"shared", FIELD_REAL, offsetof(struct dictionary_question, shared), "0.7", 0, 1, false, false, NULL, "",
-     "The |cosine| from which latents of both dictionaries count as shared.", GROUP_EVALUATION, LEVEL_BASIC, NULL}};
+     "Minimum |cosine| of two latents that count as shared; a larger one counts fewer.", GROUP_EVALUATION, LEVEL_BASIC,
+     NULL}};
 static const struct config_table dictionary_seed_table = CONFIG_TABLE(seed_fields, struct dictionary_question);
 static const struct config_table dictionary_steer_table = CONFIG_TABLE(steer_fields, struct dictionary_question);
 static const struct config_table dictionary_latents_table = CONFIG_TABLE(latents_fields, struct dictionary_question);

@@ -20,7 +20,8 @@ static void count_below(const struct tree *tree, const bool *seen, struct below 
     }
 }
 
-/* The top is the lowest node with all data below it. w_0 at the top gives the same predictions as w_0 at the root. */
+/* Finds the top, the lowest node whose subtree contains all nodes with data. w_0 at the top gives the same predictions
+ * as w_0 at the root. */
 static int find_top(const struct tree *tree, const bool *seen, const struct below *below)
 {
     int top = 0;

@@ -11,8 +11,8 @@
 
 enum { STREAM_BATCH = 0x62746368, ALIGNED = 16 };
 static const double SHARP_AFTER = 1.0 / 3;
-static const double SLOW_AFTER = 0.6,
-                    LAST_RATE = 0.02; /* the learning rate falls linearly in the last part of the updates */
+static const double SLOW_AFTER = 0.6, LAST_RATE = 0.02; /* after the share SLOW_AFTER of the updates, the learning rate
+                                                           falls linearly to the share LAST_RATE */
 
 /* ---- the model ---------------------------------------------------------------------------------------- */
 
@@ -242,7 +242,7 @@ static bool sharpened(const struct tree_fit *f)
     return s->sharpness > 0 && (double)f->updates > SHARP_AFTER * (double)s->updates;
 }
 
-/* Proximal step on the changes that the update touched, with the step size that Adam used there. */
+/* Applies the proximal step to the changes that the update touched, with the step size that Adam used there. */
 static void shrink(struct tree_fit *f, double rate, float *scales)
 {
     struct weight *w = f->model->changes;

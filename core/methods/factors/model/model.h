@@ -85,7 +85,7 @@ static inline bool latent_masked(const struct latent_model *model)
 {
     return model->mask || model->group;
 }
-/* z: [rows][latent]; returns [rows][features], logits for counts. */
+/* Runs the decoder. z: [rows][latent]. Returns [rows][features], logits for counts. */
 struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct tensor *z);
 
 /* Bytes of activations and gradients for one row of the decoder, with or without skipping. */

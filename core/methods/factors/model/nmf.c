@@ -171,7 +171,7 @@ static void apply_gram(struct thread_pool *pool, const double *gram, const doubl
                 to[(ptrdiff_t)i * m + c] += gram[(ptrdiff_t)i * n + j] * from[(ptrdiff_t)j * m + c];
 }
 
-/* Right singular vectors by orthogonal iteration on X'X, sorted by falling singular value. */
+/* Computes right singular vectors by orthogonal iteration on X'X, sorted by falling singular value. */
 static void singular_vectors(const struct nmf *n, double *gram, double *q, double *work, int m)
 {
     int g = n->setup.features;

@@ -23,9 +23,9 @@ struct prior {
     bool normalised; /* whether the E-step is the paper's */
 };
 
-/* p of one entry. */
+/* Returns p of one entry of W. rate: eta of its column. */
 double prior_odds(const struct prior *prior, double w, double rate);
-/* eta after an E-step: `sum` of p over the `features` of a column. */
+/* Returns eta of a column after an E-step. sum: the sum of p over the column's `features` entries. */
 double prior_rate(double sum, int features);
 
 /* The E-step of every column: first p from the old eta, then eta. For the horseshoe, `odds` holds tau^2, `rate` v^2,

@@ -1,4 +1,4 @@
-/* Domains of SPARLING. A domain is a constant table, as a method is one (core/methods/method.h).
+/* Domains of SPARLING. A domain is a constant table, like a method (core/methods/method.h).
  *
  * A domain draws samples: an input, a label for the whole input, and the boxes of the true symbols, which are used for
  * measurements only. The rest of the method (networks, annealing, evaluation, queries, pictures) reads what it needs
@@ -16,10 +16,10 @@
  * method's table. Names of fields are unique in the whole table, so they begin with the domain's name ("latex_rows");
  * those of DigitCircle have no prefix. A configuration that sets a field of another domain is refused.
  *
- * Maps. An input is planes [channels][rows][cols], and the motif map has the same rows and columns. A sequence has ONE
- * ROW: time or position runs along the columns, and the values at one time are channels (a spectrogram: [64][1][642]).
- * With one row the kernels of g are 1x3 and the head pools along columns; otherwise kernels are 3x3 and pooling is
- * square.
+ * Maps. An input is an array of planes [channels][rows][cols], and the motif map has the same rows and columns. A
+ * sequence has ONE ROW: time or position runs along the columns, and the values at one time are channels (a
+ * spectrogram: [64][1][642]). With one row the kernels of g are 1x3 and the head pools along columns; otherwise kernels
+ * are 3x3 and pooling is square.
  *
  * Labels are numbers 0 .. tokens-1. The method adds START, END and padding (the head reads TOKEN_FIRST + number). With
  * `positions`, a sequence has a label at every column instead: one of `tokens` classes, of which 0 is the common one,
@@ -61,7 +61,8 @@ enum { DOMAIN_LABEL = 64 };
 
 enum domain_set {
     DOMAIN_SAMPLE, /* sample `index` of the set `seed`: the run's seed trains, -1 validates, -2 tests */
-    DOMAIN_LESSON, /* the same for training: with a `curriculum`, the first samples are easier, depending on `seen` */
+    DOMAIN_LESSON, /* as DOMAIN_SAMPLE, for training: with a `curriculum`, the first samples are easier, depending on
+                      `seen` */
     DOMAIN_RECORD, /* sample `index` of the whole data set, in the order of the upload; only with record() */
     DOMAIN_EXAMPLE /* sample `index`, in [0, 2^32), of the set for motif errors, queries and pictures; `seed` is unused
                     */
@@ -155,8 +156,8 @@ struct domain {
     /* Returns the duration of a sample in seconds, if columns are points in time. NULL, or NaN: they are not. */
     double (*duration)(const struct domain_state *state);
 
-    /* Where a sample of a sequence comes from. Returns false if the set has fewer samples; sets repeat after their last
-     * sample. NULL: samples have no records. */
+    /* Writes from which record of the data set a sample of a sequence comes. Returns false if the set has fewer
+     * samples; sample() then repeats the set. NULL: samples have no records. */
     bool (*record)(const struct domain_state *state, const struct domain_request *request, struct domain_record *out);
     /* The number that a token stands for if labels are counts of motifs, else -1. NULL: labels are no counts. */
     int64_t (*counts)(const struct domain_state *state, int token);

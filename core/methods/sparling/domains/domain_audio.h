@@ -38,7 +38,8 @@ struct audio_config {
     DOMAIN_INTEGER(audio, mels, "audio_mels", "64", 16, 128, "bands", RESEARCH,                                        \
                    "Mel bands of the spectrogram; more bands shorten its windows of 24000/audio_mels samples."),       \
     DOMAIN_CHOICE(audio, scale, "audio_scale", "decibels", audio_scale_names, RESEARCH,                                \
-                  "Unit of the spectrogram: decibels (the paper), or 20 dB above -40 dB."),                            \
+                  "Scale of the spectrogram's levels: decibels (as in the paper), or units (a level of x dB becomes "  \
+                  "(x + 40) / 20)."),                                                                                  \
     DOMAIN_INTEGER(audio, tokens, "audio_tokens", "0", 0, 64, "words", RESEARCH,                                       \
                    "Words in the vocabulary of the head; a number above audio_classes adds words that "                \
                    "never occur, and 0 means audio_classes.")

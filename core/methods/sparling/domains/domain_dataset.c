@@ -520,7 +520,8 @@ static enum status sample(const struct domain_state *s, const struct domain_requ
     return status;
 }
 
-/* A set ends with its last sample. The examples and the training samples are drawn, so they never end. */
+/* The validation and test sets end with their last sample. Examples and training samples are drawn at random, so these
+ * sets never end. */
 static bool record(const struct domain_state *s, const struct domain_request *request, struct domain_record *out)
 {
     bool whole = request->set == DOMAIN_RECORD,

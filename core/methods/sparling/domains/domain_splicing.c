@@ -12,9 +12,9 @@
 enum { EXAMPLE_SEED = -5 };
 
 struct domain_state {
-    struct splicing_planted planted; /* with real genes: only the models and sizes */
+    struct splicing_planted planted; /* with real genes, only its models and sizes are used */
     struct splicing_corpus *corpus;  /* corpus of real genes; NULL: planted sequences */
-    int64_t seed, *order[2];         /* order: of the training set, [0] for training, [1] for validation */
+    int64_t seed, *order[2]; /* order: shuffled windows of the training set; [0]: for training, [1]: for validation */
     int64_t curriculum;
     int boxes;
 };
@@ -239,7 +239,7 @@ static enum status open_splicing(const struct sparling_config *config, const cha
     return STATUS_OK;
 }
 
-/* The flanks have no label (-1). */
+/* Writes a class for each base; the flanks have no label (-1). */
 static void set_labels(const struct splicing_planted *p, const uint8_t *site, struct domain_truth *truth)
 {
     truth->length = p->length;
@@ -335,7 +335,7 @@ static enum status prepare(const struct domain_state *state, const struct method
     return domain_planes(&shape, input, 0, 1, "one-hot A, C, G, T", planes, err);
 }
 
-/* Four stripes, from A at the top to T at the bottom. */
+/* Draws four stripes, from A at the top to T at the bottom. */
 static void grey(const struct domain_state *state, const float *planes, float *out)
 {
     enum { ROWS = 48 };

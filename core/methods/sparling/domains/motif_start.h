@@ -22,8 +22,8 @@ enum status motif_start_filters(const struct sparling_config *config, int strand
 
 /* Whether a model reads each motif by two filters, one for each strand. */
 bool motif_start_twice(const struct sparling_config *config, int strands);
-/* Writes the filter of one matrix as above. column: [width] probabilities of the bases. reverse: for the other strand.
- * filter: [4][first_window]. */
+/* Writes the filter of one matrix, as motif_start_filters() does. column: [width] probabilities of the bases. reverse:
+ * for the other strand. filter: [4][first_window]. */
 void motif_start_filter(const struct sparling_config *config, const double (*column)[4], int width, bool reverse,
                         float *filter);
 

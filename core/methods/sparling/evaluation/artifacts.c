@@ -9,7 +9,7 @@
 
 enum { EXAMPLES = 4 };
 
-/* The first examples of the domain. With DigitCircle, two of them are in Fig. 2 of the paper. */
+/* Publishes a picture of the first examples of the domain. With DigitCircle, two of them are in Fig. 2 of the paper. */
 static enum status examples(struct method_run *run, struct error *err)
 {
     const struct open_domain *domain = &run->domain;

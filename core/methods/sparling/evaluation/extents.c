@@ -270,7 +270,7 @@ enum status extents_add(struct method_run *run, const struct tensor *motifs, con
     return status;
 }
 
-/* The strongest first; of equal ones, the first in the order of the samples. */
+/* Sorts the strongest motif first; of equal ones, the first in the order of the samples. */
 static int by_value(const void *a, const void *b)
 {
     const struct extent_candidate *x = a, *y = b;
@@ -338,8 +338,8 @@ static struct box region_of(const struct extent_work *w, const struct crop *crop
     return all;
 }
 
-/* Computes the score of the motif's channel and position for all probes, as many at a time as a piece of a validation
- * has positions. */
+/* Computes the score of the motif's channel at the motif's position for all probes. One pass of the network takes as
+ * many probes as have together at most the positions of a piece of a validation. */
 static enum status score(struct method_run *run, const struct crop *crop, int64_t channel, struct error *err)
 {
     struct extent_work *w = run->evaluation.extents.work;

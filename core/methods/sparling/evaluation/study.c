@@ -73,7 +73,7 @@ static const struct study_row *selected(const struct study *s)
 
 /* ---- agreement -------------------------------------------------------------------- */
 
-/* The motifs of a seed's model in a sample. Returns their number; -1: too many were found to store. */
+/* Reads the stored motifs of a seed's model in a sample. Returns their number; -1: too many were found to store. */
 static int found_in(const struct method_run *run, int64_t seed, int64_t sample, struct motif *out)
 {
     const int64_t *from = run->study.motifs + (seed * STUDY_SAMPLES + sample) * STUDY_EACH;
@@ -209,7 +209,8 @@ enum status study_result(const struct method_run *run, const struct sink *out, s
 
 /* ---- pictures ----------------------------------------------------------------------------------------- */
 
-/* Left: every seed, with the mean and its interval. Right: motif error against end-to-end error (Fig. 9). */
+/* Draws two panels. Left: every seed, with the mean and its interval. Right: motif error against end-to-end error (Fig.
+ * 9). */
 static enum status draw(struct method_run *run, struct error *err)
 {
     enum { SHOWN = 4 };

@@ -30,7 +30,7 @@ struct study {
     bool warm;                   /* the weights came from another model, so no seed can be trained */
 };
 
-/* Call at the end of create(). STATUS_NO_MEMORY. */
+/* Distributes the seeds over the ranks. Call it at the end of create(). STATUS_NO_MEMORY. */
 enum status study_open(struct method_run *run, struct error *err);
 /* Stores the figures of the seed that this rank has, after its evaluation. */
 void study_keep(struct method_run *run);

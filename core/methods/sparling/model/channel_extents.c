@@ -72,7 +72,7 @@ enum status channel_extents_read(const struct snapshot_reader *from, int channel
     return status;
 }
 
-/* The part [*from, *to) of [0, size) that begins at `first` and ends before `last`. At least one position. */
+/* Sets [*from, *to) to the part of [0, size) that begins at `first` and ends before `last`, at least one position. */
 static void clip(double first, double last, int size, int *from, int *to)
 {
     *from = (int)fmin(fmax(first, 0), size - 1);

@@ -21,7 +21,7 @@ enum status decode_greedy(struct exec *e, struct network *network, const struct 
 
 /* Whether the decoded tokens equal a label, whose tokens count from 0 (domain.h). */
 bool decoded_equals(const struct decoded *decoded, const int32_t *label, int length);
-/* Edit distance between the two, divided by the length of the longer one. */
+/* Edit distance between the decoded tokens and a label, divided by the length of the longer one. */
 double decoded_edit_error(const struct decoded *decoded, const int32_t *label, int length);
 
 #endif

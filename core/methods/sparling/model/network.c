@@ -34,8 +34,8 @@ static void build_g(struct network *n)
         batch_norm_build(&n->noise, n->params, "sparse.noise", 1, false);
 }
 
-/* The weights of the presence objective: the logit of a name is gain * score + bias. A score is a mean over positions,
- * so names that are rare in labels begin as improbable. */
+/* Builds the weights of the presence objective: the logit of a name is gain * score + bias. A score is a mean over
+ * positions, so names that are rare in labels begin as improbable. */
 static void build_presence(struct network *n)
 {
     int names = sparling_presence_names(&n->config);
@@ -105,7 +105,7 @@ static enum sparse_mode sparse_mode(const struct sparling_config *c)
     return SPARSE_NONE;
 }
 
-/* trained: false leaves out the memory in which training collects values for the thresholds. */
+/* Builds the bottleneck. trained: false leaves out the memory in which training collects values for the thresholds. */
 static enum status build_sparse(struct network *n, bool trained, struct error *err)
 {
     const struct sparling_config *c = &n->config;
@@ -230,7 +230,7 @@ static double noise_deviation(double density)
     return 1 / sqrt(fmax(expm1(2 * entropy), 1e-12));
 }
 
-/* The layer of KL sparsity: computes activations p = sigmoid(z) and passes p - 1/2 on where it is positive. */
+/* Applies the layer of KL sparsity: computes activations p = sigmoid(z) and passes p - 1/2 on where it is positive. */
 static struct tensor *activate(struct exec *e, struct network *n, struct tensor *z, struct tensor **penalty)
 {
     real half[4096];

@@ -52,7 +52,7 @@ struct annotation {
 enum status annotation_make(struct exec *e, struct network *network, const struct open_domain *domain,
                             const struct channel_report *report, const float *input, const struct domain_truth *truth,
                             struct annotation *annotation, struct error *err);
-/* The same for a motif map that is already computed, on an exec that has begun. */
+/* As annotation_make(), for a motif map that is already computed, on an exec that has begun. */
 enum status annotation_of_map(struct exec *e, struct network *network, const struct open_domain *domain,
                               const struct channel_report *report, struct tensor *motifs, const float *input,
                               const struct domain_truth *truth, struct annotation *annotation, struct error *err);

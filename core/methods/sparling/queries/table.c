@@ -16,7 +16,8 @@
      false,                                                                                                            \
      channel_sets,                                                                                                     \
      "",                                                                                                               \
-     "The set of the inputs: test, validation, training, or examples, which a query selects with a sample's seed.",    \
+     "Inputs to use: the samples of the test, validation or training set, or examples, which are the samples "         \
+     "that other queries select by a seed.",                                                                           \
      GROUP_EVALUATION,                                                                                                 \
      LEVEL_BASIC,                                                                                                      \
      NULL},                                                                                                            \
@@ -30,7 +31,7 @@
          false,                                                                                                        \
          NULL,                                                                                                         \
          "inputs",                                                                                                     \
-         "More inputs give more reliable counts and take longer.",                                                     \
+         "Number of inputs; more inputs give more reliable counts and take longer.",                                   \
          GROUP_EVALUATION,                                                                                             \
          LEVEL_BASIC,                                                                                                  \
          NULL},                                                                                                        \
@@ -52,17 +53,22 @@
          NULL,  "inputs",  top_meaning, GROUP_EVALUATION, LEVEL_BASIC, NULL},                                          \
     {                                                                                                                  \
         "against", FIELD_TEXT, AT(against), "", 0, 0, false, false, NULL, "",                                          \
-            "Names a data set of motifs, such as JASPAR; the answer then names the motifs of this set that are most "  \
-            "similar to each channel.",                                                                                \
+            "Name of a data set of motifs, such as JASPAR; the answer then names the motifs of this set that are "     \
+            "most similar to each channel.",                                                                           \
             GROUP_EVALUATION, LEVEL_BASIC, NULL                                                                        \
     }
 static const struct config_field channels_fields[] = {
-    CHANNEL_FIELDS("8", 16, "Lists or draws more inputs for each channel, the strongest activation first.")};
+    CHANNEL_FIELDS("8", 16,
+                   "Number of inputs that the answer lists or draws for each channel, the strongest activation "
+                   "first; a larger number also shows weaker activations.")};
 static const struct config_field channel_fields[] = {
-    CHANNEL_FIELDS("16", 64, "Lists or draws more inputs, the strongest activation first.")};
+    CHANNEL_FIELDS("16", 64,
+                   "Number of inputs that the answer lists or draws, the strongest activation first; a larger "
+                   "number also shows weaker activations.")};
 static const struct config_field compare_fields[] = {
     {"samples", FIELD_INT, offsetof(struct compare_parameters, samples), "100", 1, 1000, false, false, NULL, "inputs",
-     "More inputs give a more reliable agreement and take longer.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+     "Number of inputs; more inputs give a more reliable agreement and take longer.", GROUP_EVALUATION, LEVEL_BASIC,
+     NULL},
 };
 static const struct config_table channels_table = CONFIG_TABLE(channels_fields, struct channels_parameters);
 static const struct config_table channel_table = CONFIG_TABLE(channel_fields, struct channels_parameters);
@@ -172,12 +178,12 @@ static const struct method_text site_texts[] = {
 };
 static const struct method_text signal_texts[] = {
     {"text/x-bedgraph", "The activation at every position with a motif, as bedGraph.", sparling_signal_bedgraph},
-    {"application/x-bigwig", "The same as bigWig.", sparling_signal_bigwig},
+    {"application/x-bigwig", "The activation at every position with a motif, as bigWig.", sparling_signal_bigwig},
 };
 static const struct method_text logo_texts[] = {
     {"image/svg+xml", "A logo for each channel of a model of DNA or RNA: letters whose heights are bits.",
      sparling_logos_svg},
-    {"image/png", "The same as PNG.", sparling_logos_png},
+    {"image/png", "The logos as PNG.", sparling_logos_png},
 };
 static const char *const sequence_files[] = {"text/x-fasta", "text/x-bed", "text/x-narrowpeak", NULL};
 

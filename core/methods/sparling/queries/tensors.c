@@ -60,7 +60,7 @@ enum status sparling_motif_map(const struct method_question *question, struct bu
 
 /* ---- tensors ----------------------------------------------------------------------------------- */
 
-/* A sequence has no rows, and an input with one channel has no channels. */
+/* The shape of an input: without the dimension of rows for a sequence, and without that of channels for one channel. */
 static void input_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
     const struct domain_shape *shape = &model->domain.shape;

@@ -72,7 +72,7 @@ static enum status cut_open(const struct top_activations *s, struct cut *cut, st
     return domain_truths_create(shape, 1, &cut->truth, err);
 }
 
-/* The part of [0, size) that a crop of `count` values, beginning at `first`, shows. */
+/* Sets *from and *length to the part of [0, size) that a crop of `count` values, beginning at `first`, shows. */
 static void clip(int first, int count, int size, int *from, int *length)
 {
     int end = first + count < size ? first + count : size;
@@ -181,7 +181,7 @@ static void draw_histogram(struct picture *picture, const struct top_activations
     picture_text(picture, row - 14, col, text, 1, faint);
 }
 
-/* "3: ring or triangle", or "channel 3" where the channel has no name. Cut to `room` bytes. */
+/* Writes "3: ring or triangle", or "channel 3" if the channel has no name, cut to `room` bytes. */
 static void title(const struct top_activations *s, int channel, char *out, size_t room)
 {
     char name[CHANNEL_NAME_TEXT] = "";

@@ -3,9 +3,9 @@
  *
  * The label loss gives the motif model no direction while the head cannot read the map, and the head cannot read a map
  * without motifs. Motifs that are hard to see are then never found. In the first phase the presence objective trains
- * the motif model alone: channel k learns to be large somewhere if and only if name k occurs in the label. The
- * thresholds and the scale of the head's input follow. Then the head is trained as well, on motifs that are already
- * there, and the presence objective holds each channel to its name.
+ * the motif model alone: channel k learns to be large somewhere if and only if name k occurs in the label. During this
+ * phase the thresholds and the running scale of the head's input are updated as usual. Then the head is trained as
+ * well, on motifs that are already there, and the presence objective keeps each channel at its name.
  *
  * Each validation measures how well g reads each name. In the first phase, names that g reads badly weigh more, and the
  * channel of a name that g does not read gets new weights (prototype.c). The phase ends when neither the presence loss

@@ -29,7 +29,7 @@ struct group {
     double count, sum[CANDIDATES], squares[CANDIDATES];
 };
 
-/* Candidate 0 is the channel as it is; the others are prototypes. */
+/* A search in progress. Candidate 0 is the present channel; the others are prototypes. */
 struct search {
     int name, width, positions, candidates;
     struct philox random;
@@ -164,7 +164,7 @@ static void solve(struct search *s, int candidate)
     }
 }
 
-/* Makes the channel as it is candidate 0, normalised by its running statistics. */
+/* Stores the present channel as candidate 0, normalised by its running statistics. */
 static void keep_current(const struct method_run *run, struct search *s)
 {
     const struct network *n = run->network;

@@ -23,7 +23,7 @@ struct association {
     uint64_t *present;     /* [tokens][words] bit i: the token is in the label of sample i */
 };
 
-/* association_close() accepts a zeroed struct. STATUS_NO_MEMORY. */
+/* Allocates the bits of `room` samples. association_close() accepts a zeroed struct. STATUS_NO_MEMORY. */
 enum status association_open(struct association *a, int channels, int tokens, int64_t room, struct error *err);
 void association_close(struct association *a);
 
@@ -43,10 +43,10 @@ struct association_channel {
     double strength[CHANNEL_NAMES]; /* correlation with this token alone */
     double whole;                   /* correlation with "at least one of the names"; NaN without names */
 };
-/* The first name is the token with the largest correlation, if the correlation is at least ASSOCIATION_LEAST and not
- * due to chance. For further names, only the samples without the earlier names count. A token becomes a further name if
- * the channel is active in more than half of those samples that have the token, and more often than in those that do
- * not have it. */
+/* Returns the names of a channel. The first name is the token with the largest correlation, if the correlation is at
+ * least ASSOCIATION_LEAST and not due to chance. For further names, only the samples without the earlier names count. A
+ * token becomes a further name if the channel is active in more than half of those samples that have the token, and
+ * more often than in those that do not have it. */
 struct association_channel association_of_channel(const struct association *a, int channel);
 #define ASSOCIATION_LEAST 0.3
 

@@ -426,8 +426,8 @@ static void measure_constants(const struct evidence *e, struct evidence_sums *su
     }
 }
 
-/* With a label at every position, the answer that knows nothing orders the positions at random. Its accuracy for a
- * class is the share of the positions that have it. */
+/* With a label at every position, the answer that ignores the input orders the positions at random. This function
+ * computes its accuracy for each class: the share of the positions that have the class. */
 static void measure_prevalence(const struct evidence *e, int tokens, struct evidence_sums *sums)
 {
     double all = 0, share = 0;

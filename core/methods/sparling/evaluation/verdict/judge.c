@@ -26,7 +26,7 @@ static const struct {
     /* Finding "no-better-than-constant": the edit error is lower than that of a constant answer by less than this
      * share. */
     double useless;
-    double half;  /* the same limit for the finding "low-accuracy"; also used for other shares */
+    double half;  /* as `useless`, for the finding "low-accuracy"; also the limit of other shares */
     double drop;  /* minimum difference of accuracies or errors that causes a finding */
     double heart; /* minimum difference between the accuracies on training and test samples for the finding
                      "learned-by-heart" */
@@ -76,14 +76,14 @@ enum {
 };
 const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
     [CONSTANT] = {"no-better-than-constant", FINDING_ERROR, VERDICT_NOT_LEARNED,
-                  "The model removes less than a fifth of the end-to-end error of the most frequent label, or of a "
-                  "label drawn at random, as the answer.",
+                  "The end-to-end error is more than four fifths of that of an answer that ignores the input: the most "
+                  "frequent label, or the label of another sample.",
                   "motifctl plot JOB loss,validation_loss,accuracy"},
     [MOST_UNREAD] = {"most-symbols-not-read", FINDING_ERROR, VERDICT_NOT_LEARNED,
                      "The model reads at least half of the names no better than by chance.",
                      "motifctl channels JOB --png channels.png"},
     [LOW_ACCURACY] = {"low-accuracy", FINDING_WARNING, VERDICT_PARTLY,
-                      "The model removes less than half of the end-to-end error of a constant answer.",
+                      "The end-to-end error is more than half of that of an answer that ignores the input.",
                       AGAIN "--set total_samples=400000"},
     [UNREAD] = {"symbol-not-read", FINDING_WARNING, VERDICT_PARTLY,
                 "The model reads a name of the labels no better than by chance.", AGAIN "--set seed=2"},
@@ -270,7 +270,7 @@ static void judge_error(const struct method_run *run, struct findings *findings)
     if (removed >= limits.half)
         return;
     findings_add(findings, &sparling_findings[removed < limits.useless ? CONSTANT : LOW_ACCURACY],
-                 "The end-to-end error is %.1f %%; an answer that reads nothing has %.1f %%.", 100 * own,
+                 "The end-to-end error is %.1f %%; an answer that ignores the input has %.1f %%.", 100 * own,
                  100 * constant);
     if (removed >= limits.useless)
         next_longer(run, findings);
@@ -442,15 +442,15 @@ static void judge_training(const struct method_run *run, struct findings *findin
                      "The accuracy of the last validation was %.1f %%; its target was %.1f %%.", 100 * run->accuracy,
                      100 * target);
     if (sparling_thresholds(c) && !annealer_at_least(&run->annealer, &run->rule) && run->samples >= c->total_samples) {
-        findings_add(findings, &sparling_findings[STOPPED],
-                     "All %lld samples were used at density %.2g; the last density is %.2g.",
-                     (long long)c->total_samples, run->annealer.density, sparling_last_density(c));
+        findings_add(
+            findings, &sparling_findings[STOPPED],
+            "Training used all its %lld samples at the density %.2g; the last density of the schedule is %.2g.",
+            (long long)c->total_samples, run->annealer.density, sparling_last_density(c));
         next_longer(run, findings);
     }
     if (c->patience > 0 && run->ending.flat < c->patience && run->accuracy < target) {
         findings_add(findings, &sparling_findings[IMPROVING],
-                     "Training ended after %lld samples, because there were no more, while it still improved.",
-                     (long long)run->samples);
+                     "Training used all its %lld samples while the model still improved.", (long long)run->samples);
         next_longer(run, findings);
     }
     if (c->patience == 0 && gain > limits.gain &&

@@ -1,7 +1,7 @@
 /* Makes sites from maxima (sites.h).
  *
- * A model marks a motif somewhere within its footprint, and does not say on which strand the motif is. The channel's
- * matrix does: it is placed where it fits best near the mark. */
+ * A model marks a motif somewhere within its footprint, and does not say on which strand the motif is. This file
+ * therefore tries the channel's matrix at all places near the mark, on both strands: the best fit is the site. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static bool hidden(const struct scan_window *w, int channels, int channel, int c
     return false;
 }
 
-/* The last position of a window that belongs to the record. */
+/* Returns how many positions of a window belong to the record; the others are padding after its end. */
 static int known(const struct scan_window *w)
 {
     return w->last && w->length - w->origin < w->width ? (int)(w->length - w->origin) : w->width;

@@ -26,7 +26,7 @@ static struct domain_request request_of(const struct sites_parameters *asked, in
     return request;
 }
 
-/* The bases of a sample from its one-hot planes. */
+/* Reads the bases of a sample from its one-hot planes. */
 static void read_bases(const float *planes, int cols, int length, unsigned char *base)
 {
     for (int i = 0; i < length; i++) {
