@@ -38,7 +38,7 @@ struct findings {
 /* Adds a finding; the text is formatted like printf(). Further findings after the first FINDINGS are dropped. */
 void findings_add(struct findings *findings, const struct finding_code *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Replaces what the user does next about the finding that was added last. */
+/* Replaces the recommended next action (`next`) of the finding that was added last. */
 void findings_next(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The verdict that follows from the findings. */

@@ -156,10 +156,10 @@ struct method_query {
     const char *schema;
 
     /* The following functions answer the query, each in another form; at least one is set. Any thread may call them,
-     * and they compute on the thread that calls. Errors: STATUS_INVALID when the question does not fit the model, with
-     * a pointer that is relative to the input ("/array") if the query is asked for each input, and otherwise to the
-     * body ("/with") or, with GET, to the parameters ("/set"); STATUS_NOT_FOUND where there is no such item;
-     * STATUS_CONFLICT where this model cannot answer. */
+     * and they compute on the thread that calls. Errors: STATUS_INVALID when the question does not fit the model; its
+     * pointer is relative to the input ("/array") if the query is asked for each input, otherwise to the body ("/with")
+     * or, with GET, to the parameters ("/set"); STATUS_NOT_FOUND where there is no such item; STATUS_CONFLICT where
+     * this model cannot answer. */
     /* JSON: writes the members of an object that the caller has opened. */
     enum status (*answer)(const struct method_question *question, const struct sink *out, struct error *err);
     /* A picture, sent as PNG; the caller destroys it. */
@@ -466,7 +466,8 @@ enum status method_estimate(const struct method *method, const void *config, con
 void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out);
 enum status method_warm_start(const struct method *method, struct method_run *run, const struct snapshot_reader *from,
                               struct error *err);
-/* Whether jobs of this method can start from a model of the kind: their own, or one of `starts_from`. */
+/* Whether jobs of this method can start from a model of kind `kind`: it must be their own kind or one of
+ * `starts_from`. */
 bool method_starts_from(const struct method *method, const char *kind);
 enum status method_begin_evaluation(const struct method *method, struct method_run *run,
                                     const struct method_evaluation *what, struct error *err);

@@ -22,7 +22,7 @@ struct outcome {
     /* mse: mean squared error on test rows of the training environments; mse_unseen: on unseen environments, with the
      * weights of their parents */
     double mse, mse_unseen;
-    double mse_unseen_fit; /* as mse_unseen, after a change of their own was fitted to a few rows */
+    double mse_unseen_fit; /* as mse_unseen, after a change was fitted to a few rows of each environment */
     double changes_found, changes_true;
     double changes_right; /* number of true changes that the model found on the same edge, in the matching variable */
     double accuracy, accuracy_unseen; /* for outcomes of 0 and 1: share of rows that are classified correctly */

@@ -83,7 +83,7 @@ static void write_feature(const struct method_run *run, int j, const struct sink
         sink_integer(out, NULL, j);
 }
 
-/* Titles of the held-out rows in which a latent variable is largest. codes: [test rows][latent]. */
+/* Writes the titles of the held-out rows in which a latent variable is largest. codes: [test rows][latent]. */
 static void write_rows(const struct method_run *run, const float *codes, int c, const struct sink *out)
 {
     int k = (int)run->config.latent, best[TOPIC_ROWS], have = 0;

@@ -452,7 +452,8 @@ static void write_answer(const struct recovery *r, const struct layer_guarantee 
     bool agrees = true;
     for (int l = 0; l < r->layers; l++)
         agrees = agrees && layer_agrees(r, l);
-    /* The bounds hold for the decoder top-k only, and for a fitted code only if its supports are those that were found.
+    /* The bounds hold for the decoder top-k only, and for a fitted code only if its supports are those that the decoder
+     * found.
      */
     bool applies = r->options->decoder == DECODER_TOP_K && (r->known || agrees);
     const char *guarantee = !applies               ? "none"

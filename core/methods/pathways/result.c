@@ -46,7 +46,8 @@ static void write_curve(const struct sink *out, const struct method_run *run, in
     sink_end_list(out);
 }
 
-/* Limits of the first layer's stripe sparsity by the formulas, for the magnitudes and the noise of the case. */
+/* Writes the limits of the first layer's stripe sparsity by the formulas, for the magnitudes and the noise of the
+ * case. */
 static void write_limits(const struct sink *out, const struct method_run *run, int64_t at_case)
 {
     const struct pathways_case *plan = &run->plan[at_case];

@@ -137,7 +137,7 @@ static enum status mark_worst(const struct drawing *w, const struct philox *rand
     return STATUS_OK;
 }
 
-/* Magnitudes are uniform in [1, ratio]. */
+/* Draws the support and the magnitudes of a code. Magnitudes are uniform in [1, ratio]. */
 static enum status draw_code(const struct drawing *w, struct error *err)
 {
     struct spikes *x = &w->t->truth[w->s->plan.layers - 1];

@@ -86,7 +86,7 @@ static enum status add_evaluation(struct evaluation *e, struct snapshot *snapsho
     return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.rows_done", 2, table, e->row, err);
 }
 
-/* Entries that only some configurations have. */
+/* Declares the entries that only some configurations have. */
 static enum status add_extras(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct evaluation *e = &run->evaluation;

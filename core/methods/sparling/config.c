@@ -143,7 +143,7 @@ int sparling_stages(const struct sparling_config *config)
     return follow_schedule(config, &density);
 }
 
-/* Checks the fields of the dilated head; those of the transformer have no effect then. */
+/* Checks the fields of a configuration with the dilated head, where the fields of the transformer have no effect. */
 static void check_dilated(const struct sparling_config *c, const struct method_faults *faults)
 {
     if (dilated_units((int)c->context) == 0)

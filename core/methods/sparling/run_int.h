@@ -42,7 +42,7 @@ struct evaluation_row {
     double motif_samples, test_samples;
     double proof;      /* the error E_m of the theorem (motif_errors.h) */
     double single;     /* single-motif error; NaN: not requested */
-    double perturbed;  /* share of edited maps whose answer changes as the edit; NaN: not requested */
+    double perturbed;  /* share of edited maps whose answer follows the edit; NaN: not requested */
     double binning[4]; /* how much the edit error rises with 16, 8, 4, 2 bins; NaN: not requested */
 };
 enum { EVALUATION_COLUMNS = 21 };
@@ -181,7 +181,7 @@ enum presence_column {
 struct starts {
     int64_t count;            /* number of starts to compare; 1: there is only one, or the comparison has ended */
     int64_t now, best;        /* the start in progress; the best one of those before it */
-    int64_t samples, updates; /* number of samples and updates when it began */
+    int64_t samples, updates; /* number of samples and updates when the start `now` began */
     double lowest, loss;      /* lowest presence loss of a validation: of the best start, and of the one in progress */
     bool due;                 /* run_restart() must begin the start `now`; not saved */
 };

@@ -1,4 +1,4 @@
-/* Queries of a checkpoint: the model of the case in which it was saved. */
+/* Answers queries of a checkpoint with the model of the case in which it was saved. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

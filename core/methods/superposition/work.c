@@ -110,8 +110,8 @@ bool work_trained(const struct method_run *run)
     return !(log10(before) - log10(last) > c->tolerance);
 }
 
-/* Loss of the whole batch. Each rank computes its share of the rows. If there are fewer samples than ranks, every rank
- * computes all. */
+/* Computes the loss of the whole batch. Each rank computes its share of the rows. If there are fewer samples than
+ * ranks, every rank computes all. */
 static enum status run_batch(struct method_run *run, const struct batch_samples *all, bool gradients, double *loss,
                              struct error *err)
 {

@@ -66,8 +66,8 @@ struct fit {
     int last_rows;
 
     /* stored in checkpoints */
-    int64_t updates, epoch, position; /* rows of this epoch that are done */
-    double loss_sum, loss; /* loss_sum: of the rows of this epoch so far; loss: mean of the last complete epoch */
+    int64_t updates, epoch, position; /* position: rows of this epoch that are done */
+    double loss_sum, loss; /* loss_sum: sum over the rows of this epoch so far; loss: mean of the last complete epoch */
 };
 
 /* Creates a fit with random initial weights; `data` and `pool` must outlive it. With `alone`, the fit computes on the

@@ -88,7 +88,7 @@ static inline bool latent_masked(const struct latent_model *model)
 /* Runs the decoder. z: [rows][latent]. Returns [rows][features], logits for counts. */
 struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct tensor *z);
 
-/* Bytes of activations and gradients for one row of the decoder, with or without skipping. */
+/* Bytes of activations and gradients for one row of the decoder; fewer after latent_skip(). */
 double latent_row_bytes(const struct latent_model *model);
 /* Operations of a training step for one row. */
 double latent_flops(const struct latent_shape *shape);

@@ -71,7 +71,7 @@ struct domain_request {
     enum domain_set set;
     int64_t seed, index;
     int64_t seen; /* DOMAIN_LESSON: samples trained on before this one's batch */
-    bool turned;  /* as read from the other strand; only if turns() is true */
+    bool turned;  /* read the sample from the other strand; only if turns() is true */
 };
 
 /* The truth about a sample. The caller owns the arrays, whose sizes follow from the shape. */
@@ -101,8 +101,8 @@ struct domain_state; /* each domain defines its own */
 struct domain {
     const char *name;    /* name in the list of domains, for instance "latex" */
     const char *meaning; /* one line */
-    /* The confusion error (CE) takes a channel for the symbol that it marks most often, because several channels may
-     * mark one symbol. false: channels and symbols are matched one to one. */
+    /* true: for the confusion error (CE), each channel stands for the symbol that it marks most often, because several
+     * channels may mark one symbol. false: channels and symbols are matched one to one. */
     bool majority;
     enum domain_drawing drawing;
     /* The domain's rows of the method's table; offsets are into struct sparling_config. */
@@ -128,13 +128,14 @@ struct domain {
     /* Draws a sample. planes: [channels][rows][cols]. truth may be NULL. */
     enum status (*sample)(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
-    /* Shape and drawing of samples with one symbol in the middle and nothing else, for training g directly and for the
-     * single-motif error (Appendix K). label[0] is the SYMBOL. Both NULL: the domain has none. */
+    /* Samples with one symbol in the middle and nothing else, for training g directly and for the single-motif error
+     * (Appendix K): single_shape() writes their shape, and single() draws one, whose label[0] is the SYMBOL. Both NULL:
+     * the domain has no such samples. */
     void (*single_shape)(const struct sparling_config *config, struct domain_shape *shape);
     enum status (*single)(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
-    /* Label of a sample in which every symbol `from` becomes a `to`, for the perturbation experiment. Returns false if
-     * the domain has no such label. NULL: the domain has no such experiment. */
+    /* Writes the label that a sample would have if every symbol `from` were a `to`, for the perturbation experiment.
+     * Returns false if the domain has no such label. NULL: the domain has no such experiment. */
     bool (*replace)(const struct domain_state *state, const struct domain_truth *truth, int from, int to,
                     struct domain_truth *after);
     /* Mean number of symbols of a sample. With one active position for each symbol, the lowest useful density is

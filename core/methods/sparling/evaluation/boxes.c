@@ -1,8 +1,8 @@
 /* Compares the extents of motifs with true boxes (PART_BOXES), in domains that know them.
  *
  * In each sample, motifs are paired one to one with true boxes of the symbol that their channel represents, the closest
- * pair first, as long as the box has a position in the motif's window. Motifs and boxes without a partner are false
- * positives and misses; they are counted by motif_errors.h. */
+ * pair first. A pair is possible only if the box has a position in the motif's window. Motifs and boxes without a
+ * partner are false positives and misses; they are counted by motif_errors.h. */
 #include <math.h>
 #include <stdlib.h>
 

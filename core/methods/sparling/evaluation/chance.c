@@ -119,7 +119,8 @@ static struct chance_row row_of(const struct shuffled_errors *errors)
     return row;
 }
 
-/* Errors of the collected motifs (perfect: of the centres of the boxes), without the symbols from `folded` on. */
+/* Computes the errors of the collected motifs, without the symbols from `folded` on. perfect: of the centres of the
+ * boxes in place of the motifs. */
 static enum status count_errors(const struct method_run *run, int folded, bool perfect, struct motif_report *report,
                                 struct error *err)
 {

@@ -21,7 +21,7 @@ struct alike {
     int features;               /* MOMENTS for each input channel */
     double *difference;         /* [features][high][wide] */
     int *count;                 /* [high][wide] motifs whose window has the position */
-    double *sum, *square;       /* [features] of all values of samples and replacements */
+    double *sum, *square;       /* [features] sums over all values of samples and replacements */
     double values;              /* number of these values */
     double *map;                /* [high][wide] */
     float *planes[2];

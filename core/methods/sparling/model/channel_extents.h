@@ -65,7 +65,7 @@ void channel_extent_write(const struct box *box, const struct sink *out);
 
 /* The extent of a channel, relative to the reported position of a motif. false: unknown. */
 bool channel_places_relative(const struct channel_places *places, int channel, struct box *box);
-/* Writes the member "extent" of a channel, the same as [row0, row1, col0, col1], or null. */
+/* Writes the box of channel_places_relative() as the member "extent", [row0, row1, col0, col1], or null. */
 void channel_places_describe(const struct channel_places *places, int channel, const struct sink *out);
 
 /* Finds the interval that contains the evidence along one axis.

@@ -120,8 +120,8 @@ static enum status build_sparse(struct network *n, bool trained, struct error *e
     return sparse_create(&n->sparse, n->params, "sparse", &sparse, err);
 }
 
-/* Tables of positional encodings. They depend only on the shape, so they are not saved. A map with a single row encodes
- * columns. */
+/* Makes the tables of positional encodings. They depend only on the shape, so they are not saved. A map with a single
+ * row encodes columns. */
 static enum status make_tables(struct network *n, struct error *err)
 {
     const struct sparling_config *c = &n->config;

@@ -331,7 +331,7 @@ static void write_true_sites(const struct open_domain *domain, const struct doma
     sink_end_list(out);
 }
 
-/* Boxes as [row0, row1, col0, col1], upper ends exclusive. */
+/* Writes true boxes as [row0, row1, col0, col1], upper ends exclusive. */
 static void write_truth(const struct annotation *annotation, const struct sink *out)
 {
     const struct domain_truth *truth = annotation->truth;

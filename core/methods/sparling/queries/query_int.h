@@ -28,7 +28,7 @@ struct method_model {
     struct open_domain domain;
     struct channel_name *names;     /* [channels]; NULL: the checkpoint has none */
     struct channel_extent *extents; /* [channels]; NULL: the checkpoint has none */
-    struct channel_places places;   /* how motifs are reported, by the extents */
+    struct channel_places places;   /* how motifs are reported; points to `extents` */
     struct workspaces *workspaces;
 };
 

@@ -72,7 +72,7 @@ static void input_shape(const struct method_model *model, int *rank, int64_t dim
         dim[(*rank)++] = shape->channels;
 }
 
-/* One label for an input, or one for each position. */
+/* The shape of an answer: one label for an input, or one for each position. */
 static void label_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
     *rank = model->domain.shape.positions ? 1 : 0;

@@ -46,8 +46,8 @@ enum status scan_add(struct scan *scan, const unsigned char *bases, size_t count
 enum status scan_end(struct scan *scan, struct error *err);
 enum status scan_finish(struct scan *scan, struct error *err);
 
-/* Reads the records of a FASTA text. Letters that stand for several bases are unknown. STATUS_INVALID: no FASTA; the
- * message names the line. */
+/* Reads the records of a FASTA text. Letters that stand for several bases become unknown bases. STATUS_INVALID: the
+ * text is not FASTA; the message names the line. */
 enum status scan_fasta(struct scan *scan, const struct byte_source *from, struct error *err);
 
 #endif
