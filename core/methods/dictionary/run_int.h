@@ -110,7 +110,7 @@ enum status run_draw(struct method_run *run, uint32_t stream, int64_t first, int
 void run_limit_tests(struct method_run *run);
 /* The number that stands for test sample `index` in a gallery: its row of the data set, or the index itself. */
 int64_t run_input(const struct method_run *run, int64_t index);
-/* Codes of run->x by one seed's dictionary. */
+/* Computes the codes of run->x by one seed's dictionary. */
 enum status run_encode(struct method_run *run, int seed, int count, struct step_outcome *out, struct error *err);
 
 /* evaluation/evaluate.c */
@@ -135,7 +135,7 @@ enum status comparison_finish(struct comparison *c, struct outcome *out, double 
 /* result.c: writes a latent's true feature, if it is known. row: [LATENT_COLUMNS] */
 void latent_truth(const struct sink *out, const double *row);
 
-/* phases.c: the phase diagram of hidden layers */
+/* phases.c: draws the phase diagram of hidden layers */
 enum status run_draw_phases(struct method_run *run, struct error *err);
 
 /* plots.c */

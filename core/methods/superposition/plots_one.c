@@ -73,7 +73,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
     return status;
 }
 
-/* Shares of off-diagonal entries in bins, and a normal distribution with their mean and deviation. */
+/* Computes the shares of off-diagonal entries in bins, and a normal distribution with their mean and deviation. */
 static void histogram(const struct method_run *run, const float *row, struct picture_of *p)
 {
     const struct statistics *s = &run->outcomes[run->sweep.at].statistics;

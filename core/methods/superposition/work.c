@@ -229,7 +229,7 @@ static enum status rug_losses(struct method_run *run, int64_t first, int count, 
     return STATUS_OK;
 }
 
-/* Losses of the samples from run->position on. Each rank computes its share. */
+/* Computes the losses of the samples from run->position on. Each rank computes its share. */
 static enum status sample_losses(struct method_run *run, int count, double *losses, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];

@@ -40,7 +40,8 @@ static const double FACTOR_MOST = 10, FACTOR_STEP = 1.25;
  * otherwise give its channel the density 0. */
 static const double LEAST_SHARE = 0.01;
 
-/* If labels are counts, one channel marks every motif. */
+/* Sets weights and densities for labels that are counts: one channel marks every motif and gets nearly all of the
+ * density. */
 static void follow_counts(struct method_run *run, const double *share)
 {
     struct presence_phase *p = &run->presence;

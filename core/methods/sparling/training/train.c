@@ -50,7 +50,8 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
                      (long long)run->updates, (long long)run->samples, cause.message, good);
 }
 
-/* first: number of the first sample, counted from the beginning of the start. */
+/* Returns the request for a training batch. first: number of its first sample, counted from the beginning of the
+ * start. */
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
     first -= run->starts.samples;
