@@ -83,8 +83,8 @@ struct distribution_table {
     enum status (*check)(struct method_run *run, struct error *err);
     enum status (*declare)(struct method_run *run, struct snapshot *snapshot, struct error *err);
     enum status (*share)(struct method_run *run, struct snapshot *snapshot, struct error *err);
-    /* These two functions serve loading. ready() prepares the run for item number `item` before declare() is called;
-     * -1: for the item that `from`, a checkpoint, contains as the run itself. loaded() checks what was read. */
+    /* These two functions serve loading. ready() prepares the run for item number `item` before declare() is called. -1
+     * stands for the item that the checkpoint `from` contains as the run itself. loaded() checks what was read. */
     enum status (*ready)(struct method_run *run, int64_t item, const struct snapshot_reader *from, struct error *err);
     enum status (*loaded)(struct method_run *run, struct error *err);
     /* Called after a whole checkpoint was read. `item`: the item that the checkpoint contains as the run itself, by its

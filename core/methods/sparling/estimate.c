@@ -143,7 +143,7 @@ static double unit_copies(const struct sparling_config *c)
     return passes * 2 * w * w * ((double)c->units * each + (double)c->narrow_units);
 }
 
-/* Floats in the partial gradients of these weights: one gradient for each chunk of the batch (map_split() in
+/* Floats in the partial gradients of g's residual units: one gradient for each chunk of the batch (map_split() in
  * core/autodiff/split.c). */
 static double unit_partials(const struct sparling_config *c)
 {

@@ -166,7 +166,7 @@ enum presence_turns { TURNS_OPEN, TURNS_YES, TURNS_NO };
 /* Columns of presence_phase.names_table. */
 enum presence_column {
     PRESENCE_LOSS,   /* sum of the losses over the samples of the validation in progress */
-    PRESENCE_WITH,   /* number of these samples whose label contains the name */
+    PRESENCE_WITH,   /* number of samples of the validation in progress whose label contains the name */
     PRESENCE_LEVEL,  /* loss of the last validation, divided by that of the best constant answer; 1 before the first */
     PRESENCE_BEST,   /* lowest level so far */
     PRESENCE_ACTIVE, /* number of samples of the validation in progress in which the channel is active */
@@ -195,8 +195,8 @@ struct ending {
 
 /* The best stage before the last density (kept.c). Checkpoints contain it. */
 struct kept {
-    double accuracy, density; /* accuracy and density of that stage; 0: no stage has ended */
-    int64_t restored;         /* 1: the run has gone back to this stage */
+    double accuracy, density; /* accuracy and density of the best stage; 0: no stage has ended */
+    int64_t restored;         /* 1: the run has gone back to the best stage */
 };
 
 /* The last part of the training, in which only the head trains (reading.c). Checkpoints contain it. */
@@ -400,8 +400,8 @@ enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, s
 void kept_stage(struct method_run *run);
 /* Returns whether an earlier stage was clearly better than the last density. */
 bool kept_better(const struct method_run *run);
-/* Reads the weights of that stage from its checkpoint, and sets the run's last density to that of the stage. Errors
- * are those of reading checkpoints. */
+/* Reads the weights of the best earlier stage from its checkpoint, and sets the run's last density to that of this
+ * stage. Errors are those of reading checkpoints. */
 enum status kept_restore(struct method_run *run, struct error *err);
 /* Sets the last density after a checkpoint was loaded. */
 void kept_follow(struct method_run *run);
@@ -417,9 +417,9 @@ int64_t reading_limit(const struct method_run *run);
 bool reading_begin(struct method_run *run);
 /* Returns whether the last part of the training has begun. */
 bool reading_now(const struct method_run *run);
-/* Returns the learning rate of an update in this part, as a share of the full one. */
+/* Returns the learning rate of an update in the last part, as a share of the full learning rate. */
 double reading_rate(const struct method_run *run);
-/* Returns the share of the whole training that is done. before: the share that is done of the training before this
+/* Returns the share of the whole training that is done. before: the share that is done of the training before the last
  * part. */
 double reading_part(const struct method_run *run, double before);
 /* Computes the motif map of a batch in the same way as for a client, without gradients. Returns NULL after a
@@ -427,7 +427,7 @@ double reading_part(const struct method_run *run, double before);
 struct tensor *reading_motifs(struct method_run *run, const struct batch *batch);
 /* Whether the numbers that were read from a checkpoint are possible. */
 bool reading_sound(const struct method_run *run);
-/* Declares the state as entries "reading.*", if the configuration has this part. */
+/* Declares the state as entries "reading.*", if the configuration has the last part. */
 enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in calibrate.c. */

@@ -8,7 +8,7 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Upper limit of this part, as a share of total_samples. */
+/* Upper limit of the last part of the training, as a share of total_samples. */
 static const double MOST = 0.25;
 
 static int64_t length_of(const struct sparling_config *c)

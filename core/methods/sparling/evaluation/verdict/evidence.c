@@ -439,8 +439,8 @@ static void measure_prevalence(const struct evidence *e, int tokens, struct evid
     sums->constant_edit = sums->chance_edit = 1 - share;
 }
 
-/* Finds the other channel that is most often at the positions of `c`. Two channels mark the same positions when most
- * positions of each have one of the other nearby. */
+/* Finds the other channel that is most often at the positions of `c`. Two channels mark the same positions if most
+ * positions of each channel have a position of the other channel nearby. */
 static void find_same(const struct evidence *e, int c, struct channel_name *out)
 {
     static const double sure = 1.96, most = 0.5;

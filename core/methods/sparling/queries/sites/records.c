@@ -156,7 +156,7 @@ static enum status add_text(const struct method_question *question, struct scan 
     struct error cause = {0};
     status = scan_fasta(scan, &text, &cause);
     gunzip_close(gunzip);
-    if (status == STATUS_CORRUPT) /* the body is damaged, not something stored */
+    if (status == STATUS_CORRUPT) /* the client's body is damaged, not a file of the server */
         status = STATUS_INVALID;
     return status ? error_set(err, status, NULL, "%s", cause.message) : STATUS_OK;
 }
