@@ -322,8 +322,8 @@ void presence_close(struct method_run *run);
 void presence_begin(struct method_run *run);
 /* The presence loss of a batch. scores: those of network_motifs_extras(). NULL after a failure. */
 struct tensor *presence_loss(struct method_run *run, const struct batch *batch, struct tensor *scores);
-/* Adds the losses and active channels of a piece of a validation to those of its names. The batch is that of the last
- * presence_loss(). motifs: its motif map. */
+/* Adds the losses of a piece of a validation to the sums of the names, and counts the samples in which the channels of
+ * the names are active. The batch is that of the last presence_loss(). motifs: its motif map. */
 void presence_count(struct method_run *run, const struct batch *batch, const struct tensor *scores,
                     const struct tensor *motifs);
 /* presence_turning() returns whether a validation also reads its samples from the other strand, and

@@ -15,8 +15,9 @@ void dataset_replace_letters(float *planes, int channels, int cols, int64_t leng
                              int64_t index);
 
 /* Finds out whether the order of names in labels may be the order of positions. It cannot be if every pair of names
- * has the same order in all labels, for example because labels list names alphabetically. A sample that is read from
- * the other strand then keeps its label; otherwise its label is reversed. Sets *follows. STATUS_NO_MEMORY. */
+ * has the same order in all labels, for example because labels list names alphabetically. If it cannot be, a sample
+ * that is read from the other strand keeps its label; if it may be, the label is reversed. Sets *follows.
+ * STATUS_NO_MEMORY. */
 enum status dataset_order_follows_positions(const struct collection *c, bool *follows, struct error *err);
 
 #endif

@@ -45,9 +45,9 @@ struct channel_places {
  * first of equal ones. planes: [channels][rows][cols]. STATUS_NO_MEMORY. */
 enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
                                 struct error *err);
-/* Returns at which distance, in columns, values of the map can change the reported position of a motif, or whether
- * it is reported. The distance is the shift to the centre, plus a chain of CHAIN motifs, each of which can remove
- * the one before it. Longer chains are possible, but too rare to matter. */
+/* Returns the distance in columns beyond which values of the map do not affect a motif, neither its reported position
+ * nor whether it is reported. The distance is the shift to the centre, plus a chain of CHAIN motifs, each of which can
+ * remove the one before it. Longer chains are possible, but too rare to matter. */
 int channel_places_reach(const struct channel_places *places, int channels);
 /* Applies a client's changes of motifs to the map that the head reads. Clients change reported positions, which
  * differ from the positions in the head's map. before, after: the map of reported positions before and after the
@@ -80,9 +80,9 @@ bool channel_extent_interval(const double *low, const double *high, const int *a
 /* Makes the columns of an extent symmetric about the motif, with the same number of columns or one more. A motif on
  * the other strand has its evidence on its other side, so a model of both strands needs an extent that fits both. */
 void channel_extent_mirror(struct channel_extent *extent);
-/* Grows an extent, a row or column at a time, over the positions that are alike around the motifs of the channel: while
- * the mean of `alike` over the next row or column is at least a share of its mean over the extent so far. alike:
- * [2 rows + 1][2 cols + 1], the motif in the middle; 0 where nothing is alike. */
+/* Grows an extent over the positions that are alike around the motifs of the channel, a row or column at a time. The
+ * extent grows as long as the mean of `alike` over the next row or column is at least a fixed share of its mean over
+ * the extent so far. alike: [2 rows + 1][2 cols + 1], the motif in the middle; 0 where nothing is alike. */
 void channel_extent_grow(struct channel_extent *extent, const double *alike, int rows, int cols);
 
 #endif

@@ -23,11 +23,11 @@ struct channel_matrices {
 enum { MATRIX_MATCHES = 5, MATRIX_MATCHES_MOST = 50 };
 
 /* Aligns the bases around the motifs that the statistics have counted, for each channel or for the channel that the
- * question names. Ends that have less than 0.2 bits are removed. The E-value is that of Fisher's exact test, times the
- * number of channels: the samples whose label has the channel's first name against those with a motif of the channel.
- * It is NaN for a channel without a name. If the question names a data set of motifs, each matrix is compared with all
- * of them. The caller calls channel_matrices_close() also after a failure. STATUS_NO_MEMORY, STATUS_CANCELLED, and
- * errors of the domain and of motif_library_open(). */
+ * question names. Ends that have less than 0.2 bits are removed. The E-value of a channel is the p-value of Fisher's
+ * exact test, times the number of channels. The test compares the samples whose label has the channel's first name with
+ * those that have a motif of the channel. The E-value is NaN for a channel without a name. If the question names a data
+ * set of motifs, each matrix is compared with all of them. The caller calls channel_matrices_close() also after a
+ * failure. STATUS_NO_MEMORY, STATUS_CANCELLED, and errors of the domain and of motif_library_open(). */
 enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
                                   struct channel_matrices *out, struct error *err);
 /* Computes the statistics and the matrices that a question asks for. STATUS_CONFLICT where samples are not sequences of
