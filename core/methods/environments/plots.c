@@ -42,7 +42,7 @@ static double found_at(const struct method_run *run, int node, int c)
                : (double)case_fit(run)->model->changes->value[(ptrdiff_t)edge * k + c] * (double)run->edges.share[node];
 }
 
-/* Draws the rings first, so that discs are above them. */
+/* Collects the marks of each node: its rings first, because later marks are drawn above earlier ones. */
 static int collect_marks(const struct method_run *run, const int *match, struct tree_mark *marks)
 {
     int k = case_fit(run)->model->setup.latent, p = run->test->latent, count = 0;

@@ -334,8 +334,9 @@ void presence_count_turned(struct method_run *run, const struct batch *batch, co
 void presence_densities(struct method_run *run);
 /* Forgets the losses added so far. */
 void presence_clear(struct method_run *run);
-/* After a validation: publishes its presence loss. In the first phase, gives a name that g does not read new weights,
- * and ends the phase if the loss no longer falls. STATUS_NO_MEMORY, and errors of the computation. */
+/* After a validation: publishes its presence loss. In the first phase, it also sets new weights for each name that g
+ * has not read for some time, and ends the phase if the loss no longer falls. STATUS_NO_MEMORY, and errors of the
+ * computation. */
 enum status presence_validated(struct method_run *run, struct error *err);
 /* Whether the numbers that were read from a checkpoint are possible. */
 bool presence_sound(const struct method_run *run);

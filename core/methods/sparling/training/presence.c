@@ -7,10 +7,10 @@
  * phase the thresholds and the running scale of the head's input are updated as usual. Then the head is trained as
  * well, on motifs that are already there, and the presence objective keeps each channel at its name.
  *
- * Each validation measures how well g reads each name. In the first phase, names that g reads badly weigh more, and the
- * channel of a name that g does not read gets new weights (prototype.c). The phase ends when neither the presence loss
- * of the validation set nor that of a name falls any more, and at the latest at presence_samples or, in a short run,
- * after half of total_samples. */
+ * Each validation measures how well g reads each name. In the first phase, names that g reads badly weigh more. If g
+ * does not read a name, the name's channel gets new weights (prototype.c). The phase ends when neither the presence
+ * loss of the validation set nor that of a name falls any more, and at the latest at presence_samples or, in a short
+ * run, after half of total_samples. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,7 +21,8 @@
  * PATIENCE: factor by which the first phase waits longer for such names. */
 static const double LEVEL_GAIN = 0.05, UNREAD = 0.7;
 enum { PATIENCE = 2 };
-/* Number of validations without a fall after which the channel of a name that g does not read gets new weights. */
+/* If g does not read a name, its channel gets new weights after this number of validations without a fall of the name's
+ * level. */
 static const double STILL = 4;
 enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 /* Smallest weight of a name in the first phase, relative to that of a name that g does not read. */

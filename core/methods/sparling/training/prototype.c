@@ -1,5 +1,5 @@
-/* Gives the channel of a name that g does not read new weights that already separate the samples with this name a
- * little from the samples without it.
+/* Finds new weights for the channel of a name that g does not read yet. They must already separate the samples with
+ * this name a little from the samples without it.
  *
  * In the first phase, the presence loss of a name may stay at that of a constant answer, because no direction in g's
  * features points to the name's motif yet. Random weights would find it only by luck. But the features at a position of

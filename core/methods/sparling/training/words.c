@@ -1,4 +1,4 @@
-/* Begins a training with motifs that are enriched in training samples as filters of the first convolution
+/* Computes the initial filters of the first convolution from motifs that are enriched in training samples
  * (motif_start_words).
  *
  * For each name of the labels, enriched_motif_find() compares samples with the name and samples without it. It
