@@ -203,8 +203,8 @@ int channel_places_reach(const struct channel_places *places, int channels)
     return most;
 }
 
-/* Whether the client changed the motif of an element that is reported at `at`, or that would be reported there
- * without a stronger element. */
+/* Whether the client changed the motif of an element. The element is reported at `at`, or would be reported there if no
+ * stronger element had removed it. */
 static bool changed(const struct report *report, int positions, int cols, const float *before, const float *after,
                     int at)
 {
