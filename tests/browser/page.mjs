@@ -111,12 +111,12 @@ async function signals() {
     const picture = page.getByRole("img", { name: new RegExp(`^The input as ${look}`) });
     await picture.waitFor();
     await sleep(200);
-    const strip = await picture.evaluate((canvas) => { // colours left of the values, where the axis has its numbers, and in the middle
+    const strip = await picture.evaluate((canvas) => { // counts the colours on the left, where the axis has its numbers, and in the middle
       const c = canvas.getContext("2d"), inked = (x, y, w, h) => { const d = c.getImageData(x, y, w, h).data; return new Set(Array.from({ length: d.length / 4 }, (_, i) => `${d[4 * i]},${d[4 * i + 1]},${d[4 * i + 2]}`)).size; };
       return [inked(0, 30, 36, canvas.height - 70), inked(Math.round(canvas.width / 2), 40, 40, canvas.height - 90)];
     });
     if (strip.some((colours) => colours < 3)) throw new Error(`${look}: ${strip} colours in the axis and in the values`);
-    browser.complaints = browser.complaints.filter((line) => !line.includes("willReadFrequently")); // the browser's advice about this test's own readings
+    browser.complaints = browser.complaints.filter((line) => !line.includes("willReadFrequently")); // the browser gives advice about how this test reads the canvas
     await page.unroute(/\/v1\/jobs\/[^/]+\/motifs$/);
   }
 }

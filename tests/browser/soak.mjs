@@ -4,7 +4,7 @@
 //   node soak.mjs MOTIFD MODULES [SECONDS]
 //
 // One window shows the job's curves, another the table of jobs. The page removes points from a curve when the curve has three times as many as a
-// chart shows. Only after that can its memory be constant. The job is as small as possible, so that it produces these points early.
+// chart shows. The memory can be constant only after that. The job is as small as possible, so that it produces these points early.
 import { Browser, Daemon, ENDLESS, none, sleep } from "./harness.mjs";
 
 const [program, modules, seconds = "3600"] = process.argv.slice(2);
