@@ -252,6 +252,25 @@ static bool admit_body(struct exchange *x)
     return true;
 }
 
+/* Refuses headers that change what a request does, on routes that do not follow them: without the condition or the
+ * range, the request would do something that the client does not want. */
+static bool admit_headers(struct exchange *x)
+{
+    const struct api_route *route = x->match.route;
+    bool reads = strcmp(route->method, "GET") == 0;
+    const char *unread = NULL;
+    if (!route_answers(route, 412) && exchange_header(x, "If-Match") != NULL)
+        unread = "If-Match";
+    else if (!reads && exchange_header(x, "If-None-Match") != NULL)
+        unread = "If-None-Match";
+    else if (exchange_header(x, "Content-Range") != NULL)
+        unread = "Content-Range";
+    if (unread != NULL)
+        respond_problem(x, PROBLEM_BAD_REQUEST, "%s %s does not support the header %s; send the request without it.",
+                        route->method, route->pattern, unread);
+    return unread == NULL;
+}
+
 static bool admit(struct exchange *x)
 {
     const struct route_match *match = &x->match;
@@ -272,7 +291,7 @@ static bool admit(struct exchange *x)
         }
         return false;
     }
-    return admit_scope(x) && admit_body(x);
+    return admit_scope(x) && admit_headers(x) && admit_body(x);
 }
 
 bool api_admit(struct api *api, const struct api_request *request, struct api_response *response, size_t *body_limit)

@@ -104,6 +104,26 @@ void dataset_respond(struct exchange *x, int status, const char *name)
     respond_body(x, status, "application/json");
 }
 
+/* Lists the formats of uploads with the options that each of them reads. */
+static void list_formats(const struct sink *out)
+{
+    size_t count;
+    const struct collection_format *const *formats = collection_formats(&count);
+    sink_begin_list(out, "formats");
+    for (size_t i = 0; i < count; i++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", formats[i]->name);
+        sink_text(out, "media_type", formats[i]->media_type);
+        sink_begin_list(out, "options");
+        for (const struct collection_option_name *o = collection_option_names; o->name != NULL; o++)
+            if (formats[i]->reads & o->option)
+                sink_text(out, NULL, o->name);
+        sink_end_list(out);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
 void datasets_list(struct exchange *x)
 {
     struct error err;
@@ -138,6 +158,7 @@ void datasets_list(struct exchange *x)
         sink_end_object(x->out);
     }
     sink_end_list(x->out);
+    list_formats(x->out);
     sink_end_object(x->out);
     respond_json(x, 200);
 }

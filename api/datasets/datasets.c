@@ -49,6 +49,30 @@ static bool hash_good(const char *text)
     return strlen(text) == HASH_TEXT - 1 && strspn(text, "0123456789abcdef") == HASH_TEXT - 1;
 }
 
+/* Responds 422 with one fault. member: "pointer" or "parameter", which says what `place` is. */
+static void respond_fault(struct exchange *x, const char *member, const char *place, const char *detail)
+{
+    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+    if (faults == NULL) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+        return;
+    }
+    api_faults_add(faults, place, "%s", detail);
+    respond_faults(x, PROBLEM_INVALID, member, faults);
+}
+
+/* Checks that the format reads all options that the client has stated. False: the function has responded. */
+static bool options_apply(struct exchange *x, const struct upload_request *request)
+{
+    const struct collection_options options = {
+        .stated = request->stated, .layout = request->layout, .negatives = request->negatives};
+    char detail[COLLECTION_DETAIL];
+    const char *unread = collection_unread(request->format, &options, detail);
+    if (unread)
+        respond_fault(x, "parameter", unread, detail);
+    return unread == NULL;
+}
+
 static bool read_request(struct exchange *x, struct upload_request *request)
 {
     const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256"),
@@ -78,6 +102,9 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     (void)snprintf(request->group, sizeof request->group, "%s", group ? group : "");
     (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
     (void)snprintf(request->owner, sizeof request->owner, "%s", owner_of(x));
+    for (const struct collection_option_name *o = collection_option_names; o->name; o++)
+        if (exchange_query(x, o->name))
+            request->stated |= o->option;
     if (!request->format)
         respond_problem(
             x, PROBLEM_MEDIA_TYPE,
@@ -87,7 +114,7 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     else if (request->offset > 0 && !hash)
         respond_problem(x, PROBLEM_BAD_QUERY, "offset needs sha256, the hash of the whole upload.");
     else
-        return true;
+        return options_apply(x, request);
     return false;
 }
 
@@ -384,21 +411,10 @@ static enum status same_again(struct exchange *x, const struct arrived *a, bool 
     return STATUS_OK;
 }
 
-static void respond_fault(struct exchange *x, const char *pointer, const char *detail)
-{
-    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
-    if (faults == NULL) {
-        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
-        return;
-    }
-    api_faults_add(faults, pointer, "%s", detail);
-    respond_faults(x, PROBLEM_INVALID, "pointer", faults);
-}
-
 static void refuse_upload(struct exchange *x, const struct error *err)
 {
     if (err->code == STATUS_INVALID || err->code == STATUS_CORRUPT || err->code == STATUS_LIMIT)
-        respond_fault(x, "", err->message);
+        respond_fault(x, "pointer", "", err->message);
     else
         respond_error(x, err);
 }
@@ -424,7 +440,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         (void)snprintf(detail, sizeof detail,
                        "is not the SHA-256 of the bytes that arrived, which is %s over %lld bytes", a.hash,
                        (long long)a.bytes);
-        respond_fault(x, "/sha256", detail);
+        respond_fault(x, "pointer", "/sha256", detail);
         return;
     }
     if (dataset_find(root_of(x), a.name, &kind, &err) != STATUS_OK) {

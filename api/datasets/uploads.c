@@ -60,7 +60,8 @@ static enum status pull(void *context, void *to, size_t most, size_t *got, struc
 
 static enum status read_from(struct api_upload *u, const struct byte_source *from, struct error *err)
 {
-    struct collection_options options = {.label = u->request.label,
+    struct collection_options options = {.stated = u->request.stated,
+                                         .label = u->request.label,
                                          .label_column = u->request.label_column,
                                          .group = u->request.group,
                                          .layout = u->request.layout,

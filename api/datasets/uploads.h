@@ -22,6 +22,7 @@ struct api_upload;
 struct upload_request {
     const struct collection_format *format;
     const struct api_converter *converter; /* converter, for formats that need it; borrowed */
+    unsigned stated;                       /* bits of the options that the client has stated (collection.h) */
     char label[64], group[64], layer[64];
     int label_column; /* 0: not stated */
     enum collection_layout layout;

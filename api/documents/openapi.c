@@ -13,6 +13,7 @@
 #include "api/http/uri.h"
 #include "api/json/config_json.h"
 #include "api/json/json_sink.h"
+#include "core/data/uploads/collection.h"
 
 static void reference(const struct sink *out, const char *key, const char *schema)
 {
@@ -67,12 +68,20 @@ static void header_parameter(const struct sink *out, const char *name, const cha
     sink_end_object(out);
 }
 
-static bool answers_with(const struct api_route *route, int status)
+/* Writes the meaning of a query parameter. For an option of uploads, names the formats that read it. */
+static void write_meaning(const struct sink *out, const struct api_route *route, const struct api_parameter *p)
 {
-    for (const struct api_answer *a = route->answers; a->status != 0; a++)
-        if (a->status == status)
-            return true;
-    return false;
+    char formats[COLLECTION_NAMES], text[1024];
+    const struct collection_option_name *o = collection_option_names;
+    while (o->name != NULL && (!route_streams(route) || strcmp(o->name, p->name) != 0))
+        o++;
+    if (o->name == NULL) {
+        sink_text(out, "description", p->meaning);
+        return;
+    }
+    collection_option_formats(o->option, formats);
+    (void)snprintf(text, sizeof text, "%s. Formats that read it: %s", p->meaning, formats);
+    sink_text(out, "description", text);
 }
 
 static void write_parameters(const struct sink *out, const struct api_route *route)
@@ -99,19 +108,19 @@ static void write_parameters(const struct sink *out, const struct api_route *rou
         sink_begin_object(out, NULL);
         sink_text(out, "name", p->name);
         sink_text(out, "in", "query");
-        sink_text(out, "description", p->meaning);
+        write_meaning(out, route, p);
         parameter_schema(out, p);
         sink_end_object(out);
     }
-    if (strcmp(route->method, "POST") == 0 && answers_with(route, 201)) {
+    if (strcmp(route->method, "POST") == 0 && route_answers(route, 201)) {
         header_parameter(out, "Idempotency-Key",
                          "a repeated request with the same key gets the first answer again and creates nothing");
     }
-    if (answers_with(route, 304))
+    if (route_answers(route, 304))
         header_parameter(out, "If-None-Match", "304 when it names the present ETag");
-    if (answers_with(route, 412))
+    if (route_answers(route, 412))
         header_parameter(out, "If-Match", "412 unless it names the present version");
-    if (answers_with(route, 206)) {
+    if (route_answers(route, 206)) {
         header_parameter(out, "Range", "one range of bytes");
         header_parameter(out, "If-Range", "Range applies only if the ETag is this one");
     }

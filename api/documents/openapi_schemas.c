@@ -47,8 +47,12 @@ const struct openapi_schema openapi_schemas[] = {
      NULL, false},
     {"DatasetKind", "kind text, preset text, accepts flag, reason text?", NULL, false},
     {"Warning", "code text, text text", NULL, false},
-    {"DatasetList", "datasets [Dataset], bytes integer, most_bytes integer, endings [FileEnding]", NULL, false},
+    {"DatasetList",
+     "datasets [Dataset], bytes integer, most_bytes integer, endings [FileEnding], "
+     "formats [UploadFormat]",
+     NULL, false},
     {"FileEnding", "ending text, format text", NULL, false},
+    {"UploadFormat", "name text, media_type text, options [text]", NULL, false},
     {"AuditEntry", "time time, who text, peer text, request text, method text, target text, status integer?, job text?",
      NULL, false},
     {"AuditList", "changes [AuditEntry], next_cursor text?", NULL, false},

@@ -163,6 +163,14 @@ const struct api_route *route_find(const struct route_table *table, const char *
     return match.route;
 }
 
+bool route_answers(const struct api_route *route, int status)
+{
+    for (const struct api_answer *a = route->answers; a != NULL && a->status != 0; a++)
+        if (a->status == status)
+            return true;
+    return false;
+}
+
 bool route_streams(const struct api_route *route)
 {
     return route->body_limit == API_UPLOAD_MAX;

@@ -88,6 +88,8 @@ void route_match(const struct route_table *table, const char *method, const char
 const struct api_route *route_find(const struct route_table *table, const char *method, const char *target);
 /* True if the route takes a body of this Content-Type; NULL stands for a request without that header. */
 bool route_takes(const struct api_route *route, const char *content_type);
+/* True if the table of the route has an answer with this status. */
+bool route_answers(const struct api_route *route, int status);
 /* True when the route takes its body as a stream (an upload). */
 bool route_streams(const struct api_route *route);
 

@@ -84,6 +84,11 @@ bool job_name_resolve(struct exchange *x)
     error_clear(&err);
     char id[STORAGE_ID];
     struct route_match *match = &x->match;
+    if (strcmp(match->route->name, "showJob") == 0 && exchange_query(x, "checkpoint") != NULL &&
+        strcmp(match->values[0], "latest") != 0) {
+        respond_problem(x, PROBLEM_BAD_QUERY, "checkpoint: applies only to the id latest.");
+        return false;
+    }
     if (match->route->scope == API_SCOPE_TRAINER || match->count == 0 || strcmp(match->names[0], "id") != 0)
         return true;
     enum status status = job_name_find(x, match->values[0], needs_model(x), id, &err);

@@ -144,6 +144,8 @@ static bool read_query_string(struct exchange *x, struct query_request *a)
     bool sample = a->query->takes == METHOD_TAKES_SAMPLE;
     bool strict = a->query->verb == METHOD_GET || a->query->takes == METHOD_TAKES_FILE;
     bool json = !strict && query_request_is_json(x);
+    /* a body that is a file may be a batch of inputs; a JSON body lists its inputs */
+    bool batch = takes_files(a->query) && !strict && !json;
     for (size_t i = 0; i < x->query.count; i++) {
         const struct query_pair *pair = &x->query.pairs[i];
         const struct config_field *field =
@@ -154,9 +156,11 @@ static bool read_query_string(struct exchange *x, struct query_request *a)
             api_faults_add(a->faults, pair->name, "must be a member of the JSON body");
         else if (field != NULL && config_parse(field, a->parameters, pair->value, &err) != STATUS_OK)
             api_faults_add(a->faults, pair->name, "%s", err.message);
-        else if (field == NULL && strict && strcmp(pair->name, "checkpoint") != 0 &&
-                 strcmp(pair->name, "format") != 0 && !(sample && strcmp(pair->name, "seed") == 0))
-            api_faults_add(a->faults, pair->name, "is not a parameter of this query");
+        else if (field == NULL && json && strcmp(pair->name, "batch") == 0)
+            api_faults_add(a->faults, pair->name, "is for a body that is one array; a JSON body lists its inputs");
+        else if (field == NULL && strcmp(pair->name, "checkpoint") != 0 && strcmp(pair->name, "format") != 0 &&
+                 !(sample && strcmp(pair->name, "seed") == 0) && !(batch && strcmp(pair->name, "batch") == 0))
+            api_faults_add(a->faults, pair->name, "is not a parameter of this query of a job of kind %s", a->job.kind);
     }
     if (a->faults->count > 0) {
         respond_faults(x, PROBLEM_BAD_QUERY, "parameter", a->faults);
@@ -252,6 +256,8 @@ static bool read_document(struct exchange *x, struct query_request *a)
         return empty ? no_memory(x) : false;
     struct error err;
     error_clear(&err);
+    if (exchange_query(x, "checkpoint") != NULL && cJSON_GetObjectItemCaseSensitive(body, "checkpoint") != NULL)
+        api_faults_add(a->faults, "/checkpoint", "is also a query parameter; state it only once");
     enum status status = read_parameters(a, body, &err);
     if (status == STATUS_OK) {
         status = takes_files(a->query) ? inputs_from_json(body, a->inputs, &a->pick, a->faults, &err)

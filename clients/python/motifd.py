@@ -251,7 +251,8 @@ class Client:
     def upload(self, data: Union[bytes, BinaryIO], format: str, name: Optional[str] = None, **options: str) -> Dict[str, Any]:
         """Uploads a data set unless the daemon has it, and returns its document. data: the bytes, or a file that can be read twice and that
         upload() closes.
-        name: by default "py-" and the start of the SHA-256. An interrupted upload continues where it stopped."""
+        name: by default "py-" and the start of the SHA-256 of the bytes and the options. An interrupted upload continues where it stopped.
+        options: query parameters of the upload, such as label="cell_type"; the daemon refuses those that the format does not read."""
         with (io.BytesIO(data) if isinstance(data, bytes) else data) as file:
             return self._upload(file, format, name, options)
 
@@ -262,12 +263,13 @@ class Client:
             hash.update(block)
             size += len(block)
         digest = hash.hexdigest()
-        name = name or f"py-{digest[:20]}"
+        stated = {key: str(value) for key, value in options.items()}
+        name = name or f"py-{(hashlib.sha256(json.dumps([digest, sorted(stated.items())]).encode()).hexdigest() if stated else digest)[:20]}"
         path = f"/v1/datasets/{urllib.parse.quote(name)}"
         for attempt in range(self.retries + 1):
             try:
                 there = self.get(path)
-                if there.get("sha256") == digest:
+                if there.get("sha256") == digest and all(str(there["options"].get(key)) == value for key, value in stated.items()):
                     return there
             except MotifdError as error:
                 if error.status != 404:

@@ -11,13 +11,14 @@
 
 static const struct option_spec options[] = {
     {"format", "NAME", "put: format of the file; default: from the ending of its name"},
-    {"label", "COLUMN", "put, csv and h5ad: name of the column with the label"},
+    {"label", "COLUMN",
+     "put, csv and h5ad: name of the column with the label; bed: the label, or name for the fourth column"},
     {"label-column", "N",
      "put, for regions and sequences: number of the column, or of the word of the header, that is the label"},
     {"group", "COLUMN", "put, csv and h5ad: name of the column with the group of each sample, for splits"},
-    {"layer", "NAME", "put, h5ad: layer that contains the values, or raw (X)"},
-    {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
-    {"channels-last", NULL, "put, npz and npy: [n][rows][cols][channels]"},
+    {"layer", "NAME", "put, h5ad: layer that contains the values, or raw (X); 10x-h5: genome"},
+    {"channels-first", NULL, "put, npz, npy and safetensors: [n][channels][rows][cols]"},
+    {"channels-last", NULL, "put, npz, npy and safetensors: [n][rows][cols][channels]"},
     {"signals", NULL, "put: [n][cols] or [n][channels][cols], or the columns of a .csv, are points of a signal"},
     {"negatives", "KIND",
      "put: adds samples without a label. shuffle: shuffled sequences; gc: regions of the genome with equal GC content "
@@ -389,10 +390,24 @@ static int act(struct ctl *ctl, const struct options *args, const char *verb)
     return code;
 }
 
+/* Returns the first option that is stated and that the verb does not use; NULL: there is none. */
+static const char *unused(const struct options *args, const char *verb)
+{
+    for (const struct option_spec *o = options; o->name; o++) {
+        const char *user = strcmp(o->name, "output") == 0 ? "preview" : "put";
+        if (options_has(args, o->name) && strcmp(verb, user) != 0)
+            return o->name;
+    }
+    return NULL;
+}
+
 static int run(struct ctl *ctl, const struct options *args)
 {
     const char *verb = args->positional_count > 0 ? args->positional[0] : "list";
     bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "delete") == 0;
+    const char *odd = unused(args, verb);
+    if (odd)
+        return ctl_usage(ctl, "--%s is not an option of datasets %s", odd, verb);
     if (strcmp(verb, "list") == 0 && args->positional_count <= 1)
         return ctl_show(ctl, &(struct http_request){.method = "GET", .path = "/v1/datasets"}, view_list);
     if (strcmp(verb, "put") == 0 && args->positional_count == 3)

@@ -131,8 +131,28 @@ extern const char
 enum collection_negatives { NEGATIVES_NONE, NEGATIVES_SHUFFLE, NEGATIVES_GC };
 extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NULL-terminated */
 
+/* Options of an upload that only some formats read, as bits. A format's row lists those that it reads. */
+enum collection_option {
+    OPTION_LABEL = 1 << 0,
+    OPTION_LABEL_COLUMN = 1 << 1,
+    OPTION_GROUP = 1 << 2,
+    OPTION_LAYER = 1 << 3,
+    OPTION_LAYOUT = 1 << 4,
+    OPTION_NEGATIVES = 1 << 5,
+    OPTION_GENOME = 1 << 6,
+    OPTION_WINDOW = 1 << 7,
+    OPTION_TARGET = 1 << 8
+};
+/* The name of each option, which is its query parameter. The list ends with name == NULL. */
+struct collection_option_name {
+    enum collection_option option;
+    const char *name;
+};
+extern const struct collection_option_name collection_option_names[];
+
 /* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
+    unsigned stated;           /* bits of the options that the user has stated */
     const char *label, *group; /* names of a table's columns that contain labels and groups */
     /* The number of the column (BED), or of the word in the header (FASTA), that is the label, counted from 1; 0: not
      * stated. */
@@ -161,6 +181,9 @@ struct collection_format {
     /* the format needs motif-convert: read() reads the table that this program writes (table_stream.h) instead of
      * the file */
     bool converted;
+    unsigned reads;     /* bits of the options that the format reads */
+    unsigned layouts;   /* with OPTION_LAYOUT: bits 1 << LAYOUT_... that the format reads; 0: all */
+    unsigned negatives; /* with OPTION_NEGATIVES: bits 1 << NEGATIVES_... that the format reads; 0: all */
     enum status (*read)(const struct byte_source *from, const struct collection_options *options,
                         const struct collection_limits *limits, struct collection *c, struct error *err);
 };
@@ -173,6 +196,13 @@ struct collection_ending {
 extern const struct collection_ending collection_endings[];
 const struct collection_format *const *collection_formats(size_t *count);
 const struct collection_format *collection_format_named(const char *name); /* NULL: there is none */
+/* Writes the names of the formats that read an option: "csv, bed and h5ad". */
+enum { COLLECTION_NAMES = 160, COLLECTION_DETAIL = 240 };
+void collection_option_formats(enum collection_option option, char out[COLLECTION_NAMES]);
+/* Finds the first stated option, or value of an option, that the format does not read. Returns its name and writes to
+ * `detail` which formats read it. NULL: the format reads all of them. */
+const char *collection_unread(const struct collection_format *format, const struct collection_options *options,
+                              char detail[COLLECTION_DETAIL]);
 
 /* Reads a whole file; the caller closes `c`. Messages name the row, column or member. STATUS_INVALID, STATUS_CORRUPT: a
  * fault of the file. STATUS_LIMIT: the file exceeds `limits`. STATUS_NO_MEMORY, and any error of the source. After an

@@ -1,6 +1,7 @@
 /* The list of upload formats, and the function that reads any of them. Every format's file calls functions of
  * collection.c, and this list refers to every format. So the list is in a file of its own; in collection.c it would
  * make a cycle. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/data/uploads/collection_int.h"
@@ -24,20 +25,89 @@ const struct collection_format *collection_format_named(const char *name)
     return NULL;
 }
 
+static void add_name(char out[COLLECTION_NAMES], const char *name, bool last)
+{
+    size_t used = strlen(out);
+    (void)snprintf(out + used, COLLECTION_NAMES - used, "%s%s", used == 0 ? "" : last ? " and " : ", ", name);
+}
+
+/* Writes the names of the formats for which `reads` is true. */
+static void list_formats(bool (*reads)(const struct collection_format *format, unsigned bit), unsigned bit,
+                         char out[COLLECTION_NAMES])
+{
+    const char *waiting = NULL;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (!reads(formats[i], bit))
+            continue;
+        if (waiting)
+            add_name(out, waiting, false);
+        waiting = formats[i]->name;
+    }
+    if (waiting)
+        add_name(out, waiting, true);
+}
+
+static bool reads_option(const struct collection_format *format, unsigned option)
+{
+    return (format->reads & option) != 0;
+}
+
+static bool reads_layout(const struct collection_format *format, unsigned layout)
+{
+    return format->reads & OPTION_LAYOUT && (format->layouts == 0 || format->layouts & layout);
+}
+
+static bool reads_negatives(const struct collection_format *format, unsigned negatives)
+{
+    return format->reads & OPTION_NEGATIVES && (format->negatives == 0 || format->negatives & negatives);
+}
+
+void collection_option_formats(enum collection_option option, char out[COLLECTION_NAMES])
+{
+    list_formats(reads_option, option, out);
+}
+
+const char *collection_unread(const struct collection_format *format, const struct collection_options *options,
+                              char detail[COLLECTION_DETAIL])
+{
+    const unsigned layout = 1u << options->layout, negatives = 1u << options->negatives;
+    char names[COLLECTION_NAMES];
+    for (const struct collection_option_name *o = collection_option_names; o->name; o++) {
+        if (!(options->stated & o->option))
+            continue;
+        if (!reads_option(format, o->option)) {
+            collection_option_formats(o->option, names);
+            (void)snprintf(detail, COLLECTION_DETAIL, "does not apply to %s; formats that read it: %s", format->name,
+                           names);
+            return o->name;
+        }
+        bool is_layout = o->option == OPTION_LAYOUT, is_negatives = o->option == OPTION_NEGATIVES;
+        if ((is_layout && !reads_layout(format, layout)) || (is_negatives && !reads_negatives(format, negatives))) {
+            list_formats(is_layout ? reads_layout : reads_negatives, is_layout ? layout : negatives, names);
+            (void)snprintf(detail, COLLECTION_DETAIL, "%s does not apply to %s; formats that read it: %s",
+                           is_layout ? collection_layouts[options->layout] : collection_negatives[options->negatives],
+                           format->name, names);
+            return o->name;
+        }
+    }
+    return NULL;
+}
+
 enum status collection_read(const struct collection_format *format, const struct byte_source *from,
                             const struct collection_options *options, const struct collection_limits *limits,
                             struct collection *c, struct error *err)
 {
     struct gunzip *gunzip = NULL;
+    char detail[COLLECTION_DETAIL];
     *c = (struct collection){0};
     enum status status = format->text ? gunzip_open(from, &gunzip, err) : STATUS_OK;
     if (status)
         return status;
     struct byte_source unpacked = gunzip ? gunzip_source(gunzip) : *from;
-    if (options->negatives != NEGATIVES_NONE && format != &bed_format && format != &tar_format &&
-        (format != &fasta_format || options->negatives == NEGATIVES_GC))
-        status = error_set(err, STATUS_INVALID, NULL,
-                           "negatives=shuffle is for FASTA and BED only, and negatives=gc for BED only");
+    const char *unread = collection_unread(format, options, detail);
+    if (unread)
+        status = error_set(err, STATUS_INVALID, NULL, "%s %s", unread, detail);
     if (!status)
         status = format->read(&unpacked, options, limits, c, err);
     gunzip_close(gunzip);

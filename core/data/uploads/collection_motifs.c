@@ -34,8 +34,6 @@ static enum status read_motifs(const struct byte_source *from, const struct coll
     struct builder b;
     char *text = NULL;
     size_t size = 0;
-    if (options->target != TARGET_NONE)
-        return error_set(err, STATUS_INVALID, NULL, "motifs have no target; leave the option target out");
     builder_init(&b, c, &plain, limits);
     c->kind = COLLECTION_MOTIFS;
     c->channels = BASES_OF_MOTIF;
@@ -56,4 +54,5 @@ static enum status read_motifs(const struct byte_source *from, const struct coll
     return status;
 }
 
-const struct collection_format motifs_format = {"meme", "text/x-meme", true, false, read_motifs};
+const struct collection_format motifs_format = {
+    .name = "meme", .media_type = "text/x-meme", .text = true, .read = read_motifs};

@@ -32,6 +32,14 @@ const char collection_label_column_meaning[] =
     "bed: number of the column with the label, counted from 1; fasta: number of the word in a record's header that is "
     "the label (word 1 is the name of the record)";
 const char collection_group_meaning[] = "csv, h5ad: name of the column with the group for splits (group or split)";
+const struct collection_option_name collection_option_names[] = {
+    {OPTION_LABEL, "label"},   {OPTION_LABEL_COLUMN, "label_column"},
+    {OPTION_GROUP, "group"},   {OPTION_LAYER, "layer"},
+    {OPTION_LAYOUT, "layout"}, {OPTION_NEGATIVES, "negatives"},
+    {OPTION_GENOME, "genome"}, {OPTION_WINDOW, "window"},
+    {OPTION_TARGET, "target"}, {0, NULL},
+};
+
 const char *const collection_layouts[] = {"auto", "channels-last", "channels-first", "signals", NULL};
 const char collection_layout_meaning[] =
     "npz, npy, safetensors: which dimension of a four-dimensional array is the channels (default: channels-last, or "

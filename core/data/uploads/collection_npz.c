@@ -103,6 +103,11 @@ static enum status take_shape(const struct npy_header *x, const struct collectio
     *cols = x->rank >= 2 ? x->dim[x->rank == 4 && !first ? 2 : x->rank - 1] : 0;
     if (x->element >= NPY_BYTES || x->rank < 2)
         return array_fault("x", "must be numbers in 2, 3 or 4 dimensions, samples first", err);
+    if (!signals && options->layout != LAYOUT_AUTO && x->rank < 4)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "layout=%s is for x in four dimensions, but x has %d; leave it out%s",
+                         collection_layouts[options->layout], x->rank,
+                         x->rank == 3 ? ", or use layout=signals for [n][channels][cols]" : "");
     if (signals && x->rank == 4)
         return array_fault("x", "must be [n][cols] or [n][channels][cols] with layout=signals", err);
     if (rows < 1 || rows > SIDE || channels < 1 || channels > SIDE || *cols < 1 || *cols > (rows > 1 ? SIDE : LINE))
@@ -509,7 +514,11 @@ static enum status read_tensors(const struct byte_source *from, const struct col
     return status;
 }
 
-const struct collection_format npz_format = {"npz", "application/x-npz", false, false, read_npz};
-const struct collection_format npy_format = {"npy", "application/x-npy", false, false, read_npy};
-const struct collection_format safetensors_format = {"safetensors", "application/x-safetensors", false, false,
-                                                     read_tensors};
+const struct collection_format npz_format = {
+    .name = "npz", .media_type = "application/x-npz", .reads = OPTION_LAYOUT | OPTION_TARGET, .read = read_npz};
+const struct collection_format npy_format = {
+    .name = "npy", .media_type = "application/x-npy", .reads = OPTION_LAYOUT, .read = read_npy};
+const struct collection_format safetensors_format = {.name = "safetensors",
+                                                     .media_type = "application/x-safetensors",
+                                                     .reads = OPTION_LAYOUT | OPTION_TARGET,
+                                                     .read = read_tensors};

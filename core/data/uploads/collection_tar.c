@@ -38,6 +38,12 @@
 
 #define MEMBER_BYTES ((size_t)64 << 20)
 
+/* The options that archives of regions, of arrays, and of anything else read. */
+#define REGION_OPTIONS                                                                                                 \
+    (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_TARGET)
+#define ARRAY_OPTIONS (OPTION_LAYOUT | OPTION_TARGET)
+#define OTHER_OPTIONS OPTION_TARGET
+
 struct text {
     char *bytes; /* NULL until the reader has found this member of the archive */
     size_t size;
@@ -568,13 +574,28 @@ static enum status finish_members(struct tar *t, struct error *err)
     return status ? status : builder_finish(&t->b, set, err);
 }
 
+/* Refuses the options that archives of this content do not read. */
+static enum status check_options(const struct tar *t, unsigned reads, const char *content, struct error *err)
+{
+    for (const struct collection_option_name *o = collection_option_names; o->name; o++)
+        if (t->options->stated & o->option & ~reads)
+            return error_set(err, STATUS_INVALID, NULL, "%s does not apply to an archive of %s: %s; leave it out",
+                             o->name, content,
+                             o->option & REGION_OPTIONS ? "only archives of BED files read it"
+                                                        : "only archives of .npz, .npy or safetensors files read it");
+    return STATUS_OK;
+}
+
 static enum status finish_archive(struct tar *t, struct error *err)
 {
+    bool arrays = t->npz.files > 0;
+    enum status status = t->regions ? check_options(t, REGION_OPTIONS, "BED files", err)
+                         : arrays   ? check_options(t, ARRAY_OPTIONS, "arrays", err)
+                                    : check_options(t, OTHER_OPTIONS, "these files", err);
+    if (status)
+        return status;
     if (t->regions)
         return finish_regions(t, err);
-    if (t->options->negatives != NEGATIVES_NONE)
-        return error_set(err, STATUS_INVALID, NULL, "negatives=%s is possible only for archives of BED files",
-                         collection_negatives[t->options->negatives]);
     return t->npz.files > 0 ? finish_arrays(t, err) : finish_members(t, err);
 }
 
@@ -602,4 +623,7 @@ static enum status read_tar(const struct byte_source *from, const struct collect
     return status;
 }
 
-const struct collection_format tar_format = {"tar", "application/x-tar", false, false, read_tar};
+const struct collection_format tar_format = {.name = "tar",
+                                             .media_type = "application/x-tar",
+                                             .reads = REGION_OPTIONS | ARRAY_OPTIONS | OTHER_OPTIONS,
+                                             .read = read_tar};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
+#include "core/data/uploads/collection.h"
 #include "storage/files/dataset.h"
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
@@ -109,13 +110,64 @@ static void each_format_is_recognised(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
+/* A value of each option that its parameter allows. */
+static const char *value_of(const char *option)
+{
+    static const char *const values[][2] = {{"label_column", "2"}, {"layout", "signals"}, {"negatives", "shuffle"},
+                                            {"window", "0"},       {"target", "class"},   {NULL, "label"}};
+    size_t i = 0;
+    while (values[i][0] && strcmp(values[i][0], option) != 0)
+        i++;
+    return values[i][1];
+}
+
+/* Every format with every option: an option that the row of the format lacks is refused before the body is read, and
+ * the answer names it and the formats that read it. */
+static void option_that_a_format_does_not_read_is_refused(void **state)
+{
+    struct sets *s = *state;
+    size_t count;
+    int refused = 0, read = 0;
+    const struct collection_format *const *formats = collection_formats(&count);
+    for (size_t i = 0; i < count; i++)
+        for (const struct collection_option_name *o = collection_option_names; o->name; o++) {
+            char target[200], names[COLLECTION_NAMES];
+            (void)snprintf(target, sizeof target, "/v1/datasets/odd?format=%s&%s=%s", formats[i]->name, o->name,
+                           value_of(o->name));
+            int status = put(s, target, "application/octet-stream", "x");
+            const cJSON *fault = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(s->f->json, "errors"), 0);
+            const char *named = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(fault, "parameter"));
+            assert_int_equal(status, 422); /* "x" is a file of no format */
+            if (formats[i]->reads & o->option) {
+                assert_null(named);
+                read++;
+                continue;
+            }
+            collection_option_formats(o->option, names);
+            assert_non_null(named);
+            assert_string_equal(named, o->name);
+            assert_non_null(strstr(text_at(s->f, "/errors/0/detail"), names));
+            refused++;
+        }
+    assert_true(read > 20 && refused > 50);
+    assert_int_equal(put(s, "/v1/datasets/odd?layout=channels-first", "text/csv", csv), 422);
+    assert_fault(s->f, "layout", "formats that read it: npz, npy, safetensors and tar");
+    assert_int_equal(put(s, "/v1/datasets/odd?format=fasta&negatives=gc", "application/octet-stream", ">a x\nACGT\n"),
+                     422);
+    assert_fault(s->f, "negatives", "gc does not apply to fasta; formats that read it: tar and bed");
+    assert_int_equal(folder_entries(s->root, ""), 0);
+    assert_int_equal(ask(s->f, "GET", "/v1/datasets", NULL), 200);
+    assert_string_equal(text_at(s->f, "/formats/3/name"), "csv");
+    assert_string_equal(text_at(s->f, "/formats/3/options/1"), "group");
+}
+
 /* The same bytes with the same options are the same set; with other options they are a different set. */
 static void same_bytes_and_options_are_the_same_set(void **state)
 {
-    static const char *const options[] = {"?label=label", "?label=b", "?group=a", "?layout=channels-first"};
+    static const char *const options[] = {"?label=label", "?label=b", "?group=a", "?layout=signals"};
     struct sets *s = *state;
     char target[200], hex[HASH_TEXT];
-    assert_int_equal(put(s, "/v1/datasets/one?label=label&layout=channels-last", "text/csv", csv), 201);
+    assert_int_equal(put(s, "/v1/datasets/one?label=label", "text/csv", csv), 201);
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         (void)snprintf(target, sizeof target, "/v1/datasets/one%s", options[i]);
         assert_int_equal(put(s, target, "text/csv", csv), i == 0 ? 200 : 409);
@@ -600,6 +652,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_format_is_recognised),
+        TEST(option_that_a_format_does_not_read_is_refused),
         TEST(same_bytes_and_options_are_the_same_set),
         TEST(folders_of_the_operator_are_kept),
         TEST(interrupted_upload_resumes_at_its_offset),

@@ -9,7 +9,7 @@ import { Bar, Facts, Fault, Section, useLoad } from "../ui/base";
 interface Named { name: string; count?: number }
 interface DataSet { name: string; bytes: number; format: string; kind: string; target: string; samples: number; shape: { channels: number; rows: number; cols: number }; vocabulary: Named[]; columns?: Named[]; groups?: Named[]; warnings?: { code: string; text: string }[] }
 
-interface DataSets { datasets: DataSet[]; bytes: number; most_bytes: number; endings: { ending: string; format: string }[] }
+interface DataSets { datasets: DataSet[]; bytes: number; most_bytes: number; endings: { ending: string; format: string }[]; formats: { name: string; options: string[] }[] }
 
 /** Uses XMLHttpRequest, because fetch does not report the progress of an upload. */
 function upload(file: File, name: string, query: string, sent: (share: number) => void): Promise<void> {
@@ -49,14 +49,18 @@ export function DataPage() {
   const { data, fault, reload } = useLoad("datasets", (signal) => get<DataSets>("/v1/datasets", signal));
   const [sent, setSent] = useState<number | null>(null), [failed, setFailed] = useState<unknown>(null), [sure, setSure] = useState(""), [label, setLabel] = useState(""), [group, setGroup] = useState(""), [layer, setLayer] = useState("");
   useEffect(() => { document.title = "Data · motifd"; }, []);
+  /** The formats that read an option of uploads. */
+  const readers = (option: string) => (data?.formats ?? []).filter((f) => f.options.includes(option)).map((f) => f.name).join(", ");
   const take = async (input: HTMLInputElement) => {
     const file = input.files![0], ending = file.name.replace(/\.gz$/i, "").split(".").pop()!.toLowerCase();
-    setFailed(null);
+    const format = data!.endings.find((e) => e.ending === ending)?.format ?? ending, reads = data!.formats.find((f) => f.name === format)?.options;
+    const query = new URLSearchParams({ format }), stated = Object.entries({ label, group, layer }).filter(([, value]) => value);
+    const unread = stated.filter(([name]) => reads && !reads.includes(name)).map(([name]) => ({ parameter: name, detail: `applies only to ${readers(name)}; clear the field` }));
+    stated.forEach(([name, value]) => query.set(name, value));
+    setFailed(unread.length > 0 ? new Problem(422, "Some fields do not apply", `A file of the format ${format} has no such columns or layers.`, unread) : null);
+    input.value = unread.length > 0 ? "" : input.value;
+    if (unread.length > 0) return;
     setSent(0);
-    const query = new URLSearchParams({ format: data!.endings.find((e) => e.ending === ending)?.format ?? ending });
-    if (label) query.set("label", label);
-    if (group) query.set("group", group);
-    if (layer) query.set("layer", layer);
     await upload(file, datasetName(file.name), query.toString(), setSent).then(reload, setFailed);
     input.value = "";
     setSent(null);

@@ -20,4 +20,9 @@ static enum status read_bed(const struct byte_source *from, const struct collect
     return status;
 }
 
-const struct collection_format bed_format = {"bed", "text/x-bed", true, false, read_bed};
+const struct collection_format bed_format = {.name = "bed",
+                                             .media_type = "text/x-bed",
+                                             .text = true,
+                                             .reads = OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES |
+                                                      OPTION_GENOME | OPTION_WINDOW | OPTION_TARGET,
+                                             .read = read_bed};

@@ -262,4 +262,9 @@ static enum status read_fasta(const struct byte_source *from, const struct colle
     return status;
 }
 
-const struct collection_format fasta_format = {"fasta", "text/x-fasta", true, false, read_fasta};
+const struct collection_format fasta_format = {.name = "fasta",
+                                               .media_type = "text/x-fasta",
+                                               .text = true,
+                                               .reads = OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_TARGET,
+                                               .negatives = 1u << NEGATIVES_NONE | 1u << NEGATIVES_SHUFFLE,
+                                               .read = read_fasta};

@@ -46,7 +46,10 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
     b->c->kind = COLLECTION_SEQUENCES;
     b->c->channels = SPLICING_BASES;
     b->c->rows = 1;
-    enum status status = open_genome(s, err);
+    bool both = options->label_column > 0 && options->label && options->label[0] != '\0';
+    enum status status = both ? error_set(err, STATUS_INVALID, NULL,
+                                          "label and label_column both state the label of a region; leave one out")
+                              : open_genome(s, err);
     if (status) {
         regions_close(s);
         return status;

@@ -81,4 +81,9 @@ static enum status read_csv(const struct byte_source *from, const struct collect
     return status;
 }
 
-const struct collection_format csv_format = {"csv", "text/csv", true, false, read_csv};
+const struct collection_format csv_format = {.name = "csv",
+                                             .media_type = "text/csv",
+                                             .text = true,
+                                             .reads = OPTION_LABEL | OPTION_GROUP | OPTION_LAYOUT | OPTION_TARGET,
+                                             .layouts = 1u << LAYOUT_SIGNALS,
+                                             .read = read_csv};

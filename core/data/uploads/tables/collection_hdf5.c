@@ -189,5 +189,10 @@ static enum status read_hdf5(const struct byte_source *from, const struct collec
     return status;
 }
 
-const struct collection_format h5ad_format = {"h5ad", "application/x-hdf5", false, true, read_hdf5};
-const struct collection_format tenx_format = {"10x-h5", "application/x-hdf5", false, true, read_hdf5};
+const struct collection_format h5ad_format = {.name = "h5ad",
+                                              .media_type = "application/x-hdf5",
+                                              .converted = true,
+                                              .reads = OPTION_LABEL | OPTION_GROUP | OPTION_LAYER | OPTION_TARGET,
+                                              .read = read_hdf5};
+const struct collection_format tenx_format = {
+    .name = "10x-h5", .media_type = "application/x-hdf5", .converted = true, .reads = OPTION_LAYER, .read = read_hdf5};

@@ -284,11 +284,18 @@ static void archives_of_regions_contain_nothing_else(void **state)
     struct collection c;
     assert_int_equal(read_archive(with_sequences, 2, &options, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "must not contain other files"));
+    options.label = "both";
+    options.label_column = 2;
+    assert_int_equal(read_archive(with_sequences, 1, &options, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "label and label_column both"));
+    options.label = "";
+    options.label_column = 0;
     assert_int_equal(read_archive(faulty, 2, &options, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "member 'deep/b.bed': BED, line 1"));
     options.negatives = NEGATIVES_GC;
+    options.stated = OPTION_NEGATIVES;
     assert_int_equal(read_archive(sequences, 1, &options, &c), STATUS_INVALID);
-    assert_non_null(strstr(err.message, "negatives=gc"));
+    assert_non_null(strstr(err.message, "negatives does not apply to an archive of these files"));
 }
 
 int main(void)
