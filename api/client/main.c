@@ -63,7 +63,8 @@ static int overview(FILE *stream, int code)
     for (size_t i = 0; commands[i]; i++)
         buf_format(&out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     buf_text(&out, "\nA job is its name, its id, the unique beginning of an id, or `latest`:\nthe newest training, "
-                   "your own first; for queries, the newest one with a checkpoint.\n`motifctl COMMAND --help` explains "
+                   "if possible one of your own; for queries, the newest one with a checkpoint.\n`motifctl COMMAND "
+                   "--help` explains "
                    "a command with an example.\n\n");
     options_describe(common_options, &out);
     buf_format(&out, "\n%s", exit_codes);
@@ -77,8 +78,8 @@ static int help(const struct command *command)
     buf_format(&out, "usage: motifctl %s%s%s [options]\n\n%s.\n", command->name, command->arguments[0] ? " " : "",
                command->arguments, command->summary);
     if (command->text[0])
-        buf_format(&out, "%s\n", command->text);
-    buf_text(&out, "\n");
+        options_explain(command->text, &out);
+    buf_text(&out, command->text[0] ? "\n\n" : "\n");
     options_describe(command->options, &out);
     options_describe(common_options, &out);
     buf_format(&out, "\nexample:\n%s\n\n%s", command->example, exit_codes);

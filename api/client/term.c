@@ -239,27 +239,12 @@ static void pad(struct buf *out, int count)
 static void write_wrapped(struct buf *out, const char *text, int indent, int columns)
 {
     bool below = indent > columns / 2 && indent + term_width(text) > columns;
-    int at = below ? 4 : indent, from = at;
+    int from = below ? 4 : indent;
     if (below) {
         buf_text(out, "\n");
         pad(out, from);
     }
-    while (*text) {
-        size_t length = strcspn(text, " ");
-        char word[256];
-        snprintf(word, sizeof(word), "%.*s", (int)length, text);
-        if (at > from && at + 1 + term_width(word) > columns) {
-            buf_text(out, "\n");
-            pad(out, from);
-            at = from;
-        } else if (at > from) {
-            buf_text(out, " ");
-            at++;
-        }
-        buf_append(out, text, length);
-        at += term_width(word);
-        text += length + strspn(text + length, " ");
-    }
+    buf_wrap(out, text, strlen(text), from, from, columns);
 }
 
 void table_write(const struct table *table, bool colour, struct buf *out)

@@ -93,6 +93,30 @@ void buf_format(struct buf *buf, const char *format, ...)
     va_end(again);
 }
 
+void buf_wrap(struct buf *buf, const char *text, size_t bytes, int at, int indent, int columns)
+{
+    const char *end = text + bytes;
+    bool first = true;
+    while (text < end) {
+        size_t length = 0;
+        int width = 0;
+        for (; text + length < end && text[length] != ' ' && text[length] != '\n'; length++)
+            width +=
+                ((unsigned char)text[length] & 0xc0) != 0x80; /* bytes after the first of a character do not count */
+        if (length > 0) {
+            bool breaks = !first && at + 1 + width > columns;
+            if (breaks)
+                buf_format(buf, "\n%*s", indent, "");
+            else if (!first)
+                buf_text(buf, " ");
+            buf_append(buf, text, length);
+            at = (breaks ? indent : at + !first) + width;
+            first = false;
+        }
+        text += text + length < end ? length + 1 : length;
+    }
+}
+
 enum status buf_status(const struct buf *buf, const char *what, struct error *err)
 {
     if (!buf->failed)

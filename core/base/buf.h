@@ -25,6 +25,10 @@ void buf_close(struct buf *buf);
 void buf_append(struct buf *buf, const void *bytes, size_t count);
 void buf_text(struct buf *buf, const char *text);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends `bytes` bytes of text, from column `at` of the current line on. Breaks lines between words, so that a line
+ * has at most `columns` characters; the new lines begin at column `indent`. A word that is too long for a line stays
+ * whole. Spaces and line feeds separate words. Columns count characters of UTF-8. */
+void buf_wrap(struct buf *buf, const char *text, size_t bytes, int at, int indent, int columns);
 /* Whether all appends succeeded: STATUS_OK, STATUS_LIMIT or STATUS_NO_MEMORY. `what` names the contents in the message.
  */
 enum status buf_status(const struct buf *buf, const char *what, struct error *err);

@@ -190,12 +190,46 @@ enum status options_number(const struct options *options, const char *name, doub
     return STATUS_OK;
 }
 
+enum { LEFT = 26 }; /* columns of the names of options in a help text */
+
 void options_describe(const struct option_spec *specs, struct buf *out)
 {
     for (; specs && specs->name; specs++) {
         char left[64];
         snprintf(left, sizeof(left), "--%s%s%s", specs->name, specs->value ? " " : "",
                  specs->value ? specs->value : "");
-        buf_format(out, "  %-26s %s\n", left, specs->meaning);
+        int width = (int)strlen(left) > LEFT ? (int)strlen(left) : LEFT;
+        buf_format(out, "  %-*s ", LEFT, left);
+        buf_wrap(out, specs->meaning, strlen(specs->meaning), 2 + width + 1, 2 + LEFT + 1, HELP_COLUMNS);
+        buf_text(out, "\n");
+    }
+}
+
+/* Returns the length of the first column of a line and of the spaces after it; if there is no second column, the length
+ * of the spaces at the beginning of the line. */
+static size_t first_column(const char *line, size_t length)
+{
+    size_t lead = strspn(line, " "), at = lead;
+    while (at + 1 < length && !(line[at] == ' ' && line[at + 1] == ' '))
+        at++;
+    return at + 1 < length ? at + strspn(line + at, " ") : lead;
+}
+
+void options_explain(const char *text, struct buf *out)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n"), head = 0;
+        bool paragraph = *text != ' ' && length > 0;
+        while (paragraph && text[length] == '\n' && strchr(" \n", text[length + 1]) == NULL)
+            length += 1 + strcspn(text + length + 1, "\n");
+        if (!paragraph)
+            head = first_column(text, length);
+        buf_append(out, text, head);
+        buf_wrap(out, text + head, length - head, (int)head, (int)head, HELP_COLUMNS);
+        text += length;
+        if (*text == '\n') {
+            buf_text(out, "\n");
+            text++;
+        }
     }
 }

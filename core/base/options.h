@@ -73,8 +73,13 @@ enum status options_integer(const struct options *options, const char *name, lon
 enum status options_number(const struct options *options, const char *name, double min, double max, double preset,
                            double *out, struct error *err);
 
-/* Appends the help of a table, one line per option. */
+#define HELP_COLUMNS 120 /* upper limit of the width of a help text */
+/* Appends the help of a table, one option after the other. Wraps long meanings at HELP_COLUMNS. */
 void options_describe(const struct option_spec *specs, struct buf *out);
+/* Appends the explanation of a command, wrapped at HELP_COLUMNS. Successive lines are one paragraph. An empty line
+ * stays empty. A line that begins with a space stays a line of its own; its second column, after two spaces or more, is
+ * wrapped below itself. */
+void options_explain(const char *text, struct buf *out);
 
 /* The number of single-letter changes between two words, for "did you mean". A word of more than 32 letters counts as
  * far from every other word. */

@@ -14,7 +14,9 @@ static void print_help(const struct command_usage *usage, FILE *to)
     buf_init(&out, 1 << 16);
     for (size_t i = 0; usage->lines[i] != NULL; i++)
         buf_format(&out, "%s motifd %s\n", i == 0 ? "usage:" : "      ", usage->lines[i]);
-    buf_format(&out, "\n%s\n", usage->text);
+    buf_text(&out, "\n");
+    options_explain(usage->text, &out);
+    buf_text(&out, "\n");
     options_describe(usage->options, &out);
     options_describe(common, &out);
     buf_format(&out, "\nexample:\n%s", usage->example);

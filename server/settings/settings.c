@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
+#include "core/base/options.h"
 #include "server/process/journal.h"
 #include "server/settings/settings_int.h"
 
@@ -27,7 +29,7 @@ const struct setting settings_table[] = {
     {"threads-per-job", SETTING_INT, FIELD(threads_per_job), "0", 0, 256, "N",
      "threads of a job that does not set them; 0: the cores divided by the workers"},
     {"job-memory", SETTING_INT, FIELD(job_memory), "0", 0, (int64_t)1 << 50, "BYTES",
-     "most memory that the dry run of a job may predict; 0: all memory of this process"},
+     "upper limit of the estimated memory of a job; 0: all memory that this process may use"},
     {"job-nice", SETTING_INT, FIELD(job_nice), "0", 0, 19, "N",
      "added to the nice value of training threads; a higher value leaves more processor time to requests and other "
      "programs"},
@@ -36,16 +38,17 @@ const struct setting settings_table[] = {
      "(motif-train, a process of its own), mpirun (motif-train-mpi, one process per rank), slurm (either, as a job of "
      "Slurm)"},
     {"mpirun", SETTING_TEXT, FIELD(mpirun), "mpirun --bind-to none", 0, 0, "COMMAND",
-     "program that starts ranks, with options, separated by spaces; no shell reads it; -np is added"},
+     "command that starts the ranks, words separated by spaces; the daemon adds -np and starts it without a shell"},
     {"slurm-bin", SETTING_TEXT, FIELD(slurm_bin), "", 0, 0, "DIR",
      "folder of sbatch, squeue, scancel and scontrol; \"\": found in PATH"},
     {"slurm-options", SETTING_TEXT, FIELD(slurm_options), "", 0, 0, "OPTIONS",
-     "further options of sbatch, separated by spaces (\"--partition gpu --time 600 --signal B:TERM@60\"); no shell "
-     "reads them"},
+     "further options of sbatch, separated by spaces (\"--partition gpu --time 600 --signal B:TERM@60\"); the "
+     "daemon passes them on without a shell"},
     {"srun", SETTING_TEXT, FIELD(srun), "srun --mpi=pmix", 0, 0, "COMMAND",
-     "program that starts several ranks within a job of Slurm, with options, separated by spaces"},
+     "command that starts several ranks within a job of Slurm, words separated by spaces"},
     {"trainer-url", SETTING_TEXT, FIELD(trainer_url), "", 0, 0, "URL",
-     "address of the daemon for trainers, when it differs from --listen, as with TLS or on other machines"},
+     "address at which trainers reach the daemon, if it differs from --listen, for example with TLS or for trainers on "
+     "other machines"},
     {"notify-url", SETTING_TEXT, FIELD(notify_url), "", 0, 0, "URL",
      "address to which the daemon sends a notice when a job ends, as CloudEvents 1.0; needs MOTIFD_NOTIFY_SECRET"},
     {"notify-secret", SETTING_TEXT, FIELD(notify_secret), "", 0, 0, "TEXT",
@@ -54,41 +57,43 @@ const struct setting settings_table[] = {
     {"token", SETTING_TEXT, FIELD(token), "", 0, 0, "TEXT",
      "bearer token with every scope; other users can see flags, so prefer MOTIFD_TOKEN or `motifd token create`"},
     {"allow-host", SETTING_TEXT, FIELD(allow_host), "", 0, 0, "NAMES",
-     "further names accepted in the Host header, separated by commas; on loopback only loopback names are accepted by "
-     "default"},
+     "names that the daemon accepts in the Host header, separated by commas; on loopback it accepts loopback names as "
+     "well, and by default no others"},
     {"tls-cert", SETTING_TEXT, FIELD(tls_cert), "", 0, 0, "FILE",
      "PEM file with the certificate and its intermediate certificates; the daemon then serves only HTTPS, with TLS 1.2 "
      "or 1.3; needs --tls-key"},
     {"tls-key", SETTING_TEXT, FIELD(tls_key), "", 0, 0, "FILE",
      "PEM file with the private key of --tls-cert; read at the start and at SIGHUP"},
     {"queue-limit", SETTING_INT, FIELD(queue_limit), "1000", 1, 1000000, "N",
-     "most jobs in the queue; further submissions are answered 503"},
+     "upper limit of the jobs in the queue; further submissions are answered 503"},
     {"jobs-per-token", SETTING_INT, FIELD(jobs_per_token), "0", 0, 1000000, "N",
-     "most unfinished jobs of one token; further submissions are answered 429; 0: no limit"},
+     "upper limit of the unfinished jobs of one token; further submissions are answered 429; 0: no limit"},
     {"threads-per-token", SETTING_INT, FIELD(threads_per_token), "0", 0, 1000000, "N",
-     "most threads of all running jobs of one token, on all ranks; its other jobs wait; 0: no limit"},
+     "upper limit of the threads of all running jobs of one token, summed over all ranks; its other jobs wait; 0: no "
+     "limit"},
     {"job-bytes-per-token", SETTING_INT, FIELD(job_bytes_per_token), "0", 0, (int64_t)1 << 50, "BYTES",
-     "most bytes of checkpoints and files of one token's jobs; further submissions are answered 403; 0: no limit"},
+     "upper limit of the bytes of checkpoints and files of one token's jobs; further submissions are answered 403; 0: "
+     "no limit"},
     {"dataset-bytes-per-token", SETTING_INT, FIELD(dataset_bytes_per_token), "0", 0, (int64_t)1 << 50, "BYTES",
-     "most bytes of one token's data sets on disk; 0: no limit"},
+     "upper limit of the bytes of one token's data sets on disk; 0: no limit"},
     {"upload-bytes", SETTING_INT, FIELD(upload_bytes), "1073741824", 1024, (int64_t)1 << 36, "BYTES",
-     "most bytes of one uploaded data set"},
+     "upper limit of the bytes of one uploaded data set"},
     {"datasets-bytes", SETTING_INT, FIELD(datasets_bytes), "17179869184", 0, (int64_t)1 << 50, "BYTES",
-     "most bytes of all uploaded data sets on disk"},
+     "upper limit of the bytes of all uploaded data sets on disk"},
     {"kernels", SETTING_TEXT, FIELD(kernels), "best", 0, 0, "NAME", "compute kernels: best, ref, avx2 or avx512"},
     {"log-level", SETTING_TEXT, FIELD(log_level), "info", 0, 0, "LEVEL",
-     "lowest level of log lines: debug, info, warn or error"},
+     "lowest level of the lines that are logged: debug, info, warn or error"},
     {"http-threads", SETTING_INT, FIELD(http_threads), "2", 1, 64, "N", "threads that read and write connections"},
     {"handler-threads", SETTING_INT, FIELD(handler_threads), "8", 1, 256, "N",
      "threads that compute the answers to requests"},
-    {"connections", SETTING_INT, FIELD(connections), "512", 4, 65536, "N", "most open connections"},
+    {"connections", SETTING_INT, FIELD(connections), "512", 4, 65536, "N", "upper limit of the open connections"},
     {"connections-per-address", SETTING_INT, FIELD(connections_per_address), "128", 1, 65536, "N",
-     "most open connections of one address"},
+     "upper limit of the open connections of one address"},
     {"rate-limit", SETTING_INT, FIELD(rate_limit), "1000", 0, 1000000, "N",
-     "requests per second of one token, or of one address without a token, with bursts of twice as many; further "
+     "requests per second of one token, or of one address without a token, with bursts of twice that number; further "
      "requests are answered 429; 0: no limit"},
     {"header-timeout-ms", SETTING_INT, FIELD(header_timeout_ms), "10000", 50, 3600000, "MS",
-     "time from the first byte of a request to the end of its headers; later connections are cut"},
+     "upper limit of the time from the first byte of a request to the end of its headers; later connections are cut"},
     {"idle-timeout-ms", SETTING_INT, FIELD(idle_timeout_ms), "30000", 50, 3600000, "MS",
      "time after which a connection without a request is closed"},
     {"body-grace-ms", SETTING_INT, FIELD(body_grace_ms), "5000", 0, 3600000, "MS",
@@ -100,12 +105,13 @@ const struct setting settings_table[] = {
     {"event-stall-ms", SETTING_INT, FIELD(event_stall_ms), "60000", 50, 3600000, "MS",
      "time after which an event stream is cut when its reader takes nothing"},
     {"streams", SETTING_INT, FIELD(streams), "64", 1, 4096, "N",
-     "most open event streams; each is also a connection, so --connections may have to grow with it; further streams "
-     "are answered 503"},
+     "upper limit of the open event streams; each is also a connection, so --connections may have to grow with it; "
+     "further streams are answered 503"},
     {"streams-per-token", SETTING_INT, FIELD(streams_per_token), "32", 1, 4096, "N",
-     "most open event streams of one token, or of one address without a token; further streams are answered 429"},
+     "upper limit of the open event streams of one token, or of one address without a token; further streams are "
+     "answered 429"},
     {"query-seconds", SETTING_INT, FIELD(query_seconds), "60", 0, 86400, "SECONDS",
-     "time limit of a query of a model, with its wait; it is answered 504 afterwards; 0: no limit"},
+     "time limit of a query, including the time that it waits; a longer query is answered 504; 0: no limit"},
     {"drain-ms", SETTING_INT, FIELD(drain_ms), "9000", 100, 3600000, "MS",
      "time after SIGTERM for running jobs to finish a step and save a checkpoint"},
 };
@@ -227,14 +233,20 @@ void settings_name_in(const struct setting *setting, bool environment, char *out
 
 void settings_help(FILE *to)
 {
+    struct buf out;
+    buf_init(&out, 1 << 16);
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *setting = &settings_table[i];
         char flag[64], name[64];
         (void)snprintf(flag, sizeof flag, "--%s %s", setting->name, setting->placeholder);
         settings_name_in(setting, true, name, sizeof name);
-        (void)fprintf(to, "  %-32s %s\n  %-32s [%s%s%s]\n", flag, setting->meaning, "", name,
-                      setting->preset[0] != '\0' ? ", default " : "", setting->preset);
+        buf_format(&out, "  %-32s ", flag);
+        buf_wrap(&out, setting->meaning, strlen(setting->meaning), 35, 35, HELP_COLUMNS);
+        buf_format(&out, "\n  %-32s [%s%s%s]\n", "", name, setting->preset[0] != '\0' ? ", default " : "",
+                   setting->preset);
     }
+    (void)fputs(out.failed ? "no memory for the help\n" : out.data, to);
+    buf_close(&out);
 }
 
 static bool split_address(const char *listen, char *host, size_t host_bytes, const char **port_text)

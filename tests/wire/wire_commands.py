@@ -48,6 +48,9 @@ def every_command_has_a_help(folder):
     for word in ("version", "--version"):
         expect(word, 0, "motifd ")
     expect("serve --help", 0, "--drain-ms")
+    for words in ("--help", "serve --help", "bench --help", "check-config --help", "dataset --help", "token --help", "backup --help", "restore --help", "verify --help"):
+        wide = [line for line in expect(words, 0).stdout.splitlines() if len(line) > 120]
+        assert not wide, (words, wide)
     expect("serve --database x", 2, err="--database (flag): is not known; did you mean --db?")
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write('{"worker": 2, "header_timeout": 1}')
@@ -274,7 +277,7 @@ def the_daemon_starts_or_says_why_not(folder):
     held.bind(("127.0.0.1", 0))
     held.listen(1)
     for words, code, says in ((("--executors", "cloud"), 2, "must be names of executors"), (("--kernels", "abacus"), 2, "abacus"),
-                              (("--executors", "mpirun", "--mpirun", "/no/such/mpirun"), 2, "there is no such --mpirun"),
+                              (("--executors", "mpirun", "--mpirun", "/no/such/mpirun"), 2, "the program of --mpirun is not installed"),
                               (("--executors", "mpirun", "--mpirun", " "), 2, "--mpirun has no word"),
                               (("--executors", "slurm", "--slurm-bin", "/no/such"), 2, "there is no sbatch"),
                               (("--executors", "slurm", "--slurm-bin", "x" * 250), 2, "there is no sbatch"),

@@ -85,6 +85,9 @@ def main(motifctl):
     commands = re.findall(r"^  ([a-z]+) +\S", overview, re.M)
     options = {name: re.findall(r"^  --([a-z-]+)", run(motifctl, name, "--help").stdout, re.M) for name in commands}
     check("motifctl: the overview lists the commands", len(commands) > 20 and "watch" in options["submit"], overview)
+    helps = {"overview": overview, **{name: run(motifctl, name, "--help").stdout for name in commands}}
+    wide = [(name, line) for name, text in helps.items() for line in text.splitlines() if len(line) > 120]
+    check("motifctl: no line of a help text is longer than 120 characters", not wide, wide)
     manual = run(motifctl, "manual").stdout
     for form in ("bash", "zsh", "fish"):
         script = run(motifctl, "completion", form).stdout

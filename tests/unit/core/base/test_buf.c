@@ -105,13 +105,36 @@ static void failed_allocation_sets_failed(void **state)
     }
 }
 
+static void text_is_wrapped_between_words(void **state)
+{
+    static const struct {
+        const char *text;
+        int at, indent, columns;
+        const char *wanted;
+    } cases[] = {
+        {"one two three", 0, 0, 7, "one two\nthree"},
+        {"one two three", 0, 2, 9, "one two\n  three"},
+        {"one two three", 6, 4, 10, "one\n    two\n    three"},
+        {"  one \n two  ", 0, 0, 80, "one two"},
+        {"interpretable a b", 2, 2, 6, "interpretable\n  a b"},
+        {"\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\x9f", 0, 0, 5, "\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\x9f"},
+        {"", 3, 3, 10, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf buf;
+        buf_init(&buf, 1000);
+        buf_wrap(&buf, cases[i].text, strlen(cases[i].text), cases[i].at, cases[i].indent, cases[i].columns);
+        assert_string_equal(buf.data != NULL ? buf.data : "", cases[i].wanted);
+        buf_close(&buf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buffer_grows_and_stays_terminated),
-        cmocka_unit_test(empty_buffer_returns_empty_text),
-        cmocka_unit_test(limit_is_exact_and_failure_persists),
-        cmocka_unit_test(failed_allocation_sets_failed),
+        cmocka_unit_test(buffer_grows_and_stays_terminated),   cmocka_unit_test(empty_buffer_returns_empty_text),
+        cmocka_unit_test(limit_is_exact_and_failure_persists), cmocka_unit_test(failed_allocation_sets_failed),
+        cmocka_unit_test(text_is_wrapped_between_words),
     };
     return cmocka_run_group_tests_name("buf", tests, NULL, NULL);
 }

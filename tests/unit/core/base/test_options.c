@@ -131,6 +131,52 @@ static void reading_continues_after_a_fault(void **state)
     assert_false(options_next(&reader, &item));
 }
 
+static int longest_line(const char *text)
+{
+    size_t longest = 0;
+    for (; *text != '\0'; text += strcspn(text, "\n"), text += *text == '\n')
+        longest = strcspn(text, "\n") > longest ? strcspn(text, "\n") : longest;
+    return (int)longest;
+}
+
+static void a_long_meaning_is_wrapped_below_itself(void **state)
+{
+    static const struct option_spec table[] = {
+        {"limit", "N",
+         "at most this many lines are printed, the newest first; lines beyond them are counted, and their "
+         "number follows at the end"},
+        {NULL, NULL, NULL}};
+    struct buf out;
+    buf_init(&out, 1000);
+    options_describe(table, &out);
+    assert_string_equal(out.data,
+                        "  --limit N                  at most this many lines are printed, the newest first; lines "
+                        "beyond them are counted, and\n"
+                        "                             their number follows at the end\n");
+    assert_in_range(longest_line(out.data), 100, HELP_COLUMNS);
+    buf_close(&out);
+}
+
+static void an_explanation_is_wrapped_and_keeps_its_table(void **state)
+{
+    static const char text[] = "Adds two numbers and prints the sum, whatever their sizes are. Use it in scripts that "
+                               "have\nnumbers and need a sum. A second sentence fills the line.\n"
+                               "  FIRST   the first of the two numbers, which may be larger or smaller than the second "
+                               "one, or even equal to it if need be\n"
+                               "  SECOND  the second\n\nA paragraph.\n";
+    struct buf out;
+    buf_init(&out, 4000);
+    options_explain(text, &out);
+    assert_string_equal(out.data,
+                        "Adds two numbers and prints the sum, whatever their sizes are. Use it in scripts that "
+                        "have numbers and need a sum. A\nsecond sentence fills the line.\n"
+                        "  FIRST   the first of the two numbers, which may be larger or smaller than the second "
+                        "one, or even equal to it if need\n          be\n"
+                        "  SECOND  the second\n\nA paragraph.\n");
+    assert_in_range(longest_line(out.data), 100, HELP_COLUMNS);
+    buf_close(&out);
+}
+
 static void help_has_one_line_per_option(void **state)
 {
     static const struct option_spec table[] = {
@@ -155,6 +201,8 @@ int main(void)
         cmocka_unit_test(numbers_outside_the_range_or_with_other_text_are_refused),
         cmocka_unit_test(reading_continues_after_a_fault),
         cmocka_unit_test(help_has_one_line_per_option),
+        cmocka_unit_test(a_long_meaning_is_wrapped_below_itself),
+        cmocka_unit_test(an_explanation_is_wrapped_and_keeps_its_table),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }
