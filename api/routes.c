@@ -294,7 +294,7 @@ static const struct api_answer report_answers[] = {
     PROBLEM(422, "The body is not a valid report."),
     RUN_PROBLEMS};
 static const struct api_answer run_artifact_answers[] = {
-    {204, NULL, NULL, "It is on disk."}, PROBLEM(422, "The name is not allowed."), RUN_PROBLEMS};
+    {204, NULL, NULL, "The file is on disk."}, PROBLEM(422, "The name is not allowed."), RUN_PROBLEMS};
 static const struct api_answer run_list_answers[] = {{200, JSON, "RunCheckpoints", "Oldest first."}, RUN_PROBLEMS};
 static const struct api_answer run_bytes_answers[] = {
     {200, "application/octet-stream", NULL, "The bytes of the checkpoint, with the whole state of the training."},
@@ -351,7 +351,7 @@ static const struct api_answer inference_model_answers[] = {
     INFERENCE_PROBLEM(429, "Too many queries are running; Retry-After gives the time to wait."),
     END};
 static const struct api_answer inference_model_ready_answers[] = {
-    {200, JSON, "InferenceModelReady", "The model can be asked."},
+    {200, JSON, "InferenceModelReady", "The model answers inferences."},
     INFERENCE_PROBLEM(404, "There is no such job or checkpoint, or models of its kind have no tensors."),
     INFERENCE_PROBLEM(409, "The job has no checkpoint yet."),
     END};
@@ -475,10 +475,10 @@ const struct api_route api_routes[] = {
     INFERENCE_GET("/v2/models/{id}/versions/{seq}", "inferenceVersion", API_SCOPE_READ, inference_model_answers,
                   inference_model, "Open Inference Protocol: the tensors of a checkpoint's model"),
     INFERENCE_GET("/v2/models/{id}/ready", "inferenceModelReady", API_SCOPE_READ, inference_model_ready_answers,
-                  inference_model_ready, "Open Inference Protocol: whether a model can be asked"),
+                  inference_model_ready, "Open Inference Protocol: whether a model is ready"),
     INFERENCE_GET("/v2/models/{id}/versions/{seq}/ready", "inferenceVersionReady", API_SCOPE_READ,
                   inference_model_ready_answers, inference_model_ready,
-                  "Open Inference Protocol: whether a checkpoint's model can be asked"),
+                  "Open Inference Protocol: whether a checkpoint's model is ready"),
     INFER("/v2/models/{id}/infer", "infer", "Open Inference Protocol: the outputs of a model for tensors"),
     INFER("/v2/models/{id}/versions/{seq}/infer", "inferVersion",
           "Open Inference Protocol: the outputs of a checkpoint's model for tensors"),

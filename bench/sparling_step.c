@@ -43,8 +43,8 @@ struct step {
     struct exec_profile profile;
     float *images;
     int32_t *inputs, *targets;
-    bool *occurs; /* [batch][names] of the presence objective */
-    real *weight; /* [names] of the presence objective, all 1 */
+    bool *occurs; /* [batch][names] labels of the presence objective */
+    real *weight; /* [names] weight of each name in the presence objective; all are 1 */
     bool first;   /* first phase: without the head */
     double density;
     struct tensor *active; /* the motif map of the last step */
@@ -305,12 +305,12 @@ static const int thread_counts[] = {1, 2, 4, 8, 16, 32, 64};
 enum { COUNTS = sizeof thread_counts / sizeof *thread_counts, MOST_THREADS = 64 };
 
 /* The state of a prediction: how long would a step take on `threads` threads? watch_task() measures the chunks of each
- * task on one thread, and assigns each chunk to the thread that becomes free first. Work outside of tasks counts as
- * long as on one thread. */
+ * task on one thread, and assigns each chunk to the thread that becomes free first. Work outside of tasks is assumed to
+ * take as long as on one thread. */
 struct shares {
     int threads, left; /* left: chunks of the task that have not run */
     double last, busy[MOST_THREADS];
-    double inside, longest; /* seconds in tasks: the sum of all chunks, and of the busiest threads */
+    double inside, longest; /* seconds in tasks: of all chunks, and of the busiest thread of each task */
     int64_t tasks;
 };
 

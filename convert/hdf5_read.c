@@ -73,7 +73,7 @@ static bool read_text(hid_t attribute, hid_t type, char *text, size_t room)
     return true;
 }
 
-/* An attribute with its type and its number of elements. Numbers below 0: it does not exist. */
+/* An open attribute with its type and its number of elements. All three are negative if there is no such attribute. */
 struct attribute {
     hid_t self, type;
     hssize_t count;

@@ -31,7 +31,7 @@ struct hdf5_array {
     hid_t set, type;
     H5T_class_t class;
     int rank;       /* 1 or 2; 0 for a single element */
-    int64_t dim[2]; /* 1 where the rank is lower */
+    int64_t dim[2]; /* sizes of the axes; 1 for an axis that the array does not have */
 };
 enum status hdf5_open_array(hid_t group, const char *name, struct hdf5_array *array, struct error *err);
 void hdf5_close_array(struct hdf5_array *array); /* allowed if `set` is 0 */

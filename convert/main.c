@@ -70,8 +70,9 @@ int main(int argc, char **argv)
     struct error err = {0};
     const struct convert_format *format = argc == 5 ? format_named(argv[1]) : NULL;
     if (!format) {
-        (void)fprintf(stderr, "usage: motif-convert h5ad|10x-h5 LAYER LABEL GROUP <FILE | ...\n"
-                              "The daemon starts this program for uploads. Empty texts name nothing.\n");
+        (void)fprintf(stderr,
+                      "usage: motif-convert h5ad|10x-h5 LAYER LABEL GROUP <FILE | ...\n"
+                      "The daemon starts this program for uploads. An empty text means that this option is not set.\n");
         return TABLE_EXIT_USAGE;
     }
     const struct convert_options options = {argv[2], argv[3], argv[4]};

@@ -37,8 +37,8 @@ struct matrix {
     bool sparse, by_rows;
     struct entries entries;
     int64_t *start; /* indptr: [rows + 1], or [cols + 1] */
-    /* compressed columns: [rows + 1] where the entries of each row begin among those of all rows, and the entries of
-     * rows [block_begin, block_end) */
+    /* The following members are used for compressed columns. `first`: [rows + 1] index at which the entries of each row
+     * begin, counted over all rows. `turned`: the entries of rows [block_begin, block_end), sorted by row. */
     int64_t *first;
     struct table_entry *turned;
     int64_t *next; /* [rows] where the next entry of each row goes */
@@ -240,7 +240,7 @@ static enum status turn_block(struct matrix *m, struct error *err)
             if (row < m->block_begin || row >= end)
                 continue;
             if (m->next[row] >= m->first[row + 1] - base) /* the file has changed since the first pass */
-                return error_set(err, STATUS_CORRUPT, NULL, "the file cannot be read twice with the same result");
+                return error_set(err, STATUS_CORRUPT, NULL, "the file has changed while it was read");
             m->turned[m->next[row]++] = (struct table_entry){(uint32_t)col, m->entries.value[at]};
         }
     return STATUS_OK;

@@ -55,7 +55,7 @@ static struct sock_filter filter[] = {
     ALLOW(__NR_exit),
     ALLOW(__NR_exit_group),
 #ifdef MOTIF_SANITIZED
-    ALLOW(__NR_sigaltstack), /* AddressSanitizer looks at its stack before the process ends */
+    ALLOW(__NR_sigaltstack), /* AddressSanitizer calls this before the process ends */
     ALLOW(__NR_getpid),
     ALLOW(__NR_gettid),
 #endif

@@ -1,6 +1,7 @@
-/* Reads the HDF5 files of 10x Genomics: a sparse matrix with a column for each cell, which is the same as compressed
- * rows of cells. Since Cell Ranger 3 it is in the group `matrix`, with the features' names in the group `features`.
- * Before, each genome has a group of its own, with `genes` and `gene_names`. */
+/* Reads the HDF5 files of 10x Genomics. They contain a sparse matrix in compressed columns, with a column for each
+ * cell. The same bytes are read here as compressed rows, with a row for each cell. Since Cell Ranger 3, the matrix is
+ * in the group `matrix` and the names of the features are in the group `features`. In older files, each genome has a
+ * group of its own, with `genes` and `gene_names`. */
 #include "convert/convert.h"
 
 #include <stdio.h>

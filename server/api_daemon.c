@@ -82,8 +82,8 @@ static void process_metrics(void *context, struct buf *out)
     family(out, "process_open_fds", "gauge", "File descriptors in use.", facts_descriptors());
     family(out, "motifd_checkpoints_saved_total", "counter", "Checkpoints written by this process.",
            (double)executor->checkpoints);
-    family(out, "motifd_step_seconds_max", "gauge", "Longest training step since the start: what a pause may wait.",
-           executor->step_seconds_max);
+    family(out, "motifd_step_seconds_max", "gauge",
+           "Longest training step since the start; a pause can take that long.", executor->step_seconds_max);
     struct histogram_counts steps;
     histogram_read(&executor->step_times, &steps);
     prometheus_family(out, "motifd_step_duration_seconds", "histogram", "Time of steps of training and evaluation.");
@@ -117,8 +117,8 @@ static void process_metrics(void *context, struct buf *out)
     family(out, "motifd_http_connections_total", "counter", "Connections accepted.", (double)stats.connections.opened);
     family(out, "motifd_http_refused_full_total", "counter", "Requests refused because too many waited.",
            (double)stats.refused_full);
-    family(out, "motifd_http_refused_often_total", "counter", "Requests refused because their caller asks too often.",
-           (double)stats.refused_often);
+    family(out, "motifd_http_refused_often_total", "counter",
+           "Requests refused because their caller exceeded the rate limit.", (double)stats.refused_often);
     buf_text(out, "# HELP motifd_http_cut_total Connections cut because they were late in a phase.\n"
                   "# TYPE motifd_http_cut_total counter\n");
     for (int phase = 0; phase < REAPER_CUT; phase++) {

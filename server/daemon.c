@@ -53,7 +53,7 @@ static enum status start_kernels(struct daemon *daemon, struct error *err)
     daemon->kernels = choose_kernels(daemon->settings->kernels);
     if (daemon->kernels == NULL) {
         return error_set(err, STATUS_INVALID, NULL,
-                         "--kernels %.40s: use best, ref, avx2 or avx512, as far as this processor has them",
+                         "--kernels %.40s: use best, or one of ref, avx2 and avx512 that this processor supports",
                          daemon->settings->kernels);
     }
     blas_init();
@@ -85,8 +85,8 @@ static const char *find_mpirun(struct daemon *daemon)
     if (!program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi))
         return "motif-train-mpi is not in the folder of this program";
     if (!program_words(daemon->mpirun_text, daemon->mpirun, COMMAND_WORDS))
-        return "--mpirun has no word, or too many";
-    return program_find(daemon->mpirun[0], path, sizeof path) ? NULL : "there is no such --mpirun program";
+        return "--mpirun is empty or has too many words";
+    return program_find(daemon->mpirun[0], path, sizeof path) ? NULL : "the program of --mpirun is not installed";
 }
 
 /* Finds sbatch, and splits the options of sbatch and the command line of srun. A missing motif-train-mpi is no fault,
@@ -104,7 +104,8 @@ static const char *find_slurm(struct daemon *daemon)
         return "there is no sbatch in the folder of --slurm-bin, or in PATH";
     *strrchr(daemon->slurm_bin, '/') = '\0';
     (void)program_words(daemon->slurm_options_text, daemon->slurm_options, COMMAND_WORDS);
-    return program_words(daemon->srun_text, daemon->srun, COMMAND_WORDS) ? NULL : "--srun has no word, or too many";
+    return program_words(daemon->srun_text, daemon->srun, COMMAND_WORDS) ? NULL
+                                                                         : "--srun is empty or has too many words";
 }
 
 /* Checks what one name of --executors needs. Returns false when motif-train is not installed. That is an error only

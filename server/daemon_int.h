@@ -51,7 +51,7 @@ struct daemon {
     atomic_bool draining;
 };
 
-/* The calls that the api makes into the process (api_daemon.c). `daemon` must outlive the api. */
+/* Returns the functions of this process that the api calls (api_daemon.c). `daemon` must outlive the api. */
 struct api_daemon api_daemon_table(struct daemon *daemon);
 
 #endif

@@ -89,7 +89,7 @@ static void *work(void *context)
         enum status status = claim(worker, job, &err);
         (void)pthread_mutex_lock(&scheduler->lock);
         if (status == STATUS_OK) {
-            run_job(worker, job); /* even if a drain began meanwhile: the job then yields at once */
+            run_job(worker, job); /* if a drain has begun since the claim, the job yields at once */
             continue;
         }
         if (status != STATUS_NOT_FOUND) {

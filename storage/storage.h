@@ -54,7 +54,7 @@ struct storage_options {   /* Options of a store. In every field, zero selects t
     int busy_ms;           /* milliseconds to wait for a lock of another program; 0 selects 5000 */
     int64_t queue_limit;   /* upper limit of queued jobs; 0: no limit */
     int64_t owner_threads; /* upper limit of the threads that one owner's running jobs use together; 0: no limit */
-    int threads_of_job;    /* what owner_threads counts for a job that sets no number of threads */
+    int threads_of_job;    /* number of threads that owner_threads counts for a job that sets none */
     const char *maker; /* name and version of the writing program, stored with every checkpoint; borrowed; NULL: none */
     enum storage_durability durability;
     bool allow_network_fs;   /* accept NFS, SMB and similar file systems */
@@ -290,7 +290,7 @@ struct storage_metric_query {
     size_t name_count;
     int64_t since;        /* only points with step > since; INT64_MIN: no lower limit */
     const int64_t *until; /* only points with step <= *until; NULL: no upper limit */
-    int64_t max_points;   /* upper limit for each series; 0: no limit; less than 3 is the same as 3 */
+    int64_t max_points;   /* upper limit for each series; 0: no limit; 1 and 2 count as 3 */
 };
 
 /* Reads series, sorted by name. Names that do not exist are skipped. A series with more than max_points points is

@@ -17,8 +17,8 @@ enum manner { MANNER_URGENT, MANNER_LAZY, MANNER_BULK };
 
 /* One change to the database. The writing thread runs it inside a transaction and a savepoint of its own. A command is
  * the first member of a larger struct that holds the arguments. run() is called once, except for commands with a retry
- * rule. It must not keep state outside the database that a rollback would make wrong. It reports a failure by its
- * status. */
+ * rule. It must not change anything outside the database that a rollback would have to undo. It reports a failure by
+ * its status. */
 struct command;
 
 /* How lazy commands of one kind wait in the retry queue (retry_queue.c). */
@@ -171,8 +171,8 @@ struct check {
 enum status check_at_start(struct storage *storage, struct error *err);
 /* Starts the thread that checks the remaining tables, if there are any. */
 enum status check_start(struct storage *storage, struct error *err);
-/* On the writing thread: interrupts the check if the log has reached this size and the check keeps it from restarting.
- */
+/* Interrupts the check if the write-ahead log has reached this size and the check keeps the log from restarting. Called
+ * on the writing thread. */
 void check_give_way(struct storage *storage, int64_t log_bytes);
 /* Ends the check thread. Returns true if nothing is left to check and no damage was found. */
 bool check_stop(struct storage *storage);

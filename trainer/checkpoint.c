@@ -77,7 +77,7 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
         /* Only these failures may be temporary: a full disk or a full queue. */
         if (status != STATUS_IO && status != STATUS_UNAVAILABLE)
             return status == STATUS_OK ? status : error_set(err, status, failure.pointer, "%s", failure.message);
-        run_line(run, LOG_LEVEL_WARN, "checkpoint not saved (%d of %d): %s", attempt, SAVE_TRIES, failure.message);
+        run_line(run, LOG_LEVEL_WARN, "checkpoint not saved (try %d of %d): %s", attempt, SAVE_TRIES, failure.message);
         if (attempt == SAVE_TRIES || run->coordinator->draining(run->coordinator->context))
             return error_set(err, status, failure.pointer, "the checkpoint cannot be saved: %s", failure.message);
         (void)nanosleep(&(struct timespec){.tv_sec = attempt}, NULL);

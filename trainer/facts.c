@@ -90,7 +90,7 @@ uint64_t facts_memory(void)
     return strtoull(resident, NULL, 10) * (unsigned long long)sysconf(_SC_PAGESIZE);
 }
 
-/* Reads one number from a file; 0 if it contains none, such as "max". */
+/* Reads one number from a file. Returns 0 if the file contains no number, for example "max". */
 static int64_t number_in(const char *path)
 {
     char text[64];

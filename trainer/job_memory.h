@@ -19,7 +19,7 @@ struct job_memory {
 };
 
 /* The limit of a run on a machine where a job may need `allowed` bytes according to its estimate (0: no limit). It is
- * larger than `allowed`, because estimates are right within a quarter, and because the blocks that a run allocates are
+ * larger than `allowed`, because estimates can be wrong by a quarter, and because the blocks that a run allocates are
  * never quite full: a job that the daemon accepts must be able to run. */
 int64_t job_memory_limit(int64_t allowed);
 

@@ -52,7 +52,7 @@ static const struct option_spec option_table[] = {
     {"job-memory", "BYTES", "memory that a job may need by its estimate; 0: no limit (0)"},
     {"buffer", "BYTES", "upper limit of the data kept while the daemon does not answer (1073741824)"},
     {"patience", "SECONDS", "upper limit of the time without an answer of the daemon (3600)"},
-    {"parent", "PID", "end when this process, the parent, ends; 0: whichever process is the parent"},
+    {"parent", "PID", "end when the parent process PID ends; 0: the process that is the parent now"},
     {"token-input", NULL, "read the token from standard input (rank 0)"},
     {"requeued", NULL, "a run that is stopped will be started again (Slurm requeues it)"},
     {"help", NULL, "print this text"},
@@ -125,7 +125,7 @@ static bool bind_to_parent(long long parent, int number)
     return parent < 0 || (prctl(PR_SET_PDEATHSIG, number) == 0 && (long long)getppid() == (parent > 0 ? parent : now));
 }
 
-/* Replaces this process by mpirun (argv[3] and its arguments), but first requests SIGTERM for the time when the parent
+/* Replaces this process by mpirun (argv[3] and its arguments), but first makes the kernel send SIGTERM when the parent
  * ends: mpirun alone would outlive the process that started it. The request stays in effect through exec. On SIGTERM,
  * mpirun ends its ranks and removes its files in /dev/shm. */
 static int run_under(char **argv)

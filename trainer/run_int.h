@@ -68,7 +68,7 @@ char *report_error(const struct job_run *run, const struct error *failure); /* r
 enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *err);
 /* Loads the job's latest checkpoint, else the source job's, else begins at the start. */
 enum status checkpoint_restore(struct job_run *run, struct error *err);
-/* The checkpoints as the method sees them; valid during a step. */
+/* Returns the functions by which a method reads checkpoints; valid during a step. */
 struct method_checkpoints checkpoint_table(struct job_run *run);
 void checkpoint_table_close(struct job_run *run);
 /* Writes the SHA-256 of the stored weights of the latest checkpoint as hex. */

@@ -350,8 +350,9 @@ static int health_run(struct ctl *ctl, const struct options *args)
 const struct command command_health = {
     .name = "health",
     .arguments = "",
-    .summary = "exit 0 when the server takes jobs, 3 when it does not",
-    .text = "Asks /readyz: not ready while the daemon drains or its database cannot be written. For health checks.",
+    .summary = "exit with 0 if the server accepts jobs, with 3 if it does not",
+    .text = "Asks /readyz. A daemon is not ready while it shuts down or cannot write to its database. Use it for "
+            "health checks.",
     .example = "  motifctl health || systemctl restart motifd",
     .options = no_options,
     .least = 0,

@@ -99,7 +99,7 @@ const char *http_server(const struct http *http)
     return http->server;
 }
 
-/* Copies the value of a header line when it has the given name. */
+/* Copies the value of a header line to `out` if the header is called `name`. */
 static void keep(const char *line, size_t length, const char *name, char *out, size_t bytes)
 {
     size_t at = strlen(name);

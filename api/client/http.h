@@ -45,7 +45,7 @@ struct http_answer {
 };
 
 /* Connects to a server. `server` is a URL without a path, such as "http://127.0.0.1:8080". `token` may be NULL.
- * STATUS_INVALID: another form of URL. */
+ * STATUS_INVALID: `server` has another form. */
 enum status http_create(const char *server, const char *token, struct http **http, struct error *err);
 void http_destroy(struct http *http);
 /* Makes later connections of the process trust the certificate authorities in a PEM file, which must stay valid,

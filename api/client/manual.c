@@ -57,12 +57,13 @@ static int run(struct ctl *ctl, const struct options *args)
     struct buf out;
     (void)args;
     buf_init(&out, 1 << 20);
-    buf_text(&out,
-             ".TH MOTIFCTL 1 \"\" \"motifd " MOTIF_VERSION
-             "\" \"User Commands\"\n.SH NAME\nmotifctl \\- the command line of motifd\n.SH SYNOPSIS\n\\fBmotifctl\\fR "
-             "\\fICOMMAND\\fR [arguments] [options]\n.SH DESCRIPTION\nSubmits trainings of sparse models to a motifd "
-             "server, follows them, and shows where in each input a model found its\nevidence. A job is an id, the "
-             "unique beginning of an id, or \\fBlatest\\fR.\n.SH OPTIONS OF EVERY COMMAND\n");
+    buf_text(
+        &out,
+        ".TH MOTIFCTL 1 \"\" \"motifd " MOTIF_VERSION
+        "\" \"User Commands\"\n.SH NAME\nmotifctl \\- the command line of motifd\n.SH SYNOPSIS\n\\fBmotifctl\\fR "
+        "\\fICOMMAND\\fR [arguments] [options]\n.SH DESCRIPTION\nSubmits trainings of sparse models to a motifd "
+        "server, follows them, and shows where in each input a model found its\nevidence. A job is a name, an id, the "
+        "unique beginning of an id, or \\fBlatest\\fR.\n.SH OPTIONS OF EVERY COMMAND\n");
     write_options(&out, ctl->common_options);
     buf_text(&out, ".SH COMMANDS\n");
     for (size_t i = 0; ctl->commands[i]; i++)

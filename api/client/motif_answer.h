@@ -29,9 +29,9 @@ struct motif_answer {
     size_t box_count;
     struct motif_channel_name {
         char text[64];
-    } * names; /* [channels] what each channel stands for, by the labels; "": it has no name */
+    } * names; /* [channels] name of each channel, which the server derives from labels; "": none */
     bool has_truth;
-    char prediction[256], label[256]; /* predicted and true: symbols separated by spaces, or "" */
+    char prediction[256], label[256]; /* the predicted and the true label: symbols separated by spaces */
 };
 
 /* Reads the first answer of a document of POST /v1/jobs/{id}/motifs. Copies everything; motif_answer_close() frees the

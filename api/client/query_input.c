@@ -1,5 +1,5 @@
-/* Reads a file from the command line as the input of a query (query_input.h). The server's list of the query's formats
- * gives the media type for the ending of its name; the server checks the bytes. */
+/* Reads a file from the command line as the input of a query (query_input.h). The ending of the file's name selects the
+ * media type from the server's list of formats for the query; the server checks the bytes. */
 #include "api/client/query_input.h"
 
 #include <stdio.h>

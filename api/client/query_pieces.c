@@ -142,10 +142,11 @@ int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **d
 
 #define SHAPE "'shape': ("
 
-enum { NPY_HEAD = 10, NPY_LINE = 256 }; /* bytes before the header of a .npy file, and of the longest header */
+/* bytes before the header of a .npy file, and upper limit of the bytes of the header */
+enum { NPY_HEAD = 10, NPY_LINE = 256 };
 
 struct joined {
-    char before[NPY_LINE], after[NPY_LINE]; /* the header of the first answer, without its first dimension */
+    char before[NPY_LINE], after[NPY_LINE]; /* the first answer's header before and after its first dimension */
     long long rows;
     struct buf values;
 };

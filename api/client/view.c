@@ -219,7 +219,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
 }
 
 /* Appends a confusion matrix, {"symbols": [...], "channels": [...], "counts": [[...], ...]}: one row for each true
- * symbol, one column for each channel, named as the list "names" says or else by its number. */
+ * symbol, one column for each channel, headed by its name in the list "names", or else by its number. */
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
 {
     const cJSON *symbols = json_member(confusion, "symbols"), *channels = json_member(confusion, "channels");

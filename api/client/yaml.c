@@ -16,13 +16,13 @@ static void write_scalar(struct buf *out, const cJSON *item)
     cJSON_free(text);
 }
 
-/* True for a value that fits behind its key: a single value, or an empty list or object. */
+/* True for a value that is written on the line of its key: a single value, or an empty list or object. */
 static bool is_short(const cJSON *item)
 {
     return !item->child;
 }
 
-/* A list of numbers and other single values stands on one line. */
+/* True for a list of single values, which is written on one line. */
 static bool is_flow(const cJSON *item)
 {
     const cJSON *child = NULL;

@@ -13,7 +13,7 @@ struct api_upload {
     const char *root;
     struct upload_request request;
     int file;
-    int store;          /* unnamed file of the values while they are parsed */
+    int store;          /* unnamed file to which the parser writes the values */
     struct error fault; /* the first failure of upload_add() */
     struct reservation reservation;
     /* These members are shared with the parser thread: */
@@ -124,8 +124,8 @@ static void *parse(void *context)
     size_t got = 1;
     struct error waste = {0};
     (void)(u->request.format->converted ? convert(u, &u->err) : read_from(u, &from, &u->err));
-    while (got > 0 &&
-           pull(u, rest, sizeof rest, &got, &waste) == STATUS_OK) { /* the hash covers the rest after a fault too */
+    /* after a fault, the remaining bytes are still hashed */
+    while (got > 0 && pull(u, rest, sizeof rest, &got, &waste) == STATUS_OK) {
     }
     if (waste.code)
         (void)error_set(&u->err, waste.code, NULL, "%s", waste.message);

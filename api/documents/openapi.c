@@ -117,12 +117,13 @@ static void write_parameters(const struct sink *out, const struct api_route *rou
                          "a repeated request with the same key gets the first answer again and creates nothing");
     }
     if (route_answers(route, 304))
-        header_parameter(out, "If-None-Match", "304 when it names the present ETag");
+        header_parameter(out, "If-None-Match", "the answer is 304 if this header contains the current ETag");
     if (route_answers(route, 412))
-        header_parameter(out, "If-Match", "412 unless it names the present version");
+        header_parameter(out, "If-Match",
+                         "the answer is 412 unless this header contains the ETag of the current version");
     if (route_answers(route, 206)) {
         header_parameter(out, "Range", "one range of bytes");
-        header_parameter(out, "If-Range", "Range applies only if the ETag is this one");
+        header_parameter(out, "If-Range", "Range applies only if this is the current ETag");
     }
     if (route->dialect != NULL && route->dialect->header != NULL)
         header_parameter(out, route->dialect->header, route->dialect->header_meaning);

@@ -43,7 +43,7 @@ struct api_daemon {
     /* Counts the work of a trainer in another process since its last report. gflops: speed of one thread; 0: unknown.
      * May be NULL. */
     void (*trained)(void *context, uint64_t steps, uint64_t samples, double step_seconds, double gflops);
-    void (*saved)(void *context); /* Counts a stored checkpoint of such a trainer; may be NULL. */
+    void (*saved)(void *context); /* Counts a checkpoint that a trainer in another process has stored; may be NULL. */
 };
 
 /* An upload in a format that the api cannot read itself. The texts are the name of the format and the client's
@@ -57,7 +57,7 @@ struct api_conversion {
     bool (*stopped)(void *context); /* returns whether the client has abandoned the upload */
 };
 
-/* The converter: a program that reads such uploads. */
+/* The converter: a program that reads uploads in formats that the api cannot read itself. */
 struct api_converter {
     void *context;
     /* Runs the program and passes its output to conversion->take(). Returns the first error. NULL: there is no

@@ -20,8 +20,8 @@ static const struct path_parameter {
     size_t max;
 } path_parameters[] = {
     {"id", NULL, "^[^.].{0,126}$",
-     "id of a job, its name if no other job has it, or latest: the newest job, one's own first; for queries of a "
-     "model, the newest job with a checkpoint",
+     "id of a job, its name if no other job has it, or latest: the newest job, if possible one of the "
+     "caller's own; for queries of a model, the newest job with a checkpoint",
      127},
     {"seq", DIGITS LETTERS, "^([0-9]{1,18}|latest)$", "sequence number of a checkpoint, or latest", 18},
     {"name", DIGITS LETTERS ".-_", "^[a-z0-9_-][a-z0-9._-]{0,63}$", "name of an artifact, a data set or a file", 64},

@@ -102,7 +102,7 @@ static bool all_fit(struct inference *f)
     return !failed;
 }
 
-/* Returns false after it has sent an error. */
+/* Computes the outputs for all inputs. Returns false after it has sent an error. */
 static bool infer_all(struct inference *f, struct query_run *run)
 {
     struct error err;

@@ -37,8 +37,8 @@ struct flat {
     struct error *err;
 };
 
-/* Checks a number of a client against its data type. Data types with 64 bits may have fewer numbers in JSON, because
- * json_scan() refuses integers that a double cannot represent. */
+/* Checks a number of a client against its data type. JSON can carry only a part of the numbers of data types with 64
+ * bits, because json_scan() refuses integers that a double cannot represent. */
 static bool number_fits(const struct tensor_datatype *type, double value)
 {
     double bits = (double)(8 * type->bytes);

@@ -7,7 +7,8 @@
 
 #include "api/queries/queries.h"
 
-/* True for a text of 26 characters of an id. A job could have such a name, too; then the id wins. */
+/* True for a text that has the length and the characters of an id. It is taken as an id, even if a job has this
+ * name. */
 static bool is_id(const char *text)
 {
     return strlen(text) == STORAGE_ID - 1 && strspn(text, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == STORAGE_ID - 1;

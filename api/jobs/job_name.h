@@ -8,8 +8,8 @@
 #include "storage/storage.h"
 
 /* Finds the id that `wanted` stands for; "" if no job has this name. An id stands for itself, whether the job exists or
- * not. `with_model`: "latest" means the newest training that has a checkpoint. The newest job of the token of the
- * request comes before jobs of others. STATUS_CONFLICT: several jobs have the name; STATUS_NOT_FOUND: "latest", and
+ * not. `with_model`: "latest" means the newest training that has a checkpoint. Jobs of the request's own token
+ * come before jobs of others. STATUS_CONFLICT: several jobs have the name; STATUS_NOT_FOUND: "latest", and
  * there is no job. `err` contains a sentence for the client. */
 enum status job_name_find(struct exchange *x, const char *wanted, bool with_model, char id[STORAGE_ID],
                           struct error *err);

@@ -293,8 +293,8 @@ static void settle_lists(const struct reading *r, const void *start)
         } else if (!config_same(field, r->spec->config, start)) {
             char pointer[128];
             config_pointer(table, r->config, "/config", pair->field, pointer);
-            api_faults_add(r->faults, pointer, "has no effect, because %s lists what to compare; leave out one of both",
-                           pair->list);
+            api_faults_add(r->faults, pointer,
+                           "has no effect, because %s lists what to compare; leave out one of the two", pair->list);
         }
     }
 }
@@ -354,7 +354,7 @@ static void unknown_member(const struct method *method, const struct name_guess 
     fault_pointer(pointer, "", guess->given);
     const char *field = method != NULL ? config_field_meant(method, guess->given) : NULL;
     if (field != NULL && strcmp(field, guess->given) == 0)
-        api_faults_add(faults, pointer, "belongs into config: {\"config\": {\"%s\": ...}}", field);
+        api_faults_add(faults, pointer, "belongs in config: {\"config\": {\"%s\": ...}}", field);
     else if (field != NULL && guess->best == NULL)
         api_faults_add(faults, pointer, "is not a member of a job; did you mean '%s' in config?", field);
     else

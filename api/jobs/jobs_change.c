@@ -43,7 +43,7 @@ static bool expected_version(struct exchange *x, const struct storage_job *job, 
     return false;
 }
 
-struct patch_values { /* what the members of storage_job_patch point to */
+struct patch_values { /* the values to which the members of storage_job_patch point */
     char name[STORAGE_NAME], tags[JOB_TAGS_TEXT];
     int priority;
 };

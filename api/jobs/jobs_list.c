@@ -62,7 +62,7 @@ static bool read_fields(struct listing *l)
     const char *given = exchange_query(x, "fields");
     if (given == NULL)
         return true;
-    if (strcmp(given, "config") == 0) { /* the configuration in addition to all other members */
+    if (strcmp(given, "config") == 0) { /* the default members and the configuration */
         l->config = true;
         return true;
     }

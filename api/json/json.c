@@ -155,7 +155,7 @@ static enum status scan_string(struct scanner *s)
         }
     }
     if (s->at == s->end)
-        return fault(s, STATUS_CORRUPT, "text is not closed");
+        return fault(s, STATUS_CORRUPT, "the closing quotation mark of a text is missing");
     s->at++;
     return STATUS_OK;
 }
@@ -194,12 +194,12 @@ static enum status scan_number(struct scanner *s)
     char token[64];
     size_t length = (size_t)(at - first);
     if (length >= sizeof token - 1)
-        return fault(s, STATUS_INVALID, "a number of %zu characters is longer than any that can be kept", length);
+        return fault(s, STATUS_INVALID, "a number of %zu characters is too long to be stored exactly", length);
     memcpy(token, first, length);
     token[length] = '\0';
     double value = strtod(token, NULL);
     if (whole && fabs(value) > JSON_INTEGER)
-        return fault(s, STATUS_INVALID, "integers beyond 2^53 - 1 cannot be carried exactly; got %s", token);
+        return fault(s, STATUS_INVALID, "integers beyond 2^53 - 1 cannot be stored exactly; got %s", token);
     if (!isfinite(value))
         return fault(s, STATUS_INVALID, "%s is too large for a number", token);
     s->at = at;
@@ -316,7 +316,7 @@ enum status json_scan(const char *text, size_t bytes, struct error *err)
     if (status != STATUS_OK)
         return status;
     skip_space(&s);
-    return s.at == s.end ? STATUS_OK : fault(&s, STATUS_CORRUPT, "something follows the value");
+    return s.at == s.end ? STATUS_OK : fault(&s, STATUS_CORRUPT, "more text follows the value");
 }
 
 const cJSON *json_first(const cJSON *group)

@@ -26,14 +26,14 @@
 
 /* Checks a text. STATUS_CORRUPT: not JSON (the message contains line and column); STATUS_INVALID: a value that cannot
  * be stored exactly (integers beyond 2^53 - 1, NaN, infinities, U+0000); STATUS_LIMIT: too deep, or too many values.
- * err->pointer is the pointer of the value. */
+ * err->pointer leads to the value. */
 enum status json_scan(const char *text, size_t bytes, struct error *err);
 /* Checks a text with json_scan() and builds the tree, which the caller frees with cJSON_Delete(). STATUS_INVALID also
  * if two members of an object have the same name. */
 enum status json_parse(const char *text, size_t bytes, cJSON **root, struct error *err);
 
-/* Copies the text member `name` of a document's top-level object into `out`, of `room` bytes. Returns false, with out
- * "", if the document is NULL or damaged, has no such text, or the text does not fit. */
+/* Copies the text member `name` of a document's top-level object into `out`, of `room` bytes. Returns false and sets
+ * `out` to "" if the document is NULL or damaged, has no such text, or the text does not fit. */
 bool json_member_text(const char *document, const char *name, char *out, size_t room);
 
 /* Appends a value in canonical form: members sorted by their bytes, no white space, shortest numbers. Values that are

@@ -151,7 +151,7 @@ static enum status fail(struct model_entry *entry, struct error *err)
 {
     enum status status = error_set(err, entry->err.code, entry->err.pointer, "%s", entry->err.message);
     if (--entry->users == 0)
-        entry_free(entry); /* it was removed from the list when it failed */
+        entry_free(entry); /* the entry was removed from the list when it failed */
     return status;
 }
 

@@ -29,8 +29,8 @@ void inputs_close(struct inputs *inputs);
  * change if "checkpoint" is missing. */
 enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
                              struct api_faults *faults, struct error *err);
-/* Adds the inputs of a file (input_file.h): one, or one for each record of a sequence file. `pointer` is that of its
- * errors. STATUS_INVALID when the media type or the bytes are wrong. */
+/* Adds the inputs of a file (input_file.h): one, or one for each record of a sequence file. `pointer`: the JSON pointer
+ * for errors. STATUS_INVALID when the media type or the bytes are wrong. */
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err);
 

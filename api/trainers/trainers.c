@@ -234,8 +234,8 @@ static void pass_counts(const struct exchange *x, const cJSON *root)
 }
 
 /* Stores the contents of a report without waiting, and then the message itself, for which it waits. When the message is
- * on disk, the contents are on disk too, except for points that the writing thread has dropped for lack of memory; it
- * logs them. */
+ * on disk, the contents are on disk too, except for points that the writing thread has dropped, and logged, for lack of
+ * memory. */
 static enum status store_report(struct exchange *x, const struct storage_lease *lease, const cJSON *root,
                                 struct error *err)
 {

@@ -1,5 +1,5 @@
-/* Imports a bundle: stores a finished job with the checkpoints, metrics and result of the file. Before that, the method
- * must be able to open every checkpoint with the configuration. */
+/* Imports a bundle: stores a finished job with the checkpoints, metrics and result of the file. Before it stores
+ * anything, it checks that the method can open every checkpoint with the configuration. */
 #include <math.h>
 #include <string.h>
 

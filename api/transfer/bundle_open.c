@@ -139,7 +139,7 @@ static enum status take_link(struct bundle *bundle, const cJSON *link, char chai
     int64_t before = bundle->count > 0 ? bundle->checkpoints[bundle->count - 1].seq : 0;
     if (checkpoint.seq <= before || checkpoint.step < 0 || checkpoint.samples < 0 || checkpoint.sha256 == NULL ||
         expected == NULL)
-        return error_set(err, STATUS_INVALID, AT "manifest", "has a link that is none");
+        return error_set(err, STATUS_INVALID, AT "manifest", "has a link that lacks a member or is out of order");
     chain_next(chain, checkpoint.seq, checkpoint.step, checkpoint.samples, checkpoint.sha256);
     if (strcmp(chain, expected) != 0)
         return changed(AT "manifest", "the chain of checkpoints", err);

@@ -56,7 +56,7 @@ void import_foreign(struct exchange *x)
     struct error err;
     error_clear(&err);
     buf_init(&config, CONFIG_MOST);
-    buf_init(&bytes, 4 * (size_t)API_IMPORT_MAX); /* numbers of two bytes become floats */
+    buf_init(&bytes, 4 * (size_t)API_IMPORT_MAX); /* larger than the file, because numbers of two bytes become floats */
     enum status status = adopt(x, &config, &bytes, &model, &err);
     checkpoint.bytes = (struct storage_import_bytes){{bytes.data, NULL}, {bytes.size, 0}};
     if (status == STATUS_OK)

@@ -53,7 +53,7 @@ static const struct command_usage usage = {
 static const char *const words[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
 enum { DIGITS = sizeof words / sizeof words[0] };
 
-/* Accent and variant of espeak-ng; file names have '-' for '+'. */
+/* Names of voices of espeak-ng, ACCENT+VARIANT. In the names of files, '-' replaces '+'. */
 static const char *const voices[] = {
     "en-us+m1",
     "en-us+m2",

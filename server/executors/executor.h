@@ -22,7 +22,7 @@
 #include "server/scheduler.h"
 #include "storage/storage.h"
 
-struct executor_options { /* The caller keeps what the pointers refer to valid. */
+struct executor_options { /* everything to which the pointers refer is borrowed */
     struct storage *storage;
     struct journal *journal;
     const struct method *const *methods;

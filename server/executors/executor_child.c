@@ -220,8 +220,7 @@ void child_reap(struct child *child, child_line *take_line, void *context)
         (void)snprintf(child->death, sizeof child->death, "%s (%s) ended the trainer%s%s", child->signal,
                        strsignal(number), colon, child->reason);
     } else {
-        (void)snprintf(child->death, sizeof child->death,
-                       "the trainer ended with exit code %d and without a reason%s%s", WEXITSTATUS(status), colon,
-                       child->reason);
+        (void)snprintf(child->death, sizeof child->death, "the trainer ended with exit code %d and gave no reason%s%s",
+                       WEXITSTATUS(status), colon, child->reason);
     }
 }

@@ -25,8 +25,8 @@ struct child {
 
 struct child_how {
     const char *const *arguments; /* the command line, ends with NULL; [0] is a path */
-    const char *trace;            /* TRACEPARENT=VALUE, which is added as well; NULL: none */
-    const char *variable;         /* NAME=VALUE, which is added to a copy of the daemon's environment; NULL: none */
+    const char *trace;            /* TRACEPARENT=VALUE for the program's environment; NULL: none */
+    const char *variable;         /* another NAME=VALUE for the program's environment; NULL: none */
     const char *input;            /* contents of the program's standard input; NULL: empty */
     bool listen;                  /* read the program's output line by line */
 };
@@ -34,8 +34,9 @@ struct child_how {
 /* Receives one line of output, without its end. */
 typedef void child_line(void *context, const char *line);
 
-/* Starts a program. Its environment is the daemon's, without tokens. The input may have a few KiB at most, because it
- * must fit into the pipe. STATUS_UNAVAILABLE when the program cannot be started. */
+/* Starts a program. Its environment is a copy of the daemon's without tokens, with `trace` and `variable`. The input
+ * may have a few KiB at most, because it must fit into the pipe. STATUS_UNAVAILABLE when the program cannot be started.
+ */
 enum status child_spawn(const struct child_how *how, struct child *child, struct error *err);
 /* Waits until the process has ended, or for `ms`. Returns true when it has ended. Passes every line that arrived to
  * `take_line`. */

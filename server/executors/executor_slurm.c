@@ -34,7 +34,7 @@ static const char script[] = "#!/bin/sh\nexec \"$@\"\n";
 
 enum slurm_state { SLURM_UNKNOWN, SLURM_GONE, SLURM_WAITS, SLURM_RUNS };
 
-struct slurm_run { /* a job that a worker of the daemon runs by Slurm */
+struct slurm_run { /* a job that a worker of the daemon runs through Slurm */
     struct executor *executor;
     const struct storage_job *job;
     char name[NAME];          /* name of the job in Slurm */
@@ -137,7 +137,7 @@ static void add_words(const char **to, size_t *at, const char *const *words)
     to[*at] = NULL;
 }
 
-/* Submits the job held: it waits until the lease is granted. */
+/* Submits the job in Slurm's held state, in which it waits until the lease is granted. */
 static enum status submit(struct slurm_run *run, const char *token, struct error *err)
 {
     const struct executor_options *options = &run->executor->options;

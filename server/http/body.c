@@ -61,7 +61,8 @@ static int open_unnamed(const char *beside)
     return file;
 }
 
-/* Appends to the file. The bytes are counted before they are written, so the files never exceed the limit of all. */
+/* Appends to the file. The bytes are counted before they are written, so all files together never exceed their
+ * limit. */
 static bool append_file(struct body *body, const char *bytes, size_t count)
 {
     int64_t before = atomic_fetch_add(&body->store->bytes, (int64_t)count);

@@ -49,7 +49,7 @@ struct exchange {
     struct timespec started;
 };
 
-static const char no_value[] = ""; /* what a header without a value gets as its value */
+static const char no_value[] = ""; /* value of a header that has none */
 
 static const char *header_of(void *context, const char *name)
 {

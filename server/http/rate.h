@@ -15,7 +15,7 @@
 
 struct rate;
 
-/* Allows `per_second` requests, and a burst of twice as many. 0: no limit, and *rate is NULL. */
+/* Allows `per_second` requests per second, and a burst of twice that number. 0: no limit, and *rate is NULL. */
 enum status rate_create(int64_t per_second, struct rate **rate, struct error *err);
 void rate_destroy(struct rate *rate); /* `rate` may be NULL */
 

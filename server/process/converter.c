@@ -25,7 +25,7 @@ struct run {
     const struct api_conversion *what;
     pid_t pid;
     int table, reason; /* read ends of the pipes; -1: closed */
-    int64_t end_ms;    /* when the time of the program ends */
+    int64_t end_ms;    /* time at which the program must have ended, in ms */
     bool ended;        /* the end of the table has been read */
     bool late;         /* the program has exceeded its time */
     char text[REASON_BYTES + 1];

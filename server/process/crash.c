@@ -64,8 +64,8 @@ static void put_number(uintptr_t value, unsigned base)
     put(at, (size_t)(digits + sizeof digits - at));
 }
 
-/* Prints the mappings of code only: the addresses of the files differ in each run, and the report needs them to look up
- * frames. */
+/* Prints only the mappings of code. The report needs them to look up frames, because the addresses of the files differ
+ * in each run. */
 static void put_maps(void)
 {
     static char text[4096];

@@ -22,7 +22,7 @@ static void ask_for_slice(uint64_t ns)
 {
     struct attributes wanted = {
         .size = sizeof wanted, .policy = SCHED_OTHER, .nice = getpriority(PRIO_PROCESS, 0), .runtime = ns};
-    /* an administrator has chosen another policy, so leave it unchanged */
+    /* if an administrator has chosen another policy, it stays unchanged */
     if (sched_getscheduler(0) == SCHED_OTHER)
         (void)syscall(SYS_sched_setattr, 0, &wanted, 0); /* a refusal has no effect except slower answers */
 }

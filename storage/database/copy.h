@@ -20,7 +20,7 @@ struct storage_copy_report {
 
 struct storage_copy_options {
     const char *from;
-    const char *to;  /* neither the file nor a log beside it may exist */
+    const char *to;  /* path of the copy; neither this file nor a log beside it may exist */
     bool to_be_used; /* the copy becomes a daemon's database, so no daemon may hold its lock now */
     struct log_hook log;
     /* Reports progress: pages copied, then bytes of checkpoints checked, `done` of `all`. May be NULL. */

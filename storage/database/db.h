@@ -50,7 +50,7 @@ enum status db_exec(struct db *db, const char *sql, struct error *err);
  * *status is OK or the failure. A caller that stops before the end calls db_done(). */
 enum status db_query(struct db *db, sqlite3_stmt **stmt, struct error *err, const char *sql, const char *format, ...);
 bool db_row(struct db *db, sqlite3_stmt *stmt, enum status *status, struct error *err);
-void db_done(sqlite3_stmt *stmt); /* Resets a statement before its last row; NULL is allowed */
+void db_done(sqlite3_stmt *stmt); /* Resets a statement of which not all rows were read; NULL is allowed */
 
 /* Prepares a statement in advance, so that running it later needs no memory: for the end of a transaction. */
 enum status db_keep(struct db *db, const char *sql, struct error *err);

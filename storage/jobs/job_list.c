@@ -31,7 +31,7 @@
     " WHEN 'preset' THEN nullif(preset, '') WHEN 'owner' THEN nullif(owner, '') WHEN 'state' THEN state"               \
     " WHEN 'priority' THEN priority WHEN 'started_at' THEN nullif(started_at, 0)"                                      \
     " WHEN 'finished_at' THEN nullif(finished_at, 0) ELSE json_extract(" RESULT ", ?13) END"
-/* A page begins after the last job of the previous one, ?1: after its key, and among equal keys after its id. */
+/* A page begins after job ?1, the last job of the previous page: after its key, and among equal keys after its id. */
 #define SORTED(after, order)                                                                                           \
     "WITH j AS (SELECT job.*, " KEY " AS k FROM job WHERE 1" FILTERS "),"                                              \
     " e AS (SELECT " KEY " AS k, id FROM job WHERE id = ?1)"                                                           \

@@ -155,7 +155,7 @@ static void save_abandon(void *context, const struct error *why)
 
 /* ---- reading checkpoints ----------------------------------------------------------------------------- */
 
-/* 0 for a value that is not a 64-bit integer. */
+/* Returns a value as an integer; 0 if it is not a 64-bit integer. */
 static int64_t integer(const cJSON *value)
 {
     return cJSON_IsNumber(value) && fabs(value->valuedouble) < 0x1p63 ? (int64_t)value->valuedouble : 0;
@@ -362,7 +362,7 @@ static void leave(void *context, enum job_event event, const char *result, const
     if (atomic_load(&remote->cancelled))
         remote_drop_checkpoints(remote);
     (void)pthread_mutex_lock(&remote->lock);
-    /* a message that the daemon refused makes the run fail, and this failure must be reported */
+    /* if the daemon has refused a message, the run has failed, and the daemon must still receive this end */
     bool refused = remote->failure.code != STATUS_OK;
     (void)pthread_mutex_unlock(&remote->lock);
     if (remote_settle(remote, &err) != STATUS_OK && !refused)

@@ -206,8 +206,8 @@ static enum status send_artifact(struct remote *remote, const struct message *me
 /* ---- checkpoints ------------------------------------------------------------------------------------------- */
 
 struct upload {
-    int64_t received, seq; /* from the daemon's last answer: the bytes that it has, and the checkpoint's number; above
-                              0: it is stored */
+    int64_t received, seq; /* from the daemon's last answer: number of bytes that have arrived; number of the
+                              checkpoint, 0 until it is stored */
     double moved;          /* monotonic seconds of the last answer that accepted bytes */
     int pause;             /* milliseconds before the next try, if the last try made no progress */
 };

@@ -131,7 +131,8 @@ static void send_head(struct remote *remote)
 void remote_drop_checkpoints(struct remote *remote)
 {
     (void)pthread_mutex_lock(&remote->lock);
-    struct message **at = remote->head != NULL ? &remote->head->next : &remote->head; /* the first one is being sent */
+    /* skips the first message, which is being sent */
+    struct message **at = remote->head != NULL ? &remote->head->next : &remote->head;
     remote->tail = at;
     while (*at != NULL) {
         struct message *message = *at;

@@ -11,7 +11,9 @@ static const struct option_spec options[] = {
     {"set", "NAME", "where the inputs come from: examples, test, validation or training (examples)"},
     {"samples", "N", "number of inputs to search (100)"},
     {"first", "N", "number of the first input (0)"},
-    {"top", "N", "number of inputs to list or draw, the most exciting first (16; 8 per channel without CHANNEL)"},
+    {"top", "N",
+     "number of inputs to list or draw, those with the largest activations first (16; without CHANNEL 8 for each "
+     "channel)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
     {"png", "FILE", "write a picture with crops of these inputs"},
     {"output", "FILE", "also write the channels in the format that FILE's ending names (.png, .meme, .jaspar)"},
@@ -51,7 +53,7 @@ static bool has_matrices(const cJSON *document)
     return false;
 }
 
-/* Adds the consensus of a channel and the channel with the same motif, if there is one. */
+/* Adds the consensus of a channel. If another channel has the same motif, adds the number of that channel. */
 static void add_consensus(struct table *table, const cJSON *use)
 {
     const cJSON *matrix = json_member(use, "matrix"), *same = cJSON_GetArrayItem(json_member(matrix, "same_as"), 0);

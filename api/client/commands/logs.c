@@ -7,12 +7,12 @@
 #include "api/client/event_stream.h"
 #include "api/client/progress.h"
 
-/* The command gives up after so many tries without a new event, one try a second. With --follow there are more tries,
- * because a daemon may take long to restart. */
+/* Number of successive tries without a new event after which the command gives up. It tries once a second. With
+ * --follow the number is larger, because a daemon may take long to restart. */
 enum { TRIES = 10, TRIES_FOLLOWED = 600 };
 
 static const struct option_spec options[] = {
-    {"follow", NULL, "also print the events that come, until the job ends; short: -f"},
+    {"follow", NULL, "also print new events, until the job ends; short: -f"},
     {NULL, NULL, NULL},
 };
 
@@ -20,7 +20,7 @@ struct logs {
     struct ctl *ctl;
     struct event_stream events;
     bool follow;
-    bool ended;   /* the last state was a final one */
+    bool ended;   /* the job has reached a final state */
     bool stopped; /* there is nothing more to read */
 };
 
@@ -108,7 +108,7 @@ static int read_stream(struct logs *logs, const char *path)
     else if (status != STATUS_OK && !logs->stopped && !logs->events.last[0])
         code = ctl_fault(logs->ctl, CTL_UNREACHABLE, &err);
     else if (status == STATUS_OK && !logs->follow && strcmp(before, logs->events.last) == 0)
-        logs->stopped = true; /* a whole stream without a new event: all stored ones were read */
+        logs->stopped = true; /* the stream ended without a new event, so all were read */
     http_answer_close(&answer);
     return code;
 }
@@ -133,8 +133,7 @@ static int run(struct ctl *ctl, const struct options *args)
     if (code != CTL_SUCCESS || logs.stopped)
         return code;
     struct error err = {0};
-    (void)error_set(&err, STATUS_UNAVAILABLE, NULL, "the events of the job stopped, and %d requests for more failed",
-                    most);
+    (void)error_set(&err, STATUS_UNAVAILABLE, NULL, "no new event of the job has arrived in %d requests", most);
     return ctl_fault(ctl, CTL_UNREACHABLE, &err);
 }
 
@@ -143,9 +142,10 @@ const struct command command_logs = {
     .arguments = "JOB [--follow]",
     .summary = "print what happened to a job: states, progress, checkpoints",
     .text =
-        "Prints the stored events, oldest first; the daemon keeps the newest progress events of a job. With --follow "
-        "the command continues\nuntil the job ends, and reconnects after an interruption. Series are not events of "
-        "this list: see metrics and plot.",
+        "Prints the stored events, oldest first. Of the progress events of a job, the daemon keeps only the newest. "
+        "With "
+        "--follow, the command also prints new events until the job ends, and reconnects after an interruption. The "
+        "commands metrics and plot show the series of a job.",
     .example = "  motifctl logs latest -f\n"
                "  motifctl logs night-1 --json | jq -r .state",
     .options = options,

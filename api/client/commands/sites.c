@@ -262,8 +262,10 @@ const struct command command_signal = {
     .name = "signal",
     .arguments = "JOB",
     .summary = "write the activation along sequences, for genome browsers",
-    .text = "Use it to see a channel in a genome browser. It writes the activation at every position with a motif of "
-            "the channel, or the largest\nactivation of all channels, in the job's data set or in a file.",
+    .text =
+        "Use it to see a channel in a genome browser. With --channel, it writes the "
+        "activation at every position with a motif of the channel; without it, the largest activation of all channels. "
+        "The sequences are those of the job's data set, or of a file.",
     .example = "  motifctl signal latest --channel 3 --input chr8.fa --output chr8.bw\n"
                "  motifctl signal latest --set test --output test.bedGraph",
     .options = options,

@@ -328,7 +328,7 @@ int watch_job(struct ctl *ctl, const char *id, enum watch_require require, doubl
 }
 
 static const struct option_spec options[] = {
-    {"require", NULL, "exit with 4 if the job has learned a part only, with 5 if it has not learned"},
+    {"require", NULL, "exit with 4 if the job has learned only a part, with 5 if it has not learned"},
     {"interval", "MS", "milliseconds between two requests when there is no event stream (500)"},
     {"patience", "SECONDS", "seconds without a server after which the command gives up (600)"},
     {NULL, NULL, NULL},

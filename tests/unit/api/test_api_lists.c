@@ -220,7 +220,7 @@ static void mistakes_get_a_hint(void **state)
     } cases[] = {
         {"POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"random_state\":1}}", 422, "did you mean 'seed'?"},
         {"POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"n_jobs\":1}}", 422, "did you mean 'threads'?"},
-        {"POST", "/v1/jobs", "{\"kind\":\"echo\",\"density\":0.5}", 422, "/density: belongs into config"},
+        {"POST", "/v1/jobs", "{\"kind\":\"echo\",\"density\":0.5}", 422, "/density: belongs in config"},
         {"POST", "/v1/jobs", "{\"kind\":\"echo\",\"densty\":0.5}", 422, "did you mean 'density' in config?"},
         {"POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"density\":3,\"seed\":\"x\"}}", 422,
          "(and 1 more fault)"},

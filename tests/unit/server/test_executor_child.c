@@ -67,7 +67,7 @@ static void a_child_gets_arguments_environment_and_input(void **state)
     /* Without `listen`, the parent does not read the output. */
     child = run("exit 3", NULL, NULL, false, &lines);
     assert_true(child.code == 3 && lines.count == 0);
-    assert_string_equal(child.death, "the trainer ended with exit code 3 and without a reason");
+    assert_string_equal(child.death, "the trainer ended with exit code 3 and gave no reason");
     assert_string_equal(child.signal, "");
 }
 
@@ -90,7 +90,7 @@ static void output_arrives_line_by_line(void **state)
     assert_int_equal(strlen(lines.text), 600 + 3);
     /* The last output line of motif-train or mpirun that gives a reason becomes part of `death`. */
     child = run("echo motif-train: no memory; echo motif-train: lost; echo bye; exit 7", NULL, NULL, true, &lines);
-    assert_string_equal(child.death, "the trainer ended with exit code 7 and without a reason: motif-train: lost");
+    assert_string_equal(child.death, "the trainer ended with exit code 7 and gave no reason: motif-train: lost");
     child = run("echo 'mpirun noticed that process rank 1 exited'; kill -SEGV $$", NULL, NULL, true, &lines);
     assert_non_null(strstr(child.death, "SIGSEGV ("));
     assert_non_null(strstr(child.death, ": mpirun noticed that process rank 1 exited"));
