@@ -28,7 +28,7 @@ void http_trust(const char *file)
     authorities_file = file;
 }
 
-/* Returns the file of http_trust(), or else the value of the first of these environment variables that is set. */
+/* Returns the file of http_trust(), or else the value of the first environment variable in `variables` that is set. */
 static const char *find_authorities(void)
 {
     static const char *const variables[] = {"MOTIFD_CACERT", "CURL_CA_BUNDLE", "SSL_CERT_FILE"};

@@ -22,8 +22,8 @@ bool result_bound_read(const char *name, const char *value, struct result_bound 
 /* Parses the query string into x->query and checks it. False: the function has responded 400. */
 bool query_check(struct exchange *x);
 
-/* Writes the existing path that a client probably meant by the unknown path of the request: without the slash at its
- * end, with "/v1" before it, or both. False: there is none. */
+/* For a request with an unknown path, writes the path that the client probably meant: the same path without the slash
+ * at its end, with "/v1" before it, or with both changes. False: no such path exists. */
 bool path_guess(const struct exchange *x, char out[API_TARGET_MAX + 8]);
 
 #endif

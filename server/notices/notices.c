@@ -240,7 +240,7 @@ static enum status read_key(struct notices *n, struct error *err)
     return STATUS_OK;
 }
 
-/* urn:motifd:HOST, where HOST is the name of this machine. */
+/* Sets the source to urn:motifd:HOST, where HOST is the name of this machine. */
 static void name_source(struct notices *n)
 {
     char host[64] = "";

@@ -27,7 +27,7 @@ struct storage_checkpoint_writer {
     int64_t job, id, seq;
     int64_t number; /* number of bytes in the chunk that is being filled */
     int64_t bytes;
-    int current; /* index of that chunk in chunks[] */
+    int current; /* index in chunks[] of the chunk that is being filled */
     struct chunk chunks[WINDOW];
     struct hash hash;
     struct error error; /* the first failure of this writer */

@@ -278,7 +278,7 @@ def the_daemon_starts_or_says_why_not(folder):
     held.listen(1)
     for words, code, says in ((("--executors", "cloud"), 2, "must be names of executors"), (("--kernels", "abacus"), 2, "abacus"),
                               (("--executors", "mpirun", "--mpirun", "/no/such/mpirun"), 2, "the program of --mpirun is not installed"),
-                              (("--executors", "mpirun", "--mpirun", " "), 2, "--mpirun has no word"),
+                              (("--executors", "mpirun", "--mpirun", " "), 2, "--mpirun is empty"),
                               (("--executors", "slurm", "--slurm-bin", "/no/such"), 2, "there is no sbatch"),
                               (("--executors", "slurm", "--slurm-bin", "x" * 250), 2, "there is no sbatch"),
                               (("--tls-cert", "/no/such"), 2, "go together"), (("--tls-cert", "/no/such", "--tls-key", "/no/such"), 1, "cannot open the file")):

@@ -74,8 +74,8 @@ static void say(struct watch *watch, enum term_style style, const char *text)
     buf_close(&out);
 }
 
-/* Requests the motif errors of the last stage, when the method publishes them. If the server does not answer, the next
- * request for the job notices it. */
+/* Requests the motif errors of the last stage, when the method publishes them. An error has no effect here, because the
+ * next request for the job reports it. */
 static void refresh_errors(struct watch *watch)
 {
     struct http_request request = {.method = "GET", .path = watch->errors_path};
