@@ -13,7 +13,7 @@
 
 #define POLL_MS 20
 
-/* static, because the process ends only once */
+/* static, because a process needs only one deadline */
 static struct {
     pthread_t thread;
     bool started;
