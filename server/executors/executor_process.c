@@ -32,7 +32,7 @@
 #define MEMORY_ROOM ((int64_t)256 << 20) /* bytes that a process may use in addition to those of its job */
 #define TEXT 32
 
-struct course { /* the starts of trainers for one job */
+struct attempts { /* the trainers that are started for one job, one after the other */
     struct executor *executor;
     const struct storage_job *job;
     bool ranks;
@@ -72,10 +72,10 @@ static void add_words(const char **to, size_t *at, const char *const *words, siz
     to[*at] = NULL;
 }
 
-static enum status start(struct course *course, const char *token, struct error *err)
+static enum status start(struct attempts *attempts, const char *token, struct error *err)
 {
-    const struct executor_options *options = &course->executor->options;
-    const struct storage_job *job = course->job;
+    const struct executor_options *options = &attempts->executor->options;
+    const struct storage_job *job = attempts->job;
     char threads[TEXT], memory[TEXT], job_memory[TEXT], self[TEXT], ranks[TEXT], foreign_id[STORAGE_FOREIGN];
     const char *words[EXECUTOR_WORDS];
     size_t at = 0;
@@ -86,7 +86,7 @@ static enum status start(struct course *course, const char *token, struct error 
     (void)snprintf(job_memory, sizeof job_memory, "%lld", (long long)options->job_memory);
     (void)snprintf(self, sizeof self, "%d", (int)getpid());
     (void)snprintf(ranks, sizeof ranks, "%d", job->ranks);
-    if (course->ranks) {
+    if (attempts->ranks) {
         add_words(words, &at, (const char *const[]){options->trainer, "--under", self}, 3);
         add_words(words, &at, options->mpirun, EXECUTOR_WORDS);
         add_words(words, &at, (const char *const[]){"-np", ranks, options->trainer_mpi, "--token-input"}, 4);
@@ -94,7 +94,7 @@ static enum status start(struct course *course, const char *token, struct error 
         add_words(words, &at, (const char *const[]){options->trainer}, 1);
     }
     const char *const common[] = {"--server",
-                                  course->executor->url,
+                                  attempts->executor->url,
                                   "--job",
                                   job->id,
                                   "--kernels",
@@ -106,28 +106,28 @@ static enum status start(struct course *course, const char *token, struct error 
                                   "--job-memory",
                                   job_memory,
                                   "--parent",
-                                  course->ranks ? "0" : self,
+                                  attempts->ranks ? "0" : self,
                                   options->data != NULL ? "--data" : NULL,
                                   options->data};
     add_words(words, &at, common, sizeof common / sizeof common[0]);
     buf_init(&held, 256);
-    buf_format(&held, course->ranks ? "%s\n" : "MOTIF_TRAIN_TOKEN=%s", token);
+    buf_format(&held, attempts->ranks ? "%s\n" : "MOTIF_TRAIN_TOKEN=%s", token);
     char trace[80];
     (void)snprintf(trace, sizeof trace, "TRACEPARENT=%.55s", job->trace);
     struct child_how how = {.arguments = words,
                             .trace = job->trace[0] != '\0' ? trace : NULL,
-                            .variable = course->ranks ? NULL : held.data,
-                            .input = course->ranks ? held.data : NULL,
-                            .listen = course->ranks};
+                            .variable = attempts->ranks ? NULL : held.data,
+                            .input = attempts->ranks ? held.data : NULL,
+                            .listen = attempts->ranks};
     enum status status = buf_status(&held, "the token", err);
     if (status == STATUS_OK)
-        status = child_spawn(&how, &course->child, err);
+        status = child_spawn(&how, &attempts->child, err);
     if (held.data != NULL)
         sodium_memzero(held.data, held.size);
     buf_close(&held);
     if (status == STATUS_OK) {
-        (void)snprintf(foreign_id, sizeof foreign_id, "%d %llu", (int)course->child.pid,
-                       child_begun(course->child.pid));
+        (void)snprintf(foreign_id, sizeof foreign_id, "%d %llu", (int)attempts->child.pid,
+                       child_begun(attempts->child.pid));
         (void)storage_lease_foreign(options->storage, job->id, foreign_id, NULL);
     }
     return status;
@@ -135,40 +135,40 @@ static enum status start(struct course *course, const char *token, struct error 
 
 static void log_line_of_child(void *context, const char *line)
 {
-    const struct course *course = context;
-    executor_say(course->executor, LOG_LEVEL_INFO, course->job->id, line);
+    const struct attempts *attempts = context;
+    executor_say(attempts->executor, LOG_LEVEL_INFO, attempts->job->id, line);
 }
 
 /* Waits for the end of the child. When the job must stop, signals the child and sets *wanted to true: mpirun ends its
  * ranks on SIGTERM and forwards SIGUSR1 to them. */
-static void watch(struct course *course, struct job_control *control, bool *wanted)
+static void watch(struct attempts *attempts, struct job_control *control, bool *wanted)
 {
-    struct executor *executor = course->executor;
-    const char *job = course->job->id;
+    struct executor *executor = attempts->executor;
+    const char *job = attempts->job->id;
     enum requested_state requested = REQUESTED_NONE;
     double signalled = 0.0;
     bool ending = false;
-    while (!child_wait(&course->child, LOOK_MS, log_line_of_child, course)) {
+    while (!child_wait(&attempts->child, LOOK_MS, log_line_of_child, attempts)) {
         if (!executor_must_yield(executor, job, control))
             continue;
         if (!*wanted) {
             *wanted = true;
             signalled = run_now();
-            (void)kill(course->child.pid, course->ranks ? SIGUSR1 : SIGTERM);
+            (void)kill(attempts->child.pid, attempts->ranks ? SIGUSR1 : SIGTERM);
         }
         (void)storage_job_requested(executor->options.storage, job, &requested, NULL);
         double waited = requested == REQUESTED_CANCELLED ? run_now() - signalled - CANCEL_GRACE_S : 0.0;
-        if (waited > 0.0 && course->ranks && !ending) {
+        if (waited > 0.0 && attempts->ranks && !ending) {
             ending = true;
-            (void)kill(course->child.pid, SIGTERM);
-        } else if (waited > (course->ranks ? MPIRUN_GRACE_S : 0.0)) {
-            (void)kill(course->child.pid, SIGKILL);
+            (void)kill(attempts->child.pid, SIGTERM);
+        } else if (waited > (attempts->ranks ? MPIRUN_GRACE_S : 0.0)) {
+            (void)kill(attempts->child.pid, SIGKILL);
         }
         atomic_store(&control->look, true); /* look again, because a cancel may follow the pause */
     }
-    child_reap(&course->child, log_line_of_child, course);
-    if (course->ranks)
-        executor_clear_mpirun(course->child.pid);
+    child_reap(&attempts->child, log_line_of_child, attempts);
+    if (attempts->ranks)
+        executor_clear_mpirun(attempts->child.pid);
 }
 
 /* ---- a job --------------------------------------------------------------------------------------------------- */
@@ -188,11 +188,11 @@ static bool clear_before(struct executor *executor, const char *job, double sinc
 }
 
 /* Grants a lease, runs one trainer and waits for its end. Returns true when the job has left the running state. */
-static bool one_trainer(struct course *course, struct job_control *control, double since)
+static bool one_trainer(struct attempts *attempts, struct job_control *control, double since)
 {
-    struct executor *executor = course->executor;
+    struct executor *executor = attempts->executor;
     struct storage *storage = executor->options.storage;
-    const char *job = course->job->id;
+    const char *job = attempts->job->id;
     char token[LEASE_TOKEN];
     uint8_t hash[STORAGE_LEASE_HASH];
     struct error err = {0};
@@ -200,29 +200,29 @@ static bool one_trainer(struct course *course, struct job_control *control, doub
     int tries = 0;
     lease_token_make(token, hash);
     (void)storage_lease_close(storage, job, NULL);
-    enum status status = storage_lease_grant(storage, job, hash, course->ranks ? "mpirun" : "process", &tries, &err);
+    enum status status = storage_lease_grant(storage, job, hash, attempts->ranks ? "mpirun" : "process", &tries, &err);
     if (status == STATUS_OK && tries > TRIES_MOST) {
         char detail[512];
         (void)snprintf(detail, sizeof detail, "%s; it was started %d times without a new checkpoint",
-                       course->child.death[0] != '\0' ? course->child.death : "the trainer made no progress",
+                       attempts->child.death[0] != '\0' ? attempts->child.death : "the trainer made no progress",
                        tries - 1);
-        executor_fail(executor, job, "trainer-died", detail, course->child.signal, tries - 1, since);
+        executor_fail(executor, job, "trainer-died", detail, attempts->child.signal, tries - 1, since);
         return true;
     }
     if (status == STATUS_OK && tries > 1)
         child_sleep(PAUSE_FIRST_MS << (tries - 2));
     if (status == STATUS_OK)
-        status = start(course, token, &err);
+        status = start(attempts, token, &err);
     sodium_memzero(token, sizeof token);
     if (status != STATUS_OK) {
         executor_fail(executor, job, "trainer-not-started", err.message, "", 0, since);
         return true;
     }
-    watch(course, control, &wanted);
+    watch(attempts, control, &wanted);
     executor_trainer_gone(executor, job);
     if (executor_ended(executor, job, since))
         return true;
-    executor_say(executor, LOG_LEVEL_WARN, job, course->child.death);
+    executor_say(executor, LOG_LEVEL_WARN, job, attempts->child.death);
     if (wanted || executor_must_yield(executor, job, control)) {
         executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - since);
         return true;
@@ -234,7 +234,7 @@ void executor_run_process(struct executor *executor, const struct storage_job *j
                           struct job_control *control)
 {
     double since = run_now();
-    struct course course = {.executor = executor, .job = job, .ranks = ranks, .child = {.fd = -1, .words = -1}};
+    struct attempts attempts = {.executor = executor, .job = job, .ranks = ranks, .child = {.fd = -1, .words = -1}};
     if (clear_before(executor, job->id, since))
         return;
     while (!atomic_load(
@@ -249,6 +249,6 @@ void executor_run_process(struct executor *executor, const struct storage_job *j
         executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
         return;
     }
-    while (!one_trainer(&course, control, since)) {
+    while (!one_trainer(&attempts, control, since)) {
     }
 }

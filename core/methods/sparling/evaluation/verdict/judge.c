@@ -26,11 +26,12 @@ static const struct {
     /* Finding "no-better-than-constant": the edit error is lower than that of a constant answer by less than this
      * share. */
     double useless;
-    double half;  /* as `useless`, for the finding "low-accuracy"; also the limit of other shares */
-    double drop;  /* minimum difference of accuracies or errors that causes a finding */
-    double heart; /* minimum difference between the accuracies on training and test samples for the finding
-                     "learned-by-heart" */
-    double crowd; /* motifs for each token of a label; if there are more, at least half of the motifs are false */
+    double half;             /* as `useless`, for the finding "low-accuracy"; also the limit of other shares */
+    double drop;             /* minimum difference of accuracies or errors that causes a finding */
+    double heart;            /* minimum difference between the accuracies on training and test samples for the finding
+                                "learned-by-heart" */
+    double motifs_per_token; /* motifs for each token of a label; if there are more, at least half of the motifs are
+                                false */
     /* If the accuracy rises by this from the first half of the last validations to the second, the run still
      * improves. */
     double gain;
@@ -44,7 +45,7 @@ static const struct {
             .half = 0.5,
             .drop = 0.1,
             .heart = 0.2,
-            .crowd = 2,
+            .motifs_per_token = 2,
             .gain = 0.02,
             .outside = 0.5,
             .rare = 1};
@@ -378,7 +379,7 @@ static void judge_crowd(const struct method_run *run, struct findings *findings)
 {
     const struct motif_counts *c = &run->evaluation.motif_counts;
     bool dense = c->samples > 0 && c->dense > limits.half * c->samples;
-    if (!dense && !(c->tokens > 0 && c->motifs > limits.crowd * c->tokens))
+    if (!dense && !(c->tokens > 0 && c->motifs > limits.motifs_per_token * c->tokens))
         return;
     if (dense)
         findings_add(findings, &sparling_findings[CROWDED],
