@@ -137,13 +137,11 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         return true;
     if (status == STATUS_OK && kind == DATASET_OURS)
         status = dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err);
-    if (status == STATUS_NOT_FOUND && kind == DATASET_OURS)
-        return true; /* another client deleted the data set meanwhile */
     if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
         respond_error(x, &err);
         return false;
     }
-    if (text == NULL) { /* an upload did not create this folder */
+    if (text == NULL) { /* an upload did not create this folder, or the data set was deleted meanwhile */
         respond_problem(x, PROBLEM_CONFLICT, "The operator has a folder named %s: choose another name.", name);
         return false;
     }
