@@ -426,7 +426,7 @@ static void writes_survive_every_failed_allocation(void **state)
 }
 
 /* Asserts that the tables of this file contain a request for every route. The exceptions are in `elsewhere`:
- * test_api_models sweeps getOnnx, and test_api_trainers the routes of trainers. */
+ * test_api_models injects faults into getOnnx, and test_api_trainers into the routes of trainers. */
 static void every_route_is_swept(void **state)
 {
     static const char *const elsewhere[] = {"getOnnx",

@@ -38,7 +38,7 @@ static void random_requests_get_complete_responses(void **state)
 {
     static const char *const methods[] = {"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"};
     static const struct {
-        const char *method, *target; /* the first OF_JOB targets follow the path of a job */
+        const char *method, *target; /* the first OF_JOB targets are put after /v1/jobs/ID */
     } requests[] = {{"GET", "/metrics?name=loss&max_points=10"},
                     {"GET", "/checkpoints"},
                     {"GET", "/checkpoints/1"},

@@ -481,7 +481,7 @@ static void failures_have_an_error_document(void **state)
     assert_int_equal(bench->executor.jobs_failed, 3);
 }
 
-/* With --job-memory 10000000, a run may allocate 15 MB and 64 MiB more. Each step keeps 16 MiB. */
+/* With --job-memory 10000000, a run may allocate 15 MB + 64 MiB. Each step of this run keeps 16 MiB. */
 static void a_job_that_reaches_its_memory_limit_fails_with_that_reason(void **state)
 {
     struct bench *bench = *state;

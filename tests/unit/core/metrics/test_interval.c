@@ -1,4 +1,5 @@
-/* Tests the confidence intervals of shares and correlations against values from textbooks and their limits. */
+/* Tests the confidence intervals of shares and correlations: values from textbooks, and cases with few samples or
+ * none. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

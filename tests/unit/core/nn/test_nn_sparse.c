@@ -179,7 +179,7 @@ struct half { /* a rank that has half of the images of each batch */
     const real *steps; /* inputs of all steps, [STEPS][2 * HALF images] */
     struct comm *comm;
     double density;
-    bool starved; /* at step STARVED, the rank has no memory for way 2 of sparse_quantile.c */
+    bool starved; /* at step STARVED, the rank has no memory to collect the largest values */
     size_t peak[STEPS];
     real thresholds[STEPS][18];
     struct error error;

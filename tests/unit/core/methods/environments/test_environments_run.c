@@ -442,7 +442,8 @@ static void changes_name_the_columns_of_a_table(void **state)
     while (request != METHOD_DONE)
         assert_ok(run_env_step(&environment, method, run, &request, err));
     assert_ok(method->result(run, &sink, err));
-    assert_true(answer.named >= 2 && answer.tall >= 2); /* both columns belong to both latent variables */
+    /* both latent variables depend on both columns, of which one is called "tall" */
+    assert_true(answer.named >= 2 && answer.tall >= 2);
     method->destroy(run);
     run_env_close(&environment);
 }
