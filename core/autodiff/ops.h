@@ -53,6 +53,10 @@ struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm 
  * gradient, because the sparse layer (nn/sparse.h) moves it. With `relu`, the gradient passes only where the result
  * is > 0, and `active` [channels] (or NULL) is overwritten with the number of results > 0 of each channel. */
 struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu, int64_t *active);
+/* A copy of a map in which every image has a value above its threshold: if an image has none, the value that is closest
+ * to the threshold of its channel becomes threshold + rise (of equally close ones the first). threshold: [channels].
+ * It has no gradient, so it is an error in a training step. */
+struct tensor *op_lift(struct exec *e, struct tensor *x, const real *threshold, double rise);
 
 /* op_channels: the channels [first, first + count) of a map. op_join_channels: one map with the channels of up to 16
  * maps of the same size, in order. */

@@ -371,14 +371,41 @@ def run_graph(graph, value):
             gain, shift, mean, variance = (item[:, None, None] for item in rest)
             result = (x - mean) / numpy.sqrt(variance + options["epsilon"]) * gain + shift
         else:
-            result = {"Relu": lambda: numpy.maximum(x, 0), "Sub": lambda: x - rest[0], "Add": lambda: x + rest[0],
-                      "Identity": lambda: x}[node.op_type]()
+            def scattered():
+                result = x.copy()
+                numpy.put_along_axis(result, rest[0], rest[1], 0)
+                return result
+            result = {"Relu": lambda: numpy.maximum(x, 0), "Sub": lambda: x - rest[0], "Add": lambda: x + rest[0], "Identity": lambda: x,
+                      "Shape": lambda: x.shape, "Flatten": lambda: x.reshape(len(x), -1), "Transpose": lambda: x.transpose(options["perm"]),
+                      "ArgMax": lambda: x.argmax(0)[None], "GatherElements": lambda: numpy.take_along_axis(x, rest[0], 0),
+                      "Greater": lambda: x > rest[0], "Where": lambda: numpy.where(x, *rest), "ScatterElements": scattered,
+                      "Reshape": lambda: x.reshape(rest[0])}[node.op_type]()
         values[node.output[0]] = result
     return values[graph.output[0].name]
 
 
 def the_onnx_graph_computes_the_motif_map(daemon, other, folder, job):
     """The ONNX model passes the checker and gives the same motif map to 1e-5."""
+    maps = compare_onnx(daemon, folder, job)
+    assert (maps > 0).sum() > 20
+    for first in daemon.ask("GET", f"/v1/jobs/{job}/checkpoints")[2]["checkpoints"][:1]:
+        status, headers, data = daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint={first['seq']}")
+        assert status == 200 and headers["ETag"] == f'"{first["sha256"]}"'
+        assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint={first['seq']}", headers={"If-None-Match": headers["ETag"]})[0] == 304
+        onnx.checker.check_model(onnx.load_model_from_string(data))
+    assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint=99")[0] == 404
+    assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint=some")[0] == 400
+
+
+def the_onnx_graph_of_a_model_that_never_gives_an_empty_map(daemon, other, folder, job):
+    """Without never_empty some maps are empty; with it, each of these has one motif, in the graph as in the daemon."""
+    sparse = {"density_start": 2e-4, "density_final": 2e-4}
+    plain, lifted = (compare_onnx(daemon, folder, daemon.train(never_empty=never, **sparse)) for never in (False, True))
+    active = [(maps > 0).sum(axis=(1, 2, 3)) for maps in (plain, lifted)]
+    assert (active[0] == 0).any() and (active[1] == numpy.maximum(active[0], 1)).all(), active
+
+
+def compare_onnx(daemon, folder, job):
     assert control(daemon, folder, "export", job, "g.onnx", "--onnx").returncode == 0
     model = onnx.load(os.path.join(folder, "g.onnx"))
     onnx.checker.check_model(model, full_check=True)
@@ -390,15 +417,8 @@ def the_onnx_graph_computes_the_motif_map(daemon, other, folder, job):
     inputs = numpy.array([answer["input"]["values"] for answer in answers], numpy.float32).reshape(8, 1, 32, 32)
     maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{job}/motifs", query, headers={"Accept": "application/x-npy"})[2]))
     computed = run_graph(model.graph, inputs).transpose(0, 2, 3, 1)
-    assert (maps > 0).sum() > 20
     assert abs(computed - maps).max() < 1e-5, abs(computed - maps).max()
-    for first in daemon.ask("GET", f"/v1/jobs/{job}/checkpoints")[2]["checkpoints"][:1]:
-        status, headers, data = daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint={first['seq']}")
-        assert status == 200 and headers["ETag"] == f'"{first["sha256"]}"'
-        assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint={first['seq']}", headers={"If-None-Match": headers["ETag"]})[0] == 304
-        onnx.checker.check_model(onnx.load_model_from_string(data))
-    assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint=99")[0] == 404
-    assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint=some")[0] == 400
+    return maps
 
 
 def agreement_equals_a_count_in_numpy(daemon, other, folder, job):
@@ -713,7 +733,8 @@ def the_attestation_contains_the_hash_of_the_data(daemon, other, folder, job):
 
 CHECKS = [imported_weights_have_the_same_bits, weights_of_every_kind_are_evaluated_or_refused, large_bodies_use_the_disk_and_not_memory,
           the_hash_chain_can_be_recomputed, an_imported_bundle_contains_the_whole_job, verify_finds_a_changed_step,
-          interventions_change_the_answers, the_onnx_graph_computes_the_motif_map, agreement_equals_a_count_in_numpy,
+          interventions_change_the_answers, the_onnx_graph_computes_the_motif_map,
+          the_onnx_graph_of_a_model_that_never_gives_an_empty_map, agreement_equals_a_count_in_numpy,
           channel_statistics_equal_those_of_numpy, the_attestation_contains_the_hash_of_the_data, a_study_reports_the_same_agreement_as_two_jobs,
           predicted_labels_follow_moved_motifs, fasta_gives_the_answers_of_its_array, matrices_have_the_same_numbers_in_every_format]
 

@@ -73,7 +73,7 @@ struct sparling_config {
     /* Presence and count objectives, and densities of channels that follow the frequencies of names. */
     double presence_weight, presence_sharpness, tally_weight;
     int64_t presence_samples, presence_validations;
-    bool density_by_name, calibrate, other_strand;
+    bool density_by_name, calibrate, other_strand, never_empty;
 
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool, context;

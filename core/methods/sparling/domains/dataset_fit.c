@@ -73,6 +73,15 @@ static void fit_counts(struct sparling_config *config, const struct method_given
         config->tally_weight = 1;
 }
 
+/* A map without a motif is wrong if every label has a name. The preset relies on this only if the calibration makes the
+ * distances of channels from their thresholds comparable. */
+static void fit_empty(struct sparling_config *config, const struct method_given *given,
+                      const struct dataset_facts *facts)
+{
+    if (facts->named && config->calibrate && !has(given, "never_empty"))
+        config->never_empty = true;
+}
+
 /* Switches off the settings of the preset that only help after a first phase of the presence objective. Training then
  * follows the densities and the schedule of the learning rate alone. */
 static void fit_without_phase(struct sparling_config *config, const struct method_given *given)
@@ -137,6 +146,7 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
         fit_window(config, given, facts);
         fit_rate(config, given, facts->sound);
         fit_counts(config, given, facts);
+        fit_empty(config, given, facts);
         fit_effort(config, given);
     } else {
         fit_without_phase(config, given);

@@ -10,6 +10,7 @@ struct dataset_facts {
     bool sound;   /* the data are recordings */
     bool counts;  /* labels are counts of motifs */
     bool classes; /* every sample has one class */
+    bool named;   /* every sample has a label with at least one name */
 };
 /* Sets window and width of g, effort, channels, pooling and schedule. given: the fields that the client has given,
  * which keep their values. */

@@ -115,6 +115,15 @@ static double mean_label(const struct collection *c)
     return fmax(tokens / (double)c->count, 0.1);
 }
 
+/* Whether labels list names and none of them is empty. */
+static bool every_sample_is_named(const struct collection *c)
+{
+    bool named = c->target == TARGET_SEQUENCE || c->target == TARGET_LABELS;
+    for (int64_t i = 0; i < c->count && named; i++)
+        named = c->label_start[i + 1] > c->label_start[i];
+    return named;
+}
+
 /* ---- split ------------------------------------------------------------------------------------------------- */
 
 static double uniform(int64_t seed, uint64_t of)
@@ -217,7 +226,8 @@ static enum status resolve(struct sparling_config *config, const struct method_g
         const struct dataset_facts facts = {.mean = mean_label(&c),
                                             .sound = sound,
                                             .counts = c.target == TARGET_COUNT,
-                                            .classes = c.target == TARGET_CLASS && c.label_start[c.count] == c.count};
+                                            .classes = c.target == TARGET_CLASS && c.label_start[c.count] == c.count,
+                                            .named = every_sample_is_named(&c)};
         dataset_fit(config, repeated ? NULL : given, &facts);
         fit_samples(config, &c);
     }

@@ -114,6 +114,35 @@ static void threshold(struct writing *w, const struct network *n, const real *th
     node(w, "Sub", "sparse", parts, 1, NULL, 0);
 }
 
+/* Sets the largest value of an image to LIFT if it is not above 0 (op_lift()). Along the first axis of the transposed
+ * map the indices are those of all values of an image. */
+static void lift(struct writing *w)
+{
+    static const float zero[1] = {0}, rise[1] = {NETWORK_LIFT};
+    static const int64_t one[1] = {1};
+    static const struct {
+        const char *op, *input[3], *result;
+    } steps[] = {{"Shape", {"sparse.Sub"}, "lift.shape"},
+                 {"Flatten", {"sparse.Sub"}, "lift.flat"},
+                 {"Transpose", {"lift.flat"}, "lift.values"},
+                 {"ArgMax", {"lift.values"}, "lift.at"},
+                 {"GatherElements", {"lift.values", "lift.at"}, "lift.largest"},
+                 {"Greater", {"lift.largest", "lift.zero"}, "lift.active"},
+                 {"Where", {"lift.active", "lift.largest", "lift.rise"}, "lift.least"},
+                 {"ScatterElements", {"lift.values", "lift.at", "lift.least"}, "lift.lifted"},
+                 {"Transpose", {"lift.lifted"}, "lift.images"},
+                 {"Reshape", {"lift.images", "lift.shape"}, "lift.map"}};
+    const struct graph_attribute perm = {"perm", 2, {1, 0}, 0};
+    w->out->constant(w->out->context, "lift.zero", 1, one, zero);
+    w->out->constant(w->out->context, "lift.rise", 1, one, rise);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        size_t inputs = steps[i].input[2] ? 3 : steps[i].input[1] ? 2 : 1;
+        bool transposes = strcmp(steps[i].op, "Transpose") == 0;
+        w->out->node(w->out->context, steps[i].op, steps[i].input, inputs, steps[i].result, &perm, transposes);
+    }
+    snprintf(w->value, sizeof w->value, "lift.map");
+}
+
 static void sparse(struct writing *w, const struct network *n)
 {
     const real *thresholds = sparse_thresholds(n->sparse);
@@ -121,6 +150,8 @@ static void sparse(struct writing *w, const struct network *n)
         node(w, "Sigmoid", "sparse", NULL, 0, NULL, 0);
     if (n->config.sparsity == SPARSITY_KL || thresholds)
         threshold(w, n, thresholds);
+    if (n->config.never_empty && thresholds)
+        lift(w);
     if (n->config.sparsity != SPARSITY_IDENTITY)
         node(w, "Relu", "sparse", NULL, 0, NULL, 0);
 }

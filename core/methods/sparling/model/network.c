@@ -323,16 +323,25 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
     return both ? op_strand_max(e, x, reverse) : x;
 }
 
+/* With never_empty, lifts the strongest value of each input that has no value above its threshold. Training does not:
+ * its thresholds follow the density. */
+static struct tensor *lift(struct exec *e, struct network *n, struct tensor *z)
+{
+    const real *thresholds = sparse_thresholds(n->sparse);
+    bool lifts = n->config.never_empty && thresholds && !e->training;
+    return lifts ? op_lift(e, z, thresholds, NETWORK_LIFT) : z;
+}
+
 struct tensor *network_motifs_extras(struct exec *e, struct network *n, const real *inputs, int count, double density,
                                      struct network_extras *extras)
 {
     struct tensor *reverse = NULL, *x = normalised(e, n, inputs, count, &n->shape, &reverse);
     if (!extras)
-        return bottleneck(e, n, x, density, NULL);
+        return bottleneck(e, n, lift(e, n, x), density, NULL);
     *extras = (struct network_extras){.reverse = reverse, .before = x};
     if (n->presence_gain)
         extras->scores = op_log_mean_exp(e, x, n->config.presence_sharpness);
-    x = bottleneck(e, n, x, density, &extras->penalty);
+    x = bottleneck(e, n, lift(e, n, x), density, &extras->penalty);
     if (extras->penalty)
         extras->penalty = op_scale(e, extras->penalty, n->config.sparsity_penalty);
     return x;

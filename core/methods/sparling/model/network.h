@@ -18,6 +18,9 @@
 
 enum { NETWORK_UNITS = SPARLING_UNITS };
 
+/* Value of the motif in a map that would otherwise be empty (never_empty). */
+#define NETWORK_LIFT 1.0F
+
 struct network {
     struct sparling_config config; /* the network's own copy */
     struct params *params;         /* owns every array below */
@@ -57,7 +60,8 @@ enum status network_fit(const struct sparling_config *config, const struct snaps
 void network_destroy(struct network *network);
 
 /* Computes the motif map of `count` inputs, [count][channels][rows][cols] as the domain draws them; they must stay
- * valid until the backward pass. In training, the thresholds first move towards `density`. Like every function here
+ * valid until the backward pass. In training, the thresholds first move towards `density`. In evaluation with
+ * never_empty, every map has a motif. Like every function here
  * that returns a tensor, it returns NULL after a failure (exec_status() says which), and the tensor is step memory. */
 struct tensor *network_motifs(struct exec *e, struct network *network, const real *inputs, int count, double density);
 /* What the loss needs besides the motif map. network_motifs_extras() computes it together with the map. */

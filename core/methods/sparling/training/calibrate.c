@@ -7,9 +7,11 @@
  * active although the label does not contain name k; a missed sample is one in which it is not active although the
  * label contains name k. The threshold becomes as low as possible, as long as there are no more false than missed
  * samples. If labels state how often a name occurs, the calibration counts the largest peaks of a channel in a
- * sample instead of samples: peak j is right if the label contains the name at least j times. Trained weights do not
- * change. Each step of a calibration reads one batch. Checkpoints do not contain the scores of the second part, so
- * after a resume the second part begins again. */
+ * sample instead of samples: peak j is right if the label contains the name at least j times. With never_empty, the
+ * peak that comes closest to its threshold in a sample without active channels counts as active; it depends on all
+ * thresholds, so they are computed in several rounds. Trained weights do not change. Each step of a calibration reads
+ * one batch. Checkpoints do not contain the scores of the second part, so after a resume the second part begins again.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,7 +20,8 @@
 enum {
     NORM_BATCHES = 128, /* batches whose statistics are averaged */
     SAMPLES = 2000, /* number of validation samples for the thresholds; if there are fewer, some count several times */
-    PEAKS = 4       /* peaks of a sample that count if labels say how often a name occurs */
+    PEAKS = 4,      /* peaks of a sample that count if labels say how often a name occurs */
+    ROUNDS = 8      /* rounds with never_empty; each moves a threshold half of the way to its new value */
 };
 
 void calibration_drop(struct method_run *run)
@@ -142,42 +145,112 @@ static int falling(const void *a, const void *b)
     return x->has - y->has;
 }
 
+/* The peaks of one channel. */
+struct channel_peaks {
+    struct calibration_score *score; /* those that the threshold decides, by falling score */
+    int count, with;                 /* their number; number of all peaks with the name */
+    int right, wrong;                /* number of the other peaks, which are active at any threshold, by the label */
+};
+
 /* Returns how many peaks will be active. It takes the largest peaks first, as long as there are no more false than
- * missed peaks. with: number of peaks with the name. */
-static int active_samples(const struct calibration_score *score, int peaks, int with)
+ * missed peaks. */
+static int active_peaks(const struct channel_peaks *p)
 {
-    int count = 0, wrong = 0, right = 0;
-    for (int i = 0; i < peaks; i++) {
-        right += score[i].has;
-        wrong += !score[i].has;
-        if (wrong > with - right)
+    int count = 0, wrong = p->wrong, right = p->right;
+    for (int i = 0; i < p->count; i++) {
+        right += p->score[i].has;
+        wrong += !p->score[i].has;
+        if (wrong > p->with - right)
             break;
         count = i + 1;
     }
     return count;
 }
 
-/* Sets the threshold of each channel. A threshold stays as it is if no peak or every peak has the name, because such
- * peaks do not determine it. If labels are counts, one channel marks all motifs, and the others become silent. */
-static void set_thresholds(struct method_run *run)
+/* Returns how far the threshold of a channel must rise. 0 if no peak or every peak has the name, because such peaks do
+ * not determine it. If labels are counts, one channel marks all motifs, and the others become silent. */
+static real rise_of(const struct method_run *run, const struct channel_peaks *p)
 {
-    struct calibration *c = &run->calibration;
-    real *thresholds = sparse_edit_thresholds(run->network->sparse);
-    int peaks = SAMPLES * peaks_of(run);
-    for (int k = 0; k < names_of(run); k++) {
-        struct calibration_score *score = c->score + (ptrdiff_t)k * peaks;
-        int with = 0;
-        for (int i = 0; i < peaks; i++)
-            with += score[i].has;
-        if (with == peaks || (with == 0 && run->presence.counted < 0))
-            continue;
-        qsort(score, (size_t)peaks, sizeof *score, falling);
-        if (with == 0)
-            thresholds[k] += (real)score[0].peak;
-        int active = active_samples(score, peaks, with);
-        if (active > 0 && active < peaks && score[active].peak > -INFINITY)
-            thresholds[k] += (real)((score[active - 1].peak + score[active].peak) / 2);
+    if (p->with == p->count + p->right || (p->with == 0 && run->presence.counted < 0))
+        return 0;
+    real rise = p->with == 0 ? (real)p->score[0].peak : 0;
+    int active = active_peaks(p);
+    if (active > 0 && active < p->count && p->score[active].peak > -INFINITY)
+        rise += (real)((p->score[active - 1].peak + p->score[active].peak) / 2);
+    return rise;
+}
+
+/* Finds the channel whose peak is always active in each sample, after thresholds have risen by `rise`: the one closest
+ * to its threshold if no channel is active, or -1. lifted: [SAMPLES]. */
+static void find_lifted(const struct method_run *run, const real *rise, int *lifted)
+{
+    const struct calibration *c = &run->calibration;
+    for (int i = 0; i < SAMPLES; i++) {
+        float most = -INFINITY;
+        lifted[i] = -1;
+        for (int k = 0; k < names_of(run); k++) {
+            float above = c->score[((ptrdiff_t)k * SAMPLES + i) * peaks_of(run)].peak - (float)rise[k];
+            if (above > most) {
+                most = above;
+                lifted[i] = k;
+            }
+        }
+        if (most > 0)
+            lifted[i] = -1;
     }
+}
+
+/* Collects the peaks of a channel in `score`, which has room for all of them. */
+static struct channel_peaks peaks_of_channel(const struct method_run *run, int channel, const int *lifted,
+                                             struct calibration_score *score)
+{
+    int peaks = peaks_of(run);
+    const struct calibration_score *from = run->calibration.score + (ptrdiff_t)channel * SAMPLES * peaks;
+    struct channel_peaks p = {.score = score};
+    for (int i = 0; i < SAMPLES * peaks; i++) {
+        bool always = i % peaks == 0 && lifted[i / peaks] == channel;
+        p.with += from[i].has;
+        p.right += always && from[i].has;
+        p.wrong += always && !from[i].has;
+        if (!always)
+            score[p.count++] = from[i];
+    }
+    qsort(score, (size_t)p.count, sizeof *score, falling);
+    return p;
+}
+
+/* Computes how far the threshold of each channel must rise. score, lifted: scratch. */
+static void find_rises(const struct method_run *run, struct calibration_score *score, int *lifted, real *rise)
+{
+    int rounds = run->config.never_empty ? ROUNDS : 1;
+    for (int i = 0; i < SAMPLES; i++)
+        lifted[i] = -1;
+    for (int round = 0; round < rounds; round++) {
+        for (int k = 0; k < names_of(run); k++) {
+            struct channel_peaks p = peaks_of_channel(run, k, lifted, score);
+            real now = rise_of(run, &p);
+            rise[k] = round == 0 ? now : (rise[k] + now) / 2;
+        }
+        find_lifted(run, rise, lifted);
+    }
+}
+
+static enum status set_thresholds(struct method_run *run, struct error *err)
+{
+    real *thresholds = sparse_edit_thresholds(run->network->sparse);
+    size_t names = (size_t)names_of(run);
+    struct calibration_score *score = malloc((size_t)(SAMPLES * peaks_of(run)) * sizeof *score);
+    int *lifted = malloc(SAMPLES * sizeof *lifted);
+    real *rise = calloc(names, sizeof *rise);
+    bool room = score && lifted && rise;
+    if (room)
+        find_rises(run, score, lifted, rise);
+    for (size_t k = 0; room && k < names; k++)
+        thresholds[k] += rise[k];
+    free(score);
+    free(lifted);
+    free(rise);
+    return room ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
 }
 
 enum status calibration_piece(struct method_run *run, bool *done, struct error *err)
@@ -194,7 +267,9 @@ enum status calibration_piece(struct method_run *run, bool *done, struct error *
             status = add_scores(run, err);
         if (status || c->position < NORM_BATCHES + SAMPLES)
             return status;
-        set_thresholds(run);
+        status = set_thresholds(run, err);
+        if (status)
+            return status;
     }
     calibration_drop(run);
     c->position = 0;

@@ -51,16 +51,18 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
 }
 
 /* Returns the request for a training batch. first: number of its first sample, counted from the beginning of the
- * start. */
+ * start. Once g is final, samples are as clients send them, without the letters that training replaces: the head must
+ * learn from the maps that clients get. */
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
+    bool final = reading_now(run) || run->phase == PHASE_CALIBRATE;
     first -= run->starts.samples;
     struct comm_share own = comm_share(run->exec.comm, run->config.batch);
     return (struct batch_request){.seed = run->config.seed,
                                   .first = first + own.first,
                                   .count = (int)own.count,
                                   .seen = first,
-                                  .set = DOMAIN_LESSON,
+                                  .set = final ? DOMAIN_SAMPLE : DOMAIN_LESSON,
                                   .turns = run->presence.turns == TURNS_YES ? TURN_HALF : TURN_NONE};
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "core/base/random/philox.h"
+#include "tests/support/assert_ok.h"
 
 #define TOLERANCE 1e-6
 
@@ -322,6 +323,41 @@ static void channel_gradients_match_differences(void **state)
     probe_close(&p);
 }
 
+/* Values of each image are between -1 and 1. With a threshold of 2 no value is above it, except in image 1. */
+static void lift_raises_the_strongest_value_of_images_without_one_above_its_threshold(void **state)
+{
+    enum { IMAGES = 3, CHANNELS = 18, PIXELS = 5 * 7, ONE = CHANNELS * PIXELS };
+    struct map_shape shape = {IMAGES, CHANNELS, 5, 7, 1, 1};
+    real threshold[CHANNELS];
+    static real x[IMAGES * ONE], y[IMAGES * ONE];
+    for (int c = 0; c < CHANNELS; c++)
+        threshold[c] = R(2.0) + R(0.1) * (real)c;
+    for (int i = 0; i < IMAGES * ONE; i++)
+        x[i] = (real)((i * 37) % 101) / R(101.0);
+    x[1 * ONE + 17 * PIXELS + 3] = R(3.8);  /* above its threshold, 3.7 */
+    x[2 * ONE + 17 * PIXELS + 34] = R(3.0); /* larger than the next one, but not as close to its threshold */
+    x[2 * ONE + 4 * PIXELS + 5] = R(2.3);
+    for (int threads = 1; threads <= 2; threads++) {
+        struct probe p;
+        probe_open(&p, threads, "ref");
+        exec_begin(&p.exec, false, 0);
+        tensor_to_planes(op_lift(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), threshold, 0.5), y);
+        assert_ok(exec_status(&p.exec, err));
+        int best = 0, changed = 0;
+        for (int i = 1; i < ONE; i++)
+            best = x[i] - threshold[i / PIXELS] > x[best] - threshold[best / PIXELS] ? i : best;
+        for (int i = 0; i < IMAGES * ONE; i++)
+            changed += x[i] != y[i];
+        assert_int_equal(changed, 2);
+        assert_true(fabs((double)(y[best] - threshold[best / PIXELS]) - 0.5) < 1e-6);
+        assert_true(fabs((double)y[2 * ONE + 4 * PIXELS + 5] - 2.9) < 1e-6);
+        exec_begin(&p.exec, true, 0);
+        assert_null(op_lift(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), threshold, 0.5));
+        assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
+        probe_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +371,7 @@ int main(void)
         cmocka_unit_test(rate_divergence_equals_its_formula),
         cmocka_unit_test(strand_gradients_match_differences),
         cmocka_unit_test(strand_maximum_says_which_strand_it_is),
+        cmocka_unit_test(lift_raises_the_strongest_value_of_images_without_one_above_its_threshold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

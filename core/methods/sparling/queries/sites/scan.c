@@ -89,11 +89,11 @@ void scan_destroy(struct scan *scan)
 
 /* Computes the motif maps of the waiting windows, which all have width `width`. A window of the model's own length is
  * an ordinary input. In a wider window, active positions are found by the thresholds, which only some bottlenecks
- * have. */
+ * have. They also decide with never_empty, because most windows of a genome contain no motif. */
 static struct tensor *maps(struct scan *s, int width)
 {
     struct network *network = s->question->model->network;
-    if (width == s->cols)
+    if (width == s->cols && !network->config.never_empty)
         return network_motifs(&s->exec, network, s->planes, s->waiting, 1);
     struct domain_shape shape = s->question->model->domain.shape;
     shape.cols = width;

@@ -326,6 +326,7 @@ static void presence_objective_shortens_the_schedule(void **state)
     /* motifs of sequences may be long: a window has 29 positions or more */
     assert_true(c.units == 4 && c.first_window == 15 && c.width == 32);
     assert_true(without.units == 1 && without.first_window == 1 && without.width == 8);
+    assert_true(!c.never_empty); /* without a calibration the distances from thresholds are not comparable */
     /* letters need a lower learning rate and more samples */
     assert_true(c.learning_rate == 5e-4 && c.presence_sharpness == 2 && c.tally_weight == 1);
     assert_true(c.total_samples == 280000 && c.reading_samples == 40000 && c.presence_samples == 100000 &&
@@ -339,6 +340,26 @@ static void presence_objective_shortens_the_schedule(void **state)
     assert_true(c.total_samples == without.total_samples && c.presence_samples == 100000);
     sparling_check(&c, &(struct method_faults){&faults, count_fault});
     assert_int_equal(faults, 0);
+}
+
+/* Sequences with an empty label may have an empty map. */
+static void a_map_is_never_empty_only_if_no_label_is(void **state)
+{
+    static const struct config_setting named[] = {
+        {"presence_weight", "1"}, {"presence_samples", "100"}, {"calibrate", "true"}, {NULL, NULL}};
+    static const struct config_setting binding[] = {{"presence_weight", "1"},
+                                                    {"presence_samples", "100"},
+                                                    {"calibrate", "true"},
+                                                    {"dataset_name", "binding"},
+                                                    {NULL, NULL}};
+    static const char *const chosen[] = {"never_empty", NULL};
+    struct method_given given = {in_list, chosen};
+    struct sparling_config c = configured(named), d = configured(binding), own = configured(named);
+    resolve(&c);
+    resolve(&d);
+    assert_true(c.never_empty && !d.never_empty);
+    assert_int_equal(sparling_method.resolve(&own, &given, root, NULL), STATUS_OK);
+    assert_true(!own.never_empty);
 }
 
 static void head_of_a_large_map_sees_about_a_thousand_positions(void **state)
@@ -608,6 +629,7 @@ int main(void)
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),
                                        cmocka_unit_test(fields_that_the_client_gives_keep_their_values),
                                        cmocka_unit_test(presence_objective_shortens_the_schedule),
+                                       cmocka_unit_test(a_map_is_never_empty_only_if_no_label_is),
                                        cmocka_unit_test(head_of_a_large_map_sees_about_a_thousand_positions),
                                        cmocka_unit_test(effort_sets_what_the_client_does_not_give),
                                        cmocka_unit_test(a_turned_sample_is_the_other_strand),

@@ -39,6 +39,43 @@ static void a_run_ends_when_it_no_longer_improves(void **state)
     trial_end(&t);
 }
 
+/* The number of validation samples of a calibrated model in which the label has a name, in which the channel misses it,
+ * and in which the channel is active without the name; and the number of empty maps. */
+struct balance {
+    int with[4], missed[4], wrong[4], empty;
+};
+
+static struct balance balance_of(struct trial *t)
+{
+    struct balance b = {0};
+    for (int first = 0; first < 2000; first += 4) {
+        const struct batch *batch;
+        struct batch_request request = {.seed = VALIDATION_SEED, .first = first, .seen = first, .count = 4};
+        assert_ok(batch_source_take(t->run->source, &request, NULL, &batch, err));
+        exec_begin(&t->run->exec, false, 0);
+        struct tensor *map = network_motifs(&t->run->exec, t->run->network, batch->images, 4, 1);
+        for (int i = 0; i < 4; i++) {
+            int active = 0;
+            for (int k = 0; k < map->map.channels; k++) {
+                bool is = false, has = false;
+                for (int row = 0; row < 48; row++)
+                    for (int col = 0; col < 48; col++)
+                        is |= map->data[map_offset(&map->map, i, 0, row, col) + k] > 0;
+                for (int j = 0; j < batch->truths[i].length; j++)
+                    has |= batch->truths[i].label[j] == k;
+                active += is;
+                if (k < 4) {
+                    b.with[k] += has;
+                    b.missed[k] += has && !is;
+                    b.wrong[k] += is && !has;
+                }
+            }
+            b.empty += active == 0;
+        }
+    }
+    return b;
+}
+
 /* After the calibration, a channel is active in at most as many samples without its name as it misses samples with its
  * name. Both numbers are nearly equal. */
 static void a_calibration_balances_missed_and_false_samples_of_each_name(void **state)
@@ -57,32 +94,56 @@ static void a_calibration_balances_missed_and_false_samples_of_each_name(void **
     assert_string_equal(before, after); /* the calibration does not change trained weights */
     assert_true(params_find(params, "sparse.threshold") && t.run->network->unit[0].norm2.mean->value[0] != mean);
     assert_true(t.run->network->unit[0].norm2.momentum == BATCH_NORM_MOMENTUM);
-    int with[4] = {0}, missed[4] = {0}, wrong[4] = {0};
-    for (int first = 0; first < 2000; first += 4) {
-        const struct batch *batch;
-        struct batch_request request = {.seed = VALIDATION_SEED, .first = first, .seen = first, .count = 4};
-        assert_ok(batch_source_take(t.run->source, &request, NULL, &batch, err));
-        exec_begin(&t.run->exec, false, 0);
-        struct tensor *map = network_motifs(&t.run->exec, t.run->network, batch->images, 4, 1);
-        for (int i = 0; i < 4; i++)
-            for (int k = 0; k < 4; k++) {
-                bool is = false, has = false;
-                for (int row = 0; row < 48; row++)
-                    for (int col = 0; col < 48; col++)
-                        is |= map->data[map_offset(&map->map, i, 0, row, col) + k] > 0;
-                for (int j = 0; j < batch->truths[i].length; j++)
-                    has |= batch->truths[i].label[j] == k;
-                with[k] += has;
-                missed[k] += has && !is;
-                wrong[k] += is && !has;
-            }
-    }
+    struct balance b = balance_of(&t);
     for (int k = 0; k < 4; k++) {
         /* the calibration draws the 18 validation samples many times, so a single sample counts about 112 times */
-        assert_true(with[k] > 100 && wrong[k] <= missed[k]);
-        assert_true(wrong[k] + 120 > missed[k] - 120);
+        assert_true(b.with[k] > 100 && b.wrong[k] <= b.missed[k]);
+        assert_true(b.wrong[k] + 120 > b.missed[k] - 120);
     }
     trial_end(&t);
+}
+
+/* A run in which the strongest position of an input is active if no other is. */
+static const struct config_setting never_empty[] = {{"patience", "2"},
+                                                    {"motifs", "4"},
+                                                    {"calibrate", "true"},
+                                                    {"total_samples", "800"},
+                                                    {"learning_rate_final", "0.1"},
+                                                    {"first_window", "3"},
+                                                    {"reading_samples", "1000"},
+                                                    {"never_empty", "true"},
+                                                    {NULL, NULL}};
+
+static void no_map_is_empty_if_no_label_is(void **state)
+{
+    struct trial t;
+    trial_begin(&t, never_empty, 1);
+    while (t.run->phase != PHASE_CALIBRATE)
+        trial_step(&t);
+    while (t.run->phase == PHASE_CALIBRATE)
+        trial_step(&t);
+    struct balance lifted = balance_of(&t);
+    t.run->network->config.never_empty = false;
+    struct balance plain = balance_of(&t);
+    assert_true(plain.empty > 0);
+    assert_int_equal(lifted.empty, 0);
+    /* The calibration counts the lifted motifs. The 18 validation samples count about 112 times each. */
+    for (int k = 0; k < 4; k++)
+        assert_true(lifted.wrong[k] <= lifted.missed[k] + 240);
+    trial_end(&t);
+}
+
+static void training_with_never_empty_does_not_depend_on_threads_and_pauses(void **state)
+{
+    static const int every[] = {3, 41};
+    char whole[65], other[65];
+    unsigned char digest[2][HASH_BYTES];
+    trial_train(never_empty, 1, 0, whole, digest[0]);
+    for (int i = 0; i < (SANITIZED ? 1 : 2); i++) {
+        trial_train(never_empty, 2 + i, every[i], other, digest[1]);
+        assert_string_equal(whole, other);
+        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
+    }
 }
 
 static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **state)
@@ -250,6 +311,8 @@ int main(void)
         cmocka_unit_test(a_run_ends_when_it_no_longer_improves),
         cmocka_unit_test(a_calibration_balances_missed_and_false_samples_of_each_name),
         cmocka_unit_test(own_end_and_calibration_do_not_depend_on_threads_and_pauses),
+        cmocka_unit_test(no_map_is_empty_if_no_label_is),
+        cmocka_unit_test(training_with_never_empty_does_not_depend_on_threads_and_pauses),
         cmocka_unit_test(the_head_trains_alone_on_the_maps_of_the_calibrated_model),
         cmocka_unit_test(training_of_the_head_alone_does_not_depend_on_threads_and_pauses),
         cmocka_unit_test(a_run_goes_back_to_an_earlier_stage_that_read_the_labels_better),
