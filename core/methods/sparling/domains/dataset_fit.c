@@ -64,13 +64,16 @@ static void fit_rate(struct sparling_config *config, const struct method_given *
 }
 
 /* Sets the weight of the count objective: for labels that are counts, because they state how often motifs occur, and
- * for bases, whose motifs are short, because the objective makes motifs sharper. */
+ * for bases, whose motifs are short, because the objective makes motifs sharper. A count says less about a sample than
+ * names do, so g learns more samples by heart; replaced letters prevent this. */
 static void fit_counts(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
     bool bases = letters(&config->dataset, facts->sound) && config->dataset.channels == 4;
     if ((facts->counts || bases) && !has(given, "tally_weight"))
         config->tally_weight = 1;
+    if (facts->counts && letters(&config->dataset, facts->sound) && !has(given, "replace_letters"))
+        config->dataset.replaced = 0.1;
 }
 
 /* A map without a motif is wrong if every label has a name. The preset relies on this only if the calibration makes the

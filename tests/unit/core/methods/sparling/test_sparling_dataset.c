@@ -14,6 +14,7 @@
 
 #include "core/data/uploads/collection.h"
 #include "core/methods/sparling/config.h"
+#include "core/methods/sparling/domains/dataset_fit.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/run_env.h"
@@ -362,6 +363,21 @@ static void a_map_is_never_empty_only_if_no_label_is(void **state)
     assert_true(!own.never_empty);
 }
 
+static void letters_are_replaced_only_if_labels_are_counts(void **state)
+{
+    static const struct config_setting named[] = {{"presence_weight", "1"}, {"presence_samples", "100"}, {NULL, NULL}};
+    static const char *const chosen[] = {"replace_letters", NULL};
+    const struct method_given given = {in_list, chosen};
+    struct sparling_config c = configured(named);
+    resolve(&c);
+    assert_true(c.dataset.replaced == 0 && c.dataset.channels == 4);
+    struct dataset_facts facts = {.mean = 1, .counts = true};
+    dataset_fit(&c, &given, &facts);
+    assert_true(c.dataset.replaced == 0);
+    dataset_fit(&c, NULL, &facts);
+    assert_true(c.dataset.replaced == 0.1);
+}
+
 static void head_of_a_large_map_sees_about_a_thousand_positions(void **state)
 {
     static const struct config_setting lengthy[] = {{"dataset_name", "lengthy"}, {NULL, NULL}};
@@ -630,6 +646,7 @@ int main(void)
                                        cmocka_unit_test(fields_that_the_client_gives_keep_their_values),
                                        cmocka_unit_test(presence_objective_shortens_the_schedule),
                                        cmocka_unit_test(a_map_is_never_empty_only_if_no_label_is),
+                                       cmocka_unit_test(letters_are_replaced_only_if_labels_are_counts),
                                        cmocka_unit_test(head_of_a_large_map_sees_about_a_thousand_positions),
                                        cmocka_unit_test(effort_sets_what_the_client_does_not_give),
                                        cmocka_unit_test(a_turned_sample_is_the_other_strand),
