@@ -41,7 +41,7 @@ bool audit_begin(struct exchange *x, bool *noted)
     return true;
 }
 
-/* Takes the id of a created job from the response's Location header, which ends with it. */
+/* Takes the id of a created job from the end of the response's Location header. */
 void audit_end(struct exchange *x)
 {
     const char *location = api_response_header(x->response, "Location"), *made = "";

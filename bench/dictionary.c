@@ -1,9 +1,9 @@
 /* Times a training step of a sparse autoencoder (batchtopk, 768 inputs, 32 active latents, batch 4096 or --batch N)
  * with 4,096 or 16,384 latents. The step contains the encoder's product, the selection, the sparse backward products,
- * the clipping and Adam. `gradients` is the step without Adam. `dense_products` are the five products alone that a step
- * with dense backward products computes, 10 d m operations for a sample; all three take turns. With one thread and
- * --processor-time, other load on the machine does not matter. tests/bench/dictionary_torch.py does the same step with
- * PyTorch. */
+ * the clipping and Adam. `gradients` is the step without Adam. `dense_products` is only the five products of a step
+ * with dense backward products: 10 x inputs x latents operations for a sample. Step, gradients and dense products are
+ * timed in turn. With one thread and --processor-time, other load on the machine does not matter.
+ * tests/bench/dictionary_torch.py does the same step with PyTorch. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -128,7 +128,7 @@ static enum status passes_open(struct passes *p, int batch, int channels, double
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the maps");
     for (size_t i = 0; i < map_size(&p->shape); i++)
         p->x[i] = (real)sin((double)(i % 99991) * 0.7);
-    /* value i of a low-discrepancy sequence is active if it is below the density */
+    /* an element is active if its value in a low-discrepancy sequence is below the density */
     for (int n = 0; n < batch; n++)
         for (int i = 0; i < SIZE * SIZE * MOTIFS; i++) {
             double u = fmod((n * SIZE * SIZE * MOTIFS + i) * 0.6180339887498949, 1.0);

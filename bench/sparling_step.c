@@ -60,7 +60,7 @@ static uint32_t draw(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* Pictures in which a tenth of the pixels is ink, or sequences with one of several channels set at each position. */
+/* Fills the inputs: pictures with a tenth of the pixels ink, or sequences with one channel set at each position. */
 static void draw_inputs(struct step *s, const struct domain_shape *shape, uint64_t *state)
 {
     size_t positions = domain_positions(shape), count = domain_inputs(shape) * (size_t)s->config.batch;
@@ -310,7 +310,8 @@ enum { COUNTS = sizeof thread_counts / sizeof *thread_counts, MOST_THREADS = 64 
 struct shares {
     int threads, left; /* left: chunks of the task that have not run */
     double last, busy[MOST_THREADS];
-    double inside, longest; /* seconds in tasks: of all chunks, and of the busiest thread of each task */
+    /* inside: seconds of all chunks; longest: sum over the tasks of the seconds of the busiest thread */
+    double inside, longest;
     int64_t tasks;
 };
 

@@ -123,7 +123,7 @@ enum status bench_superposition_step(const struct bench_options *options, const 
     double took[3][MOST];
     int rounds = 0;
     enum status status = open_step(&s, options, err);
-    /* Trains the model for a while first, because the sparsity of a step depends on it. */
+    /* Trains the model before the measurement, because the sparsity of a step changes at the start of a training. */
     for (int i = 0; !status && i < (options->seconds > 0.1 || options->seconds <= 0 ? SETTLE : 1); i++)
         status = take_step(&s, 0, err);
     double end = bench_now() + (options->seconds > 0 ? options->seconds : 15);

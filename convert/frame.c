@@ -6,7 +6,8 @@
 
 enum { SHOWN = 6 }; /* upper limit of the column names in a message */
 
-/* Finds the index of an old table: the member called index or _index, or else the first member. */
+/* Finds the column with the names of the rows in a table from before AnnData 0.7: the member called index or _index, or
+ * else the first member. */
 static void find_old_index(struct frame *f)
 {
     static const char *const usual[] = {"index", "_index"};
@@ -130,7 +131,7 @@ static enum status open_child(const struct frame *f, struct column *c, struct er
     return status;
 }
 
-/* Opens a member of the compounds of an old file as a column. */
+/* Opens a column of a table from before AnnData 0.7: a member of the compounds. */
 static enum status open_member(const struct frame *f, struct column *c, struct error *err)
 {
     int member = H5Tget_member_index(f->table.type, c->name);

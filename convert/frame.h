@@ -16,8 +16,8 @@ struct frame {
     char index[TABLE_TEXT];  /* name of the column with the names of the rows */
 };
 
-/* Opens a child of a group. file: the whole file, for the categories of old files. The caller calls frame_close(), also
- * after an error. */
+/* Opens the table `name` ("obs" or "var") in a group. file: the HDF5 file, because files before AnnData 0.7 store the
+ * names of categories outside the table. The caller calls frame_close(), also after an error. */
 enum status frame_open(hid_t file, hid_t group, const char *name, struct frame *frame, struct error *err);
 bool frame_has(const struct frame *frame, const char *column);
 void frame_close(struct frame *frame);

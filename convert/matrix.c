@@ -41,7 +41,7 @@ struct matrix {
      * begin, counted over all rows. `turned`: the entries of rows [block_begin, block_end), sorted by row. */
     int64_t *first;
     struct table_entry *turned;
-    int64_t *next; /* [rows] where the next entry of each row goes */
+    int64_t *next; /* [rows] index in `turned` at which the next entry of each row will be stored */
 };
 
 int64_t matrix_rows(const struct matrix *matrix)

@@ -147,7 +147,7 @@ struct storage_job {
     const char *params;                    /* the parameters of an evaluation as JSON; NULL for a training */
     const char *progress, *result, *error; /* JSON texts; each is NULL until it exists */
     const char *source_job;                /* id of the job whose model this job starts from or evaluates; "": none */
-    int64_t source_checkpoint;             /* number of the checkpoint of `source_job`; 0: none */
+    int64_t source_checkpoint;             /* sequence number of the checkpoint of `source_job`; 0: none */
     int64_t created_at, started_at, finished_at;
     int64_t version;          /* increases with every change except progress; for If-Match */
     int64_t progress_version; /* increases with every progress update; forms the ETag together with `version` */
@@ -310,7 +310,7 @@ struct storage_event {
      *     "state"       data is the name of the state
      *     "progress"    data is the progress text; the store keeps the newest 600 of a job
      *     "metric"      data is "FIRST LAST": points with steps in [FIRST, LAST] were appended
-     *     "checkpoint"  data is the number of the checkpoint in decimal
+     *     "checkpoint"  data is the sequence number of the checkpoint in decimal
      * Callers add other types with storage_event_append(). */
     const char *type;
     const char *data;
@@ -367,7 +367,7 @@ void storage_checkpoint_abandon(struct storage_checkpoint_writer *writer); /* fr
 enum storage_pick { STORAGE_LATEST, STORAGE_SEQ, STORAGE_DENSITY, STORAGE_BEST };
 struct storage_checkpoint_pick {
     enum storage_pick by;
-    int64_t seq;    /* for STORAGE_SEQ: number of the checkpoint */
+    int64_t seq;    /* for STORAGE_SEQ: sequence number of the checkpoint */
     double density; /* for STORAGE_DENSITY: the last checkpoint within a relative distance of 1e-6 */
 };
 
@@ -394,8 +394,8 @@ enum status storage_checkpoint_read(void *reader, uint64_t offset, void *bytes, 
 enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, struct error *err);
 void storage_checkpoint_close(struct storage_checkpoint_reader *reader); /* NULL is allowed */
 
-/* The metadata of a checkpoint. The row stays when the retention rule removes the bytes, and is deleted with its job.
- */
+/* The metadata of a checkpoint. They stay when the retention rule removes the bytes of the checkpoint, and are deleted
+ * with its job. */
 struct storage_link {
     int64_t seq, step, samples, bytes, created_at;
     double density; /* NaN: none */
@@ -425,7 +425,7 @@ void storage_import_copy(const struct storage_import_bytes *bytes, size_t offset
 
 struct storage_import_checkpoint {
     struct storage_checkpoint_new what;
-    int64_t seq; /* number of the checkpoint: at least 1, and larger than that of the previous checkpoint */
+    int64_t seq; /* sequence number of the checkpoint: at least 1, and larger than that of the previous checkpoint */
     struct storage_import_bytes bytes;
 };
 struct storage_import {
@@ -496,7 +496,7 @@ struct storage_lease {
     int64_t epoch;          /* increases with every grant and every registration */
     const char *executor;   /* name of the executor that granted the lease */
     const char *foreign_id; /* id of the started process or cluster job; "": unknown */
-    int64_t sequence;       /* number of the newest stored report */
+    int64_t sequence;       /* sequence number of the newest stored report */
     int tries;              /* leases granted since the job's newest checkpoint */
     int64_t seen;           /* time of the last message from the trainer */
     enum job_event ending;  /* for LEASE_ENDED: how the run ended; the text that does not apply is NULL */
@@ -518,7 +518,7 @@ enum status storage_lease_foreign(struct storage *storage, const char *id, const
 /* Records that the trainer has registered, and returns its new epoch. */
 enum status storage_lease_register(struct storage *storage, const char *id, int64_t *epoch, struct error *err);
 /* Records a message of the trainer. When this returns, the lazy writes that the same thread made for the message are
- * on disk too. `sequence` is the number of a report; 0 for other messages. */
+ * on disk too. `sequence` is the sequence number of a report; 0 for other messages. */
 enum status storage_lease_message(struct storage *storage, const char *id, int64_t epoch, int64_t sequence,
                                   struct error *err);
 /* Records how the trainer's run ended; the executor then calls storage_job_leave(). Later calls for the same lease have

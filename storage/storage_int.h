@@ -204,9 +204,9 @@ struct storage {
 };
 
 #define STORAGE_CHUNK ((size_t)1 << 20) /* bytes of a checkpoint in one row */
-#define CHUNK_BITS 20                   /* chunk.id = checkpoint.id << CHUNK_BITS | number */
+#define CHUNK_BITS 20 /* chunk.id = checkpoint.id << CHUNK_BITS | index of the chunk in the checkpoint */
 #define CHUNKS_MAX ((int64_t)1 << CHUNK_BITS)
-#define BLOCK_BITS 24       /* block.id = series.id << BLOCK_BITS | number */
+#define BLOCK_BITS 24       /* block.id = series.id << BLOCK_BITS | index of the block in the series */
 #define PROGRESS_EVENTS 600 /* number of the newest progress events that the store keeps for each job */
 #define BLOCK_POINTS 240    /* points of a series in one row; all rows of a series but the last are full */
 

@@ -15,7 +15,8 @@
 
 /* ---- saving ------------------------------------------------------------------------------------------ */
 
-/* Writes to the coordinator's writer until the job is cancelled, because a cancelled job needs no checkpoint. */
+/* Writes to the coordinator's writer. A save that has not ended half a second after a cancel stops together with the
+ * thread pool, because a cancelled job needs no checkpoint. */
 struct saving {
     struct job_run *run;
     struct snapshot_writer to;

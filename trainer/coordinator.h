@@ -32,7 +32,8 @@ struct coordinator {
                             struct error *err);
 
     /* Saves a checkpoint: save_begin, then writes to `to`, then commit, or abandon with the reason. Only one is open
-     * at a time. commit and abandon end it, also when they fail. commit sets *seq to 0 if the number is not known yet.
+     * at a time. commit and abandon end it, also when they fail. commit sets *seq to 0 if the sequence number of the
+     * checkpoint is not known yet.
      */
     enum status (*save_begin)(void *context, const struct storage_checkpoint_new *what, struct snapshot_writer *to,
                               struct error *err);
@@ -52,7 +53,7 @@ struct coordinator {
 
     bool (*must_yield)(void *context); /* Called after every step. True: the run saves a checkpoint and yields. */
     /* Called within a step, from any thread of the run, about every 10 ms; returns quickly. True: the job was
-     * cancelled, so the run soon gives up a long step and saves nothing more. May be NULL. */
+     * cancelled, so the run gives up a step or a save that takes longer than half a second. May be NULL. */
     bool (*must_stop)(void *context);
     bool (*draining)(void *context); /* True: the process is ending, so the run does not repeat a failed save. */
     /* Reports a completed step. gflops is the speed of one thread; 0: unknown. */

@@ -4,7 +4,8 @@
  * All ranks drive the same loop (run.h) and so call their coordinators in the same order. Rank 0 forwards what a run
  * sends (points, progress, files, checkpoints, the end); the other ranks drop it. Rank 0 reads what a run requests
  * (checkpoints, their list) and broadcasts it. After every step, the ranks agree whether to stop: one rank with a
- * request is enough. With one rank, this is rank 0's coordinator and nothing else.
+ * request is enough. In a run with one rank, the coordinator only passes each call to the one that is connected to the
+ * outside.
  *
  * If one rank fails alone, the others wait in a collective call that never returns. The caller must then end all
  * ranks. */

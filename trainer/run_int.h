@@ -44,7 +44,7 @@ struct job_run {
     double reported;                 /* time at which progress was last sent, in monotonic seconds */
     int64_t reported_samples;
     struct pace pace;
-    int64_t last_checkpoint; /* number of the last checkpoint; 0: none, or not known yet */
+    int64_t last_checkpoint; /* sequence number of the last checkpoint; 0: none, or not known yet */
     int64_t saved_step;      /* step of the last saved checkpoint; -1: none */
 };
 

@@ -14,7 +14,7 @@ static bool names_file(const struct option_spec *option)
     return option->value && (strstr(option->value, "FILE") || strstr(option->value, "DIR"));
 }
 
-/* Appends text between single quotes, which all three shells accept. */
+/* Appends text between single quotes, which bash, zsh and fish accept. */
 static void quoted(struct buf *out, const char *text)
 {
     buf_text(out, "'");

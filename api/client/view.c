@@ -51,7 +51,7 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* Formats a member according to its name: a time, bytes, a share. */
+/* Formats a member: a size if its name ends with "bytes", a duration if its name ends with "seconds". */
 static void view_named(const cJSON *member, char *out, size_t bytes)
 {
     if (cJSON_IsNumber(member) && ends_with(member->string, "bytes"))
@@ -120,7 +120,8 @@ static void view_by_density(struct buf *out, const cJSON *list, bool colour)
     table_close(&table);
 }
 
-/* Adds errors that can be computed without boxes. They are left out if the result contains motif errors. */
+/* Adds the figures about motifs that can be computed without true boxes. They are left out if the result contains motif
+ * errors, which need boxes. */
 static void view_motif_counts(struct table *table, const cJSON *result)
 {
     const cJSON *counts = json_member(result, "motif_counts");
@@ -219,7 +220,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
 }
 
 /* Appends a confusion matrix, {"symbols": [...], "channels": [...], "counts": [[...], ...]}: one row for each true
- * symbol, one column for each channel, headed by its name in the list "names", or else by its number. */
+ * symbol, one column for each channel, headed by its name in the list "names", or else by its index. */
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
 {
     const cJSON *symbols = json_member(confusion, "symbols"), *channels = json_member(confusion, "channels");

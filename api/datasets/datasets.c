@@ -146,7 +146,8 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         return false;
     }
     if (hash[0] == '\0' || strstr(text, hash) != NULL)
-        return true; /* perhaps the same data set again: the two are compared after the upload has arrived */
+        return true; /* perhaps the client uploads the existing data set again: same_again() compares them when the
+                        upload has arrived */
     respond_problem(x, PROBLEM_CONFLICT,
                     "Another data set is named %s, and data sets never change: choose another name.", name);
     return false;
@@ -374,7 +375,7 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct api_
     return status;
 }
 
-/* True when an existing data set has the same bytes and the same options. */
+/* Sets *is_same to true if the existing data set of this name has the bytes and the options of the upload. */
 static enum status same_again(struct exchange *x, const struct arrived *a, bool *is_same, struct error *err)
 {
     const char *text;

@@ -8,7 +8,7 @@
 #include "core/base/hash.h"
 
 #define ID_BYTES (STORAGE_ID - 1)
-#define CHECK_BYTES 7 /* with an id 33 bytes, for which base64 needs 44 characters and no padding */
+#define CHECK_BYTES 7 /* an id and these bytes are 33 bytes, for which base64 needs 44 characters and no padding */
 
 static void check(const char *id, const char *filter, unsigned char out[HASH_BYTES])
 {

@@ -90,7 +90,7 @@ static void write_tensors(const struct sink *out, const struct method *method, c
     for (size_t i = 0; i < count; i++) {
         method->outputs[offers[i].tensor].shape(model, &rank, dim);
         if (offers[i].part != PART_DENSE) {
-            dim[0] = rank + 1; /* a coordinate has the number of the input and the position in its tensor */
+            dim[0] = rank + 1; /* a coordinate consists of the index of the input and of the position in its tensor */
             rank = offers[i].part == PART_COORDINATES ? 1 : 0;
         }
         write_tensor(out, offers[i].name, inference_datatype(method, &offers[i]), dim, rank);
@@ -98,7 +98,7 @@ static void write_tensors(const struct sink *out, const struct method *method, c
     sink_end_list(out);
 }
 
-/* Writes the numbers of the job's checkpoints, which are the versions of the model. */
+/* Writes the sequence numbers of the job's checkpoints, which are the versions of the model. */
 static enum status write_versions(struct exchange *x, const char *job, struct error *err)
 {
     struct storage_checkpoint *checkpoints;

@@ -17,7 +17,8 @@ struct inference {
     struct exchange *x;
     const struct inference_request *r;
     const struct method_model *model;
-    /* values of each output: of a dense one for all inputs, of a sparse one for the current input */
+    /* values of each output: for all inputs if the client wants all values of the output, else only for the current
+     * input */
     struct buf whole[METHOD_OUTPUTS];
     bool keeps[METHOD_OUTPUTS]; /* the client wants all values of this output */
     struct buf coordinates[METHOD_OUTPUTS],
@@ -34,8 +35,8 @@ static bool wants(const struct inference_request *r, size_t tensor, bool dense)
     return false;
 }
 
-/* Collects the values that are not zero, from float number `from` on. With each value, stores the number of its input
- * and its position. */
+/* Collects the values of one input that are not zero; the values of the input begin at index `from`. With each value,
+ * stores the index of the input and the position of the value in its tensor. */
 static void gather(struct inference *f, size_t tensor, size_t input, size_t from)
 {
     const struct buf *whole = &f->whole[tensor];

@@ -15,7 +15,7 @@
 #define SAMPLES_MAX 100000000
 #define SEED_TEST (-2) /* this seed selects the test set of a domain */
 
-/* Copies the members of a stored result into the open object. */
+/* Copies the members of a stored result into the object or list that is open in `out`. */
 static void copy_members(const struct sink *out, const cJSON *value);
 
 static void copy_value(const struct sink *out, const char *key, const cJSON *value)

@@ -67,7 +67,8 @@ enum status job_name_find(struct exchange *x, const char *wanted, bool with_mode
     return count == 0 && strcmp(wanted, "latest") == 0 ? find_latest(x, with_model, id, err) : STATUS_OK;
 }
 
-/* True for queries, and for the routes that read or evaluate a checkpoint. */
+/* True for requests that need a checkpoint: queries, inferences, requests that read, evaluate or export a checkpoint,
+ * and GET /v1/jobs/latest?checkpoint=1. */
 static bool needs_model(const struct exchange *x)
 {
     static const char *const names[] = {"getCheckpoint", "readEvaluation", "submitEvaluation", "getBundle", "getOnnx"};

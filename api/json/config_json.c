@@ -304,7 +304,7 @@ void config_sink(const struct config_table *table, const void *config, const cha
 }
 
 /* Returns the rank of a field in the display. Fields that the configuration has changed come first (rank 0). Fields
- * with their default follow, by level. */
+ * with their default follow: basic, advanced, research. */
 static int display_rank(const struct config_field *field, const void *config, const void *defaults)
 {
     return config_same(field, config, defaults) ? 1 + (int)field->level : 0;

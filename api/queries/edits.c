@@ -31,7 +31,7 @@ static bool place(const cJSON *value, int64_t *row, int64_t *col)
            whole(value->child->next, col);
 }
 
-/* Returns whether the object has no other members than these. */
+/* Returns whether the object has no other members than those in `names`. */
 static bool only(const cJSON *object, const char *const *names)
 {
     JSON_EACH (item, object) {

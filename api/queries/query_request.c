@@ -192,7 +192,7 @@ static bool read_file(struct exchange *x, struct query_request *a)
     return status == STATUS_OK;
 }
 
-/* Moves the members that are parameters out of `body` and sets them. */
+/* Removes the members that are parameters from `body`, and sets the parameters to their values. */
 static enum status read_parameters(const struct query_request *a, cJSON *body, struct error *err)
 {
     const struct config_table *table = a->query->parameters;

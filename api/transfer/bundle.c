@@ -29,7 +29,7 @@ static enum status choose(struct making *m, struct error *err)
     struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
     if (wanted != NULL && strcmp(wanted, "all") == 0)
         return storage_checkpoint_list(x->api->options.storage, m->job.id, &x->arena, &m->checkpoints, &m->count, err);
-    (void)(wanted != NULL && checkpoint_pick_text(wanted, &pick)); /* bundle_show() has checked it, so it is valid */
+    (void)(wanted != NULL && checkpoint_pick_text(wanted, &pick)); /* bundle_show() has checked `wanted` */
     m->count = 1;
     m->checkpoints = arena_zalloc(&x->arena, 1, sizeof *m->checkpoints);
     if (m->checkpoints == NULL)

@@ -148,8 +148,8 @@ static void file_voice(const char *voice, char *out, size_t room)
 
 /* ---- the set ---------------------------------------------------------------------------------- */
 
-/* Creates the resampler from the sampling rate of espeak-ng to AUDIO_RATE. The former is read from a recording, because
- * espeak-ng reports it nowhere else. */
+/* Creates the resampler from the sampling rate of espeak-ng to AUDIO_RATE. The rate of espeak-ng is read from a
+ * recording, because espeak-ng reports it nowhere else. */
 static enum status make_resampler(const char *path, struct audio_resampler **resampler, struct error *err)
 {
     struct audio_wave wave;

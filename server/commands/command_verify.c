@@ -163,7 +163,9 @@ static enum status verify_link(struct verifying *v, struct bundle_checkpoint *fr
 
 struct wanted {
     const char *file, *data;
-    long long from, to, threads; /* from: -1 for every link, 0 for the start of the training */
+    /* from: checkpoint from which the training is repeated; 0: from its start; -1: from the first checkpoint of the
+     * bundle. to: last checkpoint to compare; 0: the last of the bundle. */
+    long long from, to, threads;
 };
 
 static enum status open_method(struct verifying *v, const struct wanted *wanted, struct error *err)

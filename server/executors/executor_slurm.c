@@ -219,7 +219,7 @@ static bool adopt(struct slurm_run *run)
         has = run->id[0] != '\0';
     }
     arena_close(&arena);
-    if (has) { /* release the job, in case the earlier daemon ended before it did so */
+    if (has) { /* release the job, because the earlier daemon may have ended before it released it */
         struct buf output;
         buf_init(&output, 4096);
         (void)command(run, "scontrol", (const char *const[]){"release", run->id, NULL}, NULL, NULL, &output, NULL);

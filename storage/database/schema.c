@@ -1,6 +1,7 @@
 /* The tables of the database, and the list of migrations that creates them (migrate.h).
  *
- * A step of the list never changes once a version that contains it was released; a later version appends another step.
+ * A migration never changes once a version of motifd that contains it was released; a later version appends another
+ * migration.
  *
  * Choices that the tables do not explain themselves:
  *   - job.num is the internal key of a job. AUTOINCREMENT never assigns a number twice. So rows of a deleted job that

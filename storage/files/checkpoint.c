@@ -25,7 +25,7 @@ struct chunk {
 struct storage_checkpoint_writer {
     struct storage *storage;
     int64_t job, id, seq;
-    int64_t number; /* number of bytes in the chunk that is being filled */
+    int64_t number; /* index in the checkpoint of the chunk that is being filled */
     int64_t bytes;
     int current; /* index in chunks[] of the chunk that is being filled */
     struct chunk chunks[WINDOW];

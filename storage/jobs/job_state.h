@@ -15,7 +15,7 @@
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_PAUSED, JOB_SUCCEEDED, JOB_FAILED, JOB_CANCELLED };
 #define JOB_STATES 6
-#define JOB_STATE_NAME 16 /* bytes; longer than every name with its NUL */
+#define JOB_STATE_NAME 16 /* bytes of a buffer that holds the name of any state, with its NUL */
 
 /* What a client requested of a running job and its executor has not done yet. */
 enum requested_state { REQUESTED_NONE, REQUESTED_PAUSED, REQUESTED_CANCELLED };

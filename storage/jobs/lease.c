@@ -12,7 +12,7 @@ struct change {
     int64_t epoch;       /* in: the epoch that a trainer knows; out: the epoch of the lease after the change */
     const uint8_t *hash; /* for LEASE_GRANT: hash of the trainer's token */
     const char *executor, *foreign_id;
-    int64_t sequence; /* number of the report; 0 for other messages */
+    int64_t sequence; /* sequence number of the report; 0 for other messages */
     enum job_event ending;
     const char *result, *error;
     int tries; /* out, for LEASE_GRANT: leases since the newest checkpoint */

@@ -17,7 +17,7 @@
 
 enum lease_state { LEASE_NONE, LEASE_OFFERED, LEASE_HELD, LEASE_ENDED };
 #define LEASE_STATES 4
-#define LEASE_STATE_NAME 16 /* bytes; longer than every name with its NUL */
+#define LEASE_STATE_NAME 16 /* bytes of a buffer that holds the name of any state, with its NUL */
 
 enum lease_event {
     LEASE_GRANT,    /* from the executor before it starts a trainer */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Finds the index of the first point with step > since, given the number of the last block. */
+/* Finds the index of the first point with step > since, given the index of the last block. */
 static enum status find_start(struct db *db, int64_t series, int64_t last_number, int64_t since, int64_t *start,
                               struct error *err)
 {
@@ -43,7 +43,7 @@ static enum status find_start(struct db *db, int64_t series, int64_t last_number
 
 struct stretch {
     struct db *db;
-    int64_t series, number; /* number: of the block in memory; -1 if there is none */
+    int64_t series, number; /* number: index of the block in memory; -1 if there is none */
     struct block block;
 };
 

@@ -14,7 +14,8 @@ void summary_clear(struct summary *summary)
     *summary = (struct summary){none, none, none};
 }
 
-/* True if `point` is smaller than `old` (sign 1) or larger than `old` (sign -1), or if `old` is not a number. */
+/* True if `point` replaces `old` as the smallest (sign 1) or largest (sign -1) point: its value is smaller or larger,
+ * or only the value of `old` is NaN. */
 static bool exceeds(struct storage_point point, struct storage_point old, double sign)
 {
     return !isnan(point.value) && (isnan(old.value) || sign * point.value < sign * old.value);

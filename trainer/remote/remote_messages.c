@@ -206,14 +206,14 @@ static enum status send_artifact(struct remote *remote, const struct message *me
 /* ---- checkpoints ------------------------------------------------------------------------------------------- */
 
 struct upload {
-    int64_t received, seq; /* from the daemon's last answer: number of bytes that have arrived; number of the
+    int64_t received, seq; /* from the daemon's last answer: number of bytes that have arrived; sequence number of the
                               checkpoint, 0 until it is stored */
     double moved;          /* monotonic seconds of the last answer that accepted bytes */
     int pause;             /* milliseconds before the next try, if the last try made no progress */
 };
 
 /* Reads how many bytes the daemon has. An answer is invalid if it reports more than `most` bytes, or all bytes without
- * a number for the stored checkpoint. */
+ * the sequence number of the stored checkpoint. */
 static bool read_received(const struct http_answer *answer, size_t most, struct upload *upload)
 {
     cJSON *root = message_json(answer);

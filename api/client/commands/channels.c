@@ -53,7 +53,7 @@ static bool has_matrices(const cJSON *document)
     return false;
 }
 
-/* Adds the consensus of a channel. If another channel has the same motif, adds the number of that channel. */
+/* Adds the consensus of a channel. If another channel has the same motif, adds the index of that channel. */
 static void add_consensus(struct table *table, const cJSON *use)
 {
     const cJSON *matrix = json_member(use, "matrix"), *same = cJSON_GetArrayItem(json_member(matrix, "same_as"), 0);
@@ -88,7 +88,8 @@ static bool has_matches(const cJSON *document)
     return false;
 }
 
-/* Prints one line for each channel, with the database motif that is most similar to it instead of its statistics. */
+/* Prints one line for each channel: its consensus and the most similar motif of the database, instead of the statistics
+ * of its activations. */
 static void view_matches(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *use = NULL;

@@ -97,7 +97,7 @@ static const char *text_of(const cJSON *set, const char *name)
     return text ? text : "-";
 }
 
-/* Appends the shape of a sample: "80 letters", "12 columns" or "1 x 24 x 24" (channels, rows, columns). */
+/* Writes the shape of a sample: "at most 80 letters", "12 columns" or "1 x 24 x 24" (channels, rows, columns). */
 static void write_shape(const cJSON *set, char *out, size_t bytes)
 {
     const cJSON *shape = json_member(set, "shape"), *first = cJSON_GetArrayItem(json_member(set, "first"), 0);

@@ -218,8 +218,8 @@ static int fetch_all(struct export *export)
     return code;
 }
 
-/* Writes the number of the wanted checkpoint to `seq`. "latest" becomes the number of the checkpoint that is the latest
- * now, so that every try requests the same checkpoint. */
+/* Writes the sequence number of the wanted checkpoint to `seq`. "latest" becomes the number of the checkpoint that is
+ * the latest now, so that every try requests the same checkpoint. */
 static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *seq, size_t bytes)
 {
     char path[128];

@@ -6,7 +6,7 @@
 
 static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
 
-/* Finds a value by its path, such as "result.by_density.0.fpe": names of members and numbers of items, separated by
+/* Finds a value by its path, such as "result.by_density.0.fpe": names of members and indices of items, separated by
  * dots. NULL: there is none. */
 static const cJSON *find(const cJSON *document, const char *path)
 {

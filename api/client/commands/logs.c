@@ -30,7 +30,7 @@ static bool is_final(const char *state)
            (strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0);
 }
 
-/* Appends "name value" for each single value of an object; `points` of a metric event is an object of such values. */
+/* Appends "name value" for each member of an event that is a single value, except its time and its job. */
 static void write_members(struct buf *out, const cJSON *event)
 {
     const cJSON *member = NULL;

@@ -36,7 +36,8 @@ static void add_share(struct table *table, const cJSON *share)
     table_add(table, cJSON_IsObject(share) ? text : NULL);
 }
 
-/* Prints the shares at each gap for one name. */
+/* Prints a table for one name: the share of inputs for which the model answers with the name, without the motifs, with
+ * one of them, and with both in each order at each gap. */
 static void show_shares(struct ctl *ctl, const cJSON *document, const cJSON *pair, const cJSON *name)
 {
     const cJSON *gaps = json_member(document, "gaps");

@@ -145,7 +145,7 @@ static double *columns_of(const cJSON *one, size_t *count)
     return x;
 }
 
-/* Draws one panel per series, two beside each other. */
+/* Draws one panel for each series. With more than one series, the panels are in two columns. */
 static int plot_png(struct ctl *ctl, const cJSON *series, const char *file, bool log_y)
 {
     struct chart_panel panels[CHART_PANELS];

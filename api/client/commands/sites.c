@@ -39,8 +39,9 @@ static const struct option_spec logo_options[] = {
     {NULL, NULL, NULL},
 };
 
-/* Finds the media type of the answer: that of --format, else that of the ending of --output, else the first one of
- * the query. If the query cannot write --format, prints a message, sets *code to an error and returns NULL. */
+/* Finds the media type of the answer: that of --format, else that of the ending of --output, else JSON if --json is
+ * set, else the first format of the query. If the query cannot write --format, prints a message, sets *code to an error
+ * and returns NULL. */
 static const char *answer_type(struct ctl *ctl, const struct options *args, const cJSON *formats, int *code)
 {
     const char *name = options_value(args, "format"), *file = options_value(args, "output"), *type = NULL;
@@ -190,7 +191,7 @@ static void add_number(struct table *table, double value, const char *format)
     table_add(table, text);
 }
 
-/* Adds the columns "observed / expected" and p of a share. */
+/* Adds two columns about a share of the records: the observed and the expected share, and the p-value. */
 static void add_share(struct table *table, const cJSON *share)
 {
     char text[48];

@@ -74,8 +74,8 @@ static void say(struct watch *watch, enum term_style style, const char *text)
     buf_close(&out);
 }
 
-/* Requests the motif errors of the last stage, when the method publishes them. An error has no effect here, because the
- * next request for the job reports it. */
+/* Requests the newest motif errors, at most once in five seconds. A failed request has no effect here: if the server is
+ * unreachable, the next request for the job reports it. */
 static void refresh_errors(struct watch *watch)
 {
     struct http_request request = {.method = "GET", .path = watch->errors_path};
@@ -103,7 +103,8 @@ static void draw_live(struct watch *watch)
     watch->drawn = true;
 }
 
-/* Prints a line when the state or the density changes, and every ten seconds, if the output is not a terminal. */
+/* For an output that is not a terminal. Prints a line if the state or the density has changed, or if the last line is
+ * ten seconds old. */
 static void draw_plain(struct watch *watch)
 {
     struct buf out;
