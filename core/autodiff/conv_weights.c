@@ -5,7 +5,8 @@
  * the number of threads. */
 #include "core/autodiff/tape_int.h"
 
-enum { PACK_CHUNK = 16384, COLLECT_CHUNK = 32768 }; /* least number of elements of a chunk */
+/* Minimum number of elements of a chunk: when weights are packed, and when partial gradients are added up. */
+enum { PACK_CHUNK = 16384, COLLECT_CHUNK = 32768 };
 
 static int at_least_one(size_t x)
 {

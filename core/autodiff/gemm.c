@@ -1,9 +1,9 @@
 /* Matrix products on the thread pool.
  *
  * A product is cut into a grid of blocks that depends on its sizes only. Each block packs its parts of both factors
- * again, so small or narrow blocks cost more in all. The grid therefore has few, nearly square blocks, and none with
- * less than about ten microseconds of work. The sum over the inner dimension is never cut, so its order does not
- * depend on the grid. */
+ * again, so the product takes longer with small or narrow blocks. The grid therefore has few, nearly square blocks, and
+ * none with less than about ten microseconds of work. The sum over the inner dimension is never cut, so its order does
+ * not depend on the grid. */
 #include "core/autodiff/tape_int.h"
 
 enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };

@@ -136,8 +136,8 @@ struct attention {
     const int *key_lengths; /* [batch] number of valid keys, at least 1, borrowed until backward; NULL: all */
     double dropout;         /* dropout of the attention probabilities */
 };
-/* Self-attention. qkv: [batch * queries][3 * cols]: query, key, value. Like the other two attention operations, returns
- * [batch * queries][cols]. */
+/* Self-attention. qkv: [batch * queries][3 * cols]: query, key, value. Returns [batch * queries][cols], as
+ * op_cross_attention() and op_cached_attention() do. */
 struct tensor *op_self_attention(struct exec *e, struct tensor *qkv, const struct attention *shape);
 /* Cross-attention. q: [batch * queries][cols], kv: [batch * keys][2 * cols]. */
 struct tensor *op_cross_attention(struct exec *e, struct tensor *q, struct tensor *kv, const struct attention *shape);
@@ -229,7 +229,7 @@ struct tree_heads {
     const int *parent; /* [nodes] parents come before their children; node 0 is the root */
     const int *edge;   /* [nodes] edge_v: the row of `changes` for the edge to the parent; -1: the node equals its
                         * parent */
-    const real *share; /* [nodes] share_v: the factor of this change */
+    const real *share; /* [nodes] share_v: the factor of changes[edge_v] */
 };
 /* Computes the heads of all nodes. weights: [nodes][cols], written. changes: [edges][cols]; NULL if there are none. */
 void tree_heads_expand(const struct tree_heads *heads, const struct weight *base, const struct weight *changes,
@@ -288,7 +288,7 @@ struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct p
 enum { TALLY_SOME = -1 }; /* a count with this value means "at least one" */
 struct tally {
     int names;
-    int most;              /* upper limit of counts: larger counts count as this one; memory grows with the limit */
+    int most;              /* a larger count is treated as `most`; memory grows with `most` */
     const int32_t *counts; /* [images][names] */
     const real *offset;    /* [names] */
     const real *scale;     /* [names] factor on the loss of the name; NULL: 1 */

@@ -17,7 +17,7 @@ static struct region *empty(struct exec *e, int images, int height, int width, i
 }
 
 /* Combines spans into boxes. A span joins the box of the span with the same columns in the row above, unless that box
- * already has BOX_ROWS rows. of[i] becomes the box of span i. */
+ * already has BOX_ROWS rows. of[i] becomes the index of the box that contains span i. */
 static bool make_boxes(struct exec *e, struct region *r)
 {
     int rows = r->images * r->height;

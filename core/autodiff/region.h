@@ -21,7 +21,7 @@ struct box {
     int image, row, col, rows, cols;
 };
 
-enum { BOX_ROWS = 32 }; /* maximum height of a box; without it one thread could get most of the work */
+enum { BOX_ROWS = 32 }; /* maximum height of a box; without a limit one thread could get most of the work */
 
 struct region {
     int images, height, width;
@@ -53,7 +53,7 @@ struct region_cut region_cut(struct exec *e, const struct region *region, int64_
 /* The sites (windows of rows x cols positions) that contain a position of the region: [images][height / rows][width
  * / cols]. Positions at the lower and right edges that do not fill a window belong to no site. */
 bool *region_sites(struct exec *e, const struct region *region, int rows, int cols);
-/* Writes zeros at the positions of the region that belong to no site. */
+/* Writes zeros at the positions of the region that belong to no site (see region_sites()). */
 void region_clear_rest(const struct region *region, int rows, int cols, const struct map_shape *shape, real *data);
 
 /* Writes zeros outside the region, in planes [image][channel][height][width]. */

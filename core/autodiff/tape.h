@@ -41,7 +41,7 @@ struct region;    /* private to the operations: a set of positions of a map (reg
 
 enum tensor_kind {
     TENSOR_ROWS, /* data: [rows][cols], row-major */
-    TENSOR_MAP   /* values; maps have the blocked layout of kernels/map.h */
+    TENSOR_MAP   /* data: a map in the blocked layout of kernels/map.h */
 };
 
 struct tensor {
@@ -99,8 +99,9 @@ struct exec {
     bool hold;
     /* exec_begin() sets the members from here to `tape`: */
     bool training;    /* true: record nodes, apply dropout, use batch statistics, move thresholds */
-    uint64_t step;    /* number of the optimiser update; a dropout mask depends on (seed, stream, step, index) */
-    uint32_t streams; /* number of random streams that this step has used, and the stream of the next operation */
+    uint64_t step;    /* index of the optimiser update; a dropout mask depends on (seed, stream, step, index) */
+    uint32_t streams; /* number of random streams that this step has used; the next operation uses the stream with this
+                         index */
     /* This rank has samples [first, first + count) of a batch of `total` samples. count 0: this rank has the whole
      * batch. */
     struct exec_share {
@@ -127,7 +128,7 @@ enum status exec_status(const struct exec *exec, struct error *err);
  * depend on the share. */
 void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t total);
 /* Sets a mark between two operations. The operations before the mark must not use `first` or any weight declared after
- * it. When the backward pass reaches the mark, the gradients of these weights are complete, and it calls
+ * it. When the backward pass reaches the mark, the gradients of these weights are complete, and tape_backward() calls
  * exec.done_from. */
 void exec_done_from(struct exec *exec, const struct weight *first);
 /* Measure work outside the operations. Call exec_clock() before the work (it returns 0 without a profile) and

@@ -94,14 +94,14 @@ struct norm_sums {
                           * far */
 };
 
-/* Batch norm with ReLU whose result is a shape-only tensor. The convolution that reads it normalises its own input by
- * tensor.norm (conv_norm in kernels.h). */
+/* Batch norm with ReLU whose result is a shape-only tensor. The convolution that reads the result normalises its own
+ * input by tensor.norm (conv_norm in kernels.h). */
 struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm *norm);
 
 /* --- splitting ---------------------------------------------------------------------------------- */
 
-/* Cuts the images of a map into strips of rows: about `least` strips in all, fewer if strips would have less than 8
- * rows, more if there are more images. */
+/* Cuts the images of a map into strips of rows: about `least` strips for all images together; fewer if a strip would
+ * have less than 8 rows, more if there are more than `least` images. */
 struct map_split {
     int strips, rows; /* rows: height of a strip; the last strip of an image may be lower */
     int chunks;       /* number of chunks: images * strips */
@@ -110,10 +110,11 @@ struct map_split map_split(const struct map_shape *shape, int least);
 struct map_piece {
     int image, row, rows;
 };
-/* The piece of chunk number `chunk`: rows [row, row + rows) of one image. */
+/* Returns the part of the map that the chunk with index `chunk` processes: rows [row, row + rows) of one image. */
 struct map_piece map_piece(const struct map_split *split, const struct map_shape *shape, int chunk);
 
-/* Cuts the rows of a table into pieces of a multiple of 4 rows, because dropout indices are multiples of 4. */
+/* Cuts the rows of a table into pieces of a multiple of 4 rows, because the first random number of a piece must have an
+ * index that is a multiple of 4 (dropout_call in kernels.h). */
 struct row_split {
     int rows, chunks;
 };
@@ -124,7 +125,7 @@ static inline int row_split_count(const struct row_split *split, int rows, int c
     return left < split->rows ? left : split->rows;
 }
 
-/* Cuts an array of elements into pieces of FLAT_CHUNK. */
+/* Cuts an array into pieces of FLAT_CHUNK elements. */
 enum { FLAT_CHUNK = 32768 };
 static inline int flat_chunks(size_t count)
 {

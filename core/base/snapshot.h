@@ -79,8 +79,8 @@ enum status snapshot_write(const struct snapshot *snapshot, const struct snapsho
 
 /* Reads a stream into the memory of the declared entries. `roles` is a bit set, 1 << SNAPSHOT_WEIGHT | ...: only
  * entries of these roles are read. Each of them must be in the stream with the same type and shape; otherwise the
- * result is STATUS_CORRUPT, and the message names the first that is not. All entries are checked before the first
- * byte is read. Other entries of the stream are ignored. */
+ * result is STATUS_CORRUPT, and the message names the first entry that does not fit. All entries are checked before the
+ * first byte is read. Other entries of the stream are ignored. */
 enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                           struct error *err);
 

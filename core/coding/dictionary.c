@@ -80,9 +80,9 @@ static void planes(const struct dictionary_shape *s, const float *from, float *t
                 to[(f * inputs + c) * window + i] = from[(f * window + i) * inputs + c];
 }
 
-/* Fills the Gram table from the bank's table, which contains the inner products of a filter f at the origin with each
- * filter g at each shift. If the circle is shorter than two extents, several shifts are the same position; their inner
- * products are added up. */
+/* Fills the Gram table from the table of filter_gram(), which contains the inner products of a filter f at the origin
+ * with each filter g at each shift. If the circle is shorter than two extents, several shifts are the same position;
+ * their inner products are added up. */
 static void fold_gram(struct dictionary *d, const struct filter_bank *bank, const float *table)
 {
     int rows = 2 * bank->height - 1, columns = 2 * bank->width - 1;

@@ -112,7 +112,7 @@ static bool extend(const struct plain *p, int row, int chosen, float *basis, flo
     size_t d = (size_t)p->inputs;
     float *own = basis + (size_t)chosen * d;
     memcpy(own, p->rows + (size_t)row * d, d * sizeof *own);
-    for (int pass = 0; pass < 2; pass++) /* twice, for orthogonality in single precision */
+    for (int pass = 0; pass < 2; pass++) /* in single precision one pass leaves the vectors not orthogonal enough */
         for (int i = 0; i < chosen; i++) {
             const float *other = basis + (size_t)i * d;
             p->kernels->axpy(d, -p->kernels->dot(d, own, other), other, own);
@@ -144,8 +144,8 @@ int plain_omp(const struct plain *p, const float *x, int keep, int32_t *index, f
     return chosen;
 }
 
-/* Sets all entries of code to 0 except the `keep` largest positive ones; of equal ones the first stay. index: those
- * entries, the largest first. Returns their number. */
+/* Sets all entries of `code` to 0 except the `keep` largest positive ones; of equal entries, the first ones stay. index
+ * receives the indices of the entries that stay, the largest entry first. Returns the number of these entries. */
 static int threshold(float *code, int atoms, int keep, int32_t *index)
 {
     int kept = 0;

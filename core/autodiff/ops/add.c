@@ -1,5 +1,5 @@
-/* Sums of two tensors, with optional dropout; sums with positional encodings; multiples. Element-wise operations work
- * on rows and on maps alike. */
+/* Sums of two tensors, with optional dropout; sums with positional encodings; products with a number. Element-wise
+ * operations work on rows and on maps alike. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"

@@ -51,7 +51,7 @@ struct arc_task {
     struct arc_scratch scratch[ARC_TASKS];
     real *y;
     const real *dy;
-    real *dmask, *dhead, *dhead_bias; /* each is NULL if this gradient is not needed */
+    real *dmask, *dhead, *dhead_bias; /* gradients of mask, head and head_bias; NULL: not needed */
 };
 
 /* A number in [0, 4] that grows with the angle of (x, y); half a turn is 2. */
@@ -105,7 +105,7 @@ static void order_units(const struct arc_node *n, int group, const struct arc_sc
     }
 }
 
-/* The number of units that switch in the half turn before `at`. */
+/* Returns how many of the `count` switching points in `places`, which are ascending, are at most `at`. */
 static int switched(const float *places, int count, real at)
 {
     int low = 0;
@@ -229,7 +229,7 @@ static void forward_task(void *context, int chunk, int worker)
 
 /* ---- backward ----------------------------------------------------------------------------------------- */
 
-/* Adds the gradients of p_t summed up to this point of the circle, times `sign`, to a unit's gradient. */
+/* Adds s->sums (the gradients of p_t, summed over the arcs so far), times `sign`, to a unit's gradients. */
 static void give_unit(const struct arc_task *t, const struct arc_group *g, const struct arc_scratch *s, int unit,
                       real sign)
 {

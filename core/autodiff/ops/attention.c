@@ -46,7 +46,8 @@ static const real *side_at(const struct attention_side *side, int sample, int he
     return side->at + sample * side->sample + head * d;
 }
 
-/* Writes the probabilities after dropout to `to`. If `also` is not NULL, applies the same mask to it in place. */
+/* Writes the probabilities after dropout to `to`. If `also` is not NULL, applies the same dropout mask to the array
+ * `also` in place. */
 static void drop(const struct attention_task *task, int chunk, const real *from, real *to, real *also)
 {
     const struct attention_node *n = task->node;

@@ -129,7 +129,8 @@ static bool merge_ranks(struct exec *e, double *moments, int64_t *count, int pad
     return true;
 }
 
-/* Mean and biased variance of the batch, [2][padded], merged in the order of the pieces. */
+/* Returns the mean and the biased variance of the batch, [2][padded]. Merges the moments of the map's pieces in their
+ * order. */
 static double *batch_statistics(struct exec *e, const struct tensor *x)
 {
     int padded = map_padded(x->map.channels);

@@ -63,7 +63,7 @@ struct conv_back {
     bool add;
     real *partials; /* [chunks][partial] gradients of the weights and the bias */
     size_t partial, packed;
-    int strip, strips;      /* rows of a strip; number of strips in a chunk */
+    int strip, strips;      /* strip: number of rows of a strip; strips: number of strips in a chunk */
     struct norm_sums *norm; /* sums of the batch norm whose result is x, if this pass computes them; else NULL */
     double *norm_room;      /* [chunks][strips][2][padded] sums over one strip */
 };
@@ -198,7 +198,7 @@ static void conv_backward(struct exec *e, struct node *node)
         return;
     int in_blocks = map_blocks(in->channels), out_blocks = map_blocks(out->channels);
     struct conv_back task = {.kernels = e->kernels, .x = c->x, .out = node->out, .split = map_split(out, 8)};
-    /* A strip has about 65536 reals of dy (256 KiB), and as many of x and of dx. */
+    /* A strip has about 65536 reals of dy (256 KiB). */
     task.strip = ((int)(65536 / (map_row_stride(out) * out_blocks)) + 4) / 4 * 4; /* a multiple of 4, because the
                                                                                    * kernels work in tiles of 4 rows */
     task.strips = (task.split.rows + task.strip - 1) / task.strip;

@@ -9,8 +9,9 @@
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
-/* Sites are used if at most one value in SHARE is not zero, and if the convolution has at least TAPS products for
- * each output. With fewer products, writing the output to memory takes most of the time anyway. */
+/* The kernels run over the non-zero values (sites) alone if less than one value in SHARE is not zero, and if the
+ * convolution has at least TAPS products for each output. With fewer products, writing the output to memory takes most
+ * of the time anyway. */
 enum { SHARE = 4, TAPS = 8 };
 
 /* The planes of a batch, and the arrays that the kernels make of them. */
@@ -42,13 +43,14 @@ static int products(const struct planar_input *p)
 
 struct collect_task {
     const struct planar_input *input;
-    struct planar_sites *sites; /* [images]; the task sets first to NULL if an image has too many sites */
-    int *first, *col;           /* [images] tables */
+    /* [images]; collect_image() sets the member `first` to NULL if the image has too many sites */
+    struct planar_sites *sites;
+    int *first, *col; /* [images] tables */
     real *value;
-    size_t room; /* upper limit of the sites of an image */
+    size_t room; /* an image with this many sites or more has too many */
 };
 
-/* Collects the sites of one image. */
+/* Collects the non-zero values (sites) of one image. */
 static void collect_image(void *context, int image, int worker)
 {
     (void)worker;
@@ -56,7 +58,7 @@ static void collect_image(void *context, int image, int worker)
     const struct planar_input *p = t->input;
     size_t rows = (size_t)p->in * (size_t)p->height, width = (size_t)p->width, count = 0;
     const real *from = p->planes + (size_t)image * rows * width;
-    /* an image has memory for one row more than `room`, because its last row may exceed `room` before the check */
+    /* memory for `room` sites and one row more, because the loop checks the number of sites after each row only */
     int *first = t->first + (size_t)image * (rows + 1), *col = t->col + (size_t)image * (t->room + width);
     real *value = t->value + (size_t)image * (t->room + width);
     for (size_t row = 0; row < rows; row++, from += width) {
@@ -75,7 +77,8 @@ static void collect_image(void *context, int image, int worker)
     t->sites[image] = (struct planar_sites){first, col, value};
 }
 
-/* Collects the sites of all images. p->sites stays NULL if an image has too many. False after a failure. */
+/* Collects the non-zero values (sites) of all images. p->sites stays NULL if an image has too many of them, or the
+ * convolution has less than TAPS products for each output. False after a failure. */
 static bool collect(struct exec *e, struct planar_input *p)
 {
     size_t images = (size_t)p->images, rows = (size_t)p->in * (size_t)p->height;
@@ -135,7 +138,7 @@ struct planar_task {
     struct region_cut cut;
 };
 
-/* Processes one box. The forward pass computes the result; the backward pass adds to partial gradient number
+/* Processes one box. The forward pass computes the result; the backward pass adds to the partial gradient with index
  * `chunk`. */
 static void planar_box(const struct planar_task *task, const struct box *box, int chunk)
 {

@@ -1,4 +1,4 @@
-/* Lists the sites of a motif map that contain an active motif, and moves their rows together.
+/* Lists the sites (windows of positions) of a motif map that contain an active motif, and moves their rows together.
  *
  * Most sites of a sparse motif map are empty. A head that attends only to the active sites learns the order of the
  * motifs several times sooner than a head that attends to all sites, and its cost falls with the density. */

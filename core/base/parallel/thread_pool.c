@@ -1,9 +1,9 @@
 /* Thread pool: distributes the chunks of a task over threads.
  *
- * One atomic word contains the number of the round and the number of its free chunks. A thread takes a chunk by
- * decrementing that word, and reads the task only afterwards. A worker that wakes up late therefore cannot take a chunk
- * of an earlier round, and thread_pool_run() waits for chunks, not for workers to wake up. With fewer processors than
- * threads, the pool is slower but still correct.
+ * A round is one call of thread_pool_run(). One atomic word contains the index of the round and the number of its free
+ * chunks. A thread takes a chunk by decrementing that word, and reads the task only afterwards. A worker that wakes up
+ * late therefore cannot take a chunk of an earlier round, and thread_pool_run() waits for chunks, not for workers to
+ * wake up. With fewer processors than threads, the pool is slower but still correct.
  *
  * Workers and caller sleep by the same protocol: the sleeper first announces itself and then checks once more for work;
  * the other side first changes the word and then checks for sleepers. All these accesses are sequentially consistent,
@@ -36,7 +36,7 @@ struct worker {
 };
 
 struct thread_pool {
-    _Alignas(LINE) _Atomic uint64_t round; /* upper half: number of the round; lower half: free chunks */
+    _Alignas(LINE) _Atomic uint64_t round; /* upper half: index of the round; lower half: number of free chunks */
     _Alignas(LINE) _Atomic int unfinished; /* chunks that are free or running */
     _Alignas(LINE) _Atomic int sleepers;   /* number of workers asleep */
     _Atomic bool caller_sleeps, stop;

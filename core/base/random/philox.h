@@ -24,7 +24,7 @@ struct philox {
     uint32_t key[2], step[2];
 };
 
-/* The stream with this number, for one step of a run with this seed. */
+/* The stream with index `stream`, for step `step` of a run with seed `seed`. */
 struct philox philox_stream(uint64_t seed, uint32_t stream, uint64_t step);
 
 /* Word `index` of the stream. */

@@ -58,7 +58,7 @@ void audio_corpus_destroy(struct audio_corpus *c)
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* Returns the index of a name, which it adds if it is new. Returns -1 without memory, or if there would be more than
+/* Returns the index of a name; adds the name if it is new. Returns -1 without memory, or if there would be more than
  * `most` names. */
 static int intern(struct names *names, const char *name, int most)
 {
@@ -233,7 +233,7 @@ static enum status index_clips(struct audio_corpus *c, struct error *err)
     return STATUS_OK;
 }
 
-/* Every class must be spoken by training and by test speakers. */
+/* Refuses a corpus with a class that no training speaker says, or that no test speaker says. */
 static enum status check_parts(const struct audio_corpus *c, struct error *err)
 {
     for (int class = 0; class < c->classes.count; class ++) {

@@ -47,7 +47,7 @@ int audio_sequence_check(const struct audio_sequence *domain, void *context,
  * 2^32 - 2. audio: [samples]. `truth` may be NULL. */
 void audio_sequence_draw(const struct audio_sequence *domain, struct mt19937 *rng, float *audio,
                          struct audio_truth *truth);
-/* Draws sample `index` of the set `seed`. */
+/* Draws sample `index` of the set whose seed is `seed`. */
 void audio_sequence_sample(const struct audio_sequence *domain, int64_t seed, int64_t index, float *audio,
                            struct audio_truth *truth);
 /* Draws one word in the middle of the clip, for training motifs directly (Appendix K: 24,000 samples). Returns its

@@ -23,7 +23,7 @@ struct digitcircle {
     int classes;                  /* digits 0 to classes - 1 are drawn */
     int min_symbols, max_symbols; /* number of digits in a picture, drawn uniformly; no digit occurs twice */
     int shift;      /* largest number of rows and of columns by which a digit is shifted away from the circle */
-    int margin;     /* distance of circle and border in addition to `shift`; 0 selects DIGITCIRCLE_STAMP */
+    int margin;     /* least distance between circle and border, in addition to `shift`; 0 selects DIGITCIRCLE_STAMP */
     int min_radius; /* least radius of the circle */
     /* upper limit of the radius, exclusive; 0 selects the largest value that fits, image_size/2 - shift - margin */
     int max_radius;
@@ -53,7 +53,8 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
 /* Draws one picture. image: [image_size][image_size], ink 1, background 0. `truth` may be NULL. */
 void digitcircle_draw(const struct digitcircle *domain, uint32_t generator_seed, float *image,
                       struct digitcircle_truth *truth);
-/* Draws sample `index` of the set `seed`. Training uses the run's seed, validation -1, test -2, binning -3. */
+/* Draws sample `index` of the set whose seed is `seed`. Training uses the run's seed, validation -1, test -2, binning
+ * -3. */
 void digitcircle_sample(const struct digitcircle *domain, int64_t seed, int64_t index, float *image,
                         struct digitcircle_truth *truth);
 /* Draws samples first to first+count-1 of a set. images: [count][image_size][image_size]; truths: [count]. */

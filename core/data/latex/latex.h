@@ -48,12 +48,12 @@ int latex_check(const struct latex *domain, void *context,
  * NULL. STATUS_INVALID: the tokens are no formula. */
 enum status latex_render(const struct latex *domain, const struct latex_font *font, const int *tokens, int count,
                          float *grey, struct latex_truth *truth, struct error *err);
-/* Makes a grey picture black and white (white above 0.75) and adds the noise of sample `index` of the set `seed`, in
- * place. */
+/* Makes a grey picture black and white (white above 0.75) and adds the noise of sample `index` of the set whose seed is
+ * `seed`, in place. */
 void latex_add_noise(const struct latex *domain, int64_t seed, int64_t index, float *image);
 
-/* Draws sample `index` of the set `seed`. Training uses the run's seed, validation -1, test -2. image: [rows][cols];
- * `truth` may be NULL. */
+/* Draws sample `index` of the set whose seed is `seed`. Training uses the run's seed, validation -1, test -2. image:
+ * [rows][cols]; `truth` may be NULL. */
 void latex_sample(const struct latex *domain, const struct latex_font *font, int64_t seed, int64_t index, float *image,
                   struct latex_truth *truth);
 

@@ -47,10 +47,10 @@ const char *latex_token_name(int token);
 /* A token in LaTeX: "+", "7", "\\frac{", "}{" ...; "" for START and END; "?" for any other number. */
 const char *latex_token_source(int token);
 
-/* Draws formula `index` of the set `seed`: first a length from [low, high], then formulas until one has this length;
- * 0 <= low <= high <= LATEX_MAX_TOKENS. Length 0 is the empty formula. Only the first `symbols` symbols in the order
- * above are used, 1 <= symbols <= LATEX_SYMBOLS. The paper has low 1, high 30 and symbols 16. tokens: [high]. Returns
- * the length. */
+/* Draws formula `index` of the set whose seed is `seed`: first a length from [low, high], then formulas until one has
+ * this length; 0 <= low <= high <= LATEX_MAX_TOKENS. Length 0 is the empty formula. Only the first `symbols` symbols in
+ * the order above are used, 1 <= symbols <= LATEX_SYMBOLS. The paper has low 1, high 30 and symbols 16. tokens: [high].
+ * Returns the length. */
 int latex_formula(int64_t seed, int64_t index, int low, int high, int symbols, int *tokens);
 /* Draws one formula of any length from a new generator. tokens: [room] receives the first `room` tokens. Returns the
  * length. */

@@ -12,8 +12,8 @@ enum { LATEX_SINGLE_CLASSES = LATEX_CLASSES - 1 }; /* enum latex_class without t
 
 struct latex_crops;
 
-/* Collects crops from formulas 0 to formulas-1 of the set `seed` (the paper: 10,000 formulas of the set -10). The
- * caller destroys the crops. STATUS_INVALID: no crop occurs twice. Classes without a crop are never drawn. */
+/* Collects crops from formulas 0 to formulas-1 of the set whose seed is `seed` (the paper: 10,000 formulas, seed -10).
+ * The caller destroys the crops. STATUS_INVALID: no crop occurs twice. Classes without a crop are never drawn. */
 enum status latex_crops_create(const struct latex *domain, const struct latex_font *font, int64_t seed, int formulas,
                                struct latex_crops **crops, struct error *err);
 void latex_crops_destroy(struct latex_crops *crops); /* NULL is allowed */

@@ -215,7 +215,7 @@ enum status affinity_add_folder(struct affinity_set *set, const char *folder, st
 static void word_column(char letter, double entry[SPLICING_BASES])
 {
     bool soft = letter >= 'a';
-    uint8_t best = splicing_base(letter), partner = best ^ 2; /* swaps A with G and C with T */
+    uint8_t best = splicing_base(letter), partner = best ^ 2; /* the exclusive-or with 2 swaps A with G, and C with T */
     for (int base = 0; base < SPLICING_BASES; base++)
         entry[base] = base == best ? 1 : base == partner ? (soft ? 0.6 : 0.1) : (soft ? 0.1 : 0.02);
 }

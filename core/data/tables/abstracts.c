@@ -494,7 +494,8 @@ static enum status from_text(const char *folder, const struct abstracts_filter *
 
 /* ---- counts of words -------------------------------------------------------------------------------------- */
 
-/* The first three lines of docword.txt: documents, words, and triples, whose number is not needed. */
+/* Reads the first three lines of docword.txt: the numbers of documents, of words and of the following lines. The number
+ * of following lines is not used. */
 static enum status read_sizes(struct delimited *d, int *documents, int *words, struct error *err)
 {
     double size[3] = {0};
@@ -520,7 +521,8 @@ static enum status read_sizes(struct delimited *d, int *documents, int *words, s
     return STATUS_OK;
 }
 
-/* The other lines contain the numbers of a document and a word (both from 1) and a count. */
+/* Reads the other lines: the index of a document (from 1), the index of a word (from 1), and how often the document
+ * contains the word. */
 static enum status read_triples(struct delimited *d, struct features *f, struct error *err)
 {
     for (;;) {

@@ -3,7 +3,7 @@
  *   abstracts.jsonl  one object a line with a text "abstract" and possibly a "title"
  *   abstracts.csv    a column abstract or abstract_text and possibly a column title
  *   docword.txt      three lines with the numbers of documents, words and further lines. Each further line has the
- *                    numbers of a document and a word, from 1, and a count. vocab.txt has the words.
+ *                    index of a document, the index of a word (both from 1) and a count. vocab.txt has the words.
  *
  * Text is split at white space; each token loses the punctuation at its ends, becomes lower case and keeps only the
  * letters a to z. English stop words are removed. Plural nouns become singular by the rules of WordNet's morphy if the
@@ -28,12 +28,12 @@ struct abstracts_filter {
 enum status abstracts_load(const char *folder, const struct abstracts_filter *filter, struct features **features,
                            struct error *err);
 
-/* The possible singulars of a lower-case word by the rules, whether they occur in the data or not. There are at most
- * two; the rest are "". */
+/* Writes the singulars that a lower-case word can have by the rules of WordNet's morphy, whether they occur in the data
+ * or not. There are at most two; `first` or `second` becomes "" if there are fewer. */
 enum { WORD_BYTES = 48 };
 void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WORD_BYTES]);
-/* Unescapes the text under `key` in a JSON object on one line and writes UTF-8 to `out`, which must have room for as
- * many bytes as the line. Returns the length; -1: the line is no object or has no such text. */
+/* Unescapes the text under `key` in a JSON object on one line and writes UTF-8 to `out`, whose size must be at least
+ * that of the line. Returns the length; -1: the line is no object or has no such text. */
 int64_t abstracts_json_text(const char *line, const char *key, char *out);
 
 #endif

@@ -16,7 +16,8 @@ struct pair {
 };
 
 struct movie {
-    /* number of positive ratings; number of the movie by order of appearance; column in the table */
+    /* count: number of positive ratings; first: index of the movie in the order of the first ratings; column: index of
+     * its column in the table, or -1 */
     int count, first, column;
 };
 
@@ -165,7 +166,7 @@ static enum status fill(const struct loader *l, struct features **features, stru
     return status;
 }
 
-/* Reads titles if there is a movies.csv; a movie without a title is named by its number. */
+/* Reads titles if there is a movies.csv; a movie without a title gets the name "movie ID". */
 static enum status name_movies(const struct loader *l, const char *folder, struct features *features, struct error *err)
 {
     struct delimited d;
