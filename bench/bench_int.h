@@ -42,8 +42,8 @@ const struct kernels *bench_kernels(const struct bench_options *options, struct 
  * STATUS_NO_MEMORY if there is no memory. */
 real *bench_reals(size_t count, real value, struct error *err);
 
-/* Returns the GFLOPS of a multiply-add loop that uses registers only, with the widest instructions, on all threads of
- * the pool. */
+/* Returns the GFLOPS of a multiply-add loop that uses registers only, with the fastest instructions of this processor,
+ * on all threads of the pool. */
 double bench_fma_peak(struct thread_pool *pool, double seconds);
 
 /* Returns the seconds that libdnnl takes for a pass of a 3x3 convolution, in its own layout. pass: 0 forward, 1

@@ -37,10 +37,11 @@ struct scheduler_options {
     void *context;
 };
 
-/* Starts the workers. Copies the options. STATUS_NO_MEMORY, or STATUS_UNAVAILABLE when no thread could be started. */
+/* Starts the workers. Copies the options. STATUS_NO_MEMORY; STATUS_UNAVAILABLE: a thread could not be started.
+ */
 enum status scheduler_start(const struct scheduler_options *options, struct scheduler **scheduler, struct error *err);
 
-/* Wakes a worker because the queue may have a new job. Any thread; returns at once. */
+/* Wakes the idle workers, because the queue may have a new job. Any thread; returns at once. */
 void scheduler_wake(struct scheduler *scheduler);
 /* Makes a running job read its requested state after the current step. Has no effect when the job does not run here.
  * Any thread. */

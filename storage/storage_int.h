@@ -251,7 +251,8 @@ const char *or_empty(const char *text);
 /* Returns the internal number of a job. NOT_FOUND: no job has this id. */
 enum status job_number(struct db *db, const char *id, int64_t *number, struct error *err);
 /* Adds a job with this id and returns its number. job->id and the versions are ignored: a new job has version 1. NULL
- * texts become "" where the table does not allow NULL. `last_seq` is the number of the job's last checkpoint. */
+ * texts become "" where the table does not allow NULL. `last_seq`: sequence number of the job's last checkpoint.
+ */
 enum status job_insert(struct db *db, const char *id, const struct storage_job *job, int64_t last_seq, int64_t *number,
                        struct error *err);
 /* Adds an event with the current time, in a transaction. */

@@ -44,16 +44,16 @@ struct http_answer {
     int64_t file_bytes; /* bytes written to `file` */
 };
 
-/* Connects to a server. `server` is a URL without a path, such as "http://127.0.0.1:8080". `token` may be NULL.
- * STATUS_INVALID: `server` has another form. */
+/* Makes a client of a server; the first request opens the connection. `server` is a URL without a path, such as
+ * "http://127.0.0.1:8080". `token` may be NULL. STATUS_INVALID: `server` has another form. */
 enum status http_create(const char *server, const char *token, struct http **http, struct error *err);
 void http_destroy(struct http *http);
 /* Makes later connections of the process trust the certificate authorities in a PEM file, which must stay valid,
  * instead of those of the system. Without this call, or with NULL or "", the file in MOTIFD_CACERT, CURL_CA_BUNDLE or
  * SSL_CERT_FILE is used, if one is set. Call it before the threads of a process start. */
 void http_trust(const char *file);
-/* Opens another connection to the same server, so that a stream and other requests can be in progress at the same time.
- */
+/* Makes another client of the same server, with its own connection, so that a stream and other requests can be in
+ * progress at the same time. */
 enum status http_second(const struct http *http, struct http **second, struct error *err);
 const char *http_server(const struct http *http);
 

@@ -25,11 +25,11 @@ struct reservations {
 
 struct reservation_limits {
     const char *root;   /* the folder of data sets */
-    int64_t all, owner; /* upper limits of the bytes of all data sets and of one owner's data sets; 0: no limit */
+    int64_t all, owner; /* upper limits of the bytes of all data sets, and of one owner's data sets (0: no limit) */
 };
 
-/* Reserves `least` to `most` bytes and writes the number to r->bytes. If `r` holds bytes already, the new number
- * replaces them. The caller sets r->owner and r->part. The bytes of the part count as arrived. STATUS_LIMIT: fewer than
+/* Reserves `least` to `most` bytes, in place of those that `r` holds already. The caller sets r->owner and r->part. The
+ * function sets r->bytes to the reserved bytes plus the bytes of the part, which have arrived. STATUS_LIMIT: fewer than
  * `least` bytes are free; `r` holds nothing then. STATUS_IO: the folder cannot be read. */
 enum status reserve(struct reservations *all, const struct reservation_limits *limits, struct reservation *r,
                     int64_t least, int64_t most, struct error *err);

@@ -19,7 +19,8 @@ struct result_bound {
 /* Reads a bound. False: the name is not "result." with a member's name, or the value of <= or >= is not a number. */
 bool result_bound_read(const char *name, const char *value, struct result_bound *out);
 
-/* Parses the query string into x->query and checks it. False: the function has responded 400. */
+/* Parses the query string into x->query and checks it. False: the function has responded.
+ */
 bool query_check(struct exchange *x);
 
 /* For a request with an unknown path, writes the path that the client probably meant: the same path without the slash

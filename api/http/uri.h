@@ -30,8 +30,9 @@ struct query {
     size_t count;
     char text[4096 + QUERY_PAIRS]; /* memory of the names and values */
 };
-/* Parses a query, the text after '?'; NULL or "" is an empty query. STATUS_INVALID: wrong encoding, too many pairs, or
- * a name that occurs twice. The pairs point into `query`: do not move or copy it. */
+/* Parses a query, the text after '?'; NULL or "" is an empty query. STATUS_INVALID: wrong encoding, a parameter without
+ * a name, or a name that occurs twice. STATUS_LIMIT: too many pairs, or too long text. The pairs point into `query`: do
+ * not move or copy it. */
 enum status query_parse(const char *text, struct query *query, struct error *err);
 const char *query_get(const struct query *query, const char *name); /* returns NULL if the query has no such name */
 

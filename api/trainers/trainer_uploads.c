@@ -1,7 +1,7 @@
 /* Checkpoints that a trainer reads and writes. To write a checkpoint, the trainer announces its length and SHA-256 and
  * sends it in pieces. The daemon stores it when all bytes have arrived and match the hash. If a response was lost, the
  * trainer announces the checkpoint again. Then the upload continues where it stopped, or the response contains the
- * number of the checkpoint if it is already stored. */
+ * sequence number of the checkpoint if it is already stored. */
 #include <math.h>
 #include <sodium/utils.h>
 #include <stdlib.h>

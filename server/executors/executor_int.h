@@ -36,8 +36,8 @@ void executor_leave(struct executor *executor, const char *job, enum job_event e
 
 /* True when the trainer reported how the run ended; records that end. */
 bool executor_ended(struct executor *executor, const char *job, double since);
-/* Fails the job with an error document that contains `code`, `detail`, `signal` (unless it is "") and `tries` (unless
- * it is 0). */
+/* Fails the job with an error document that contains `code`, `detail`, `signal` (unless it is ""), `tries` (unless it
+ * is 0) and the sequence number of the latest checkpoint. */
 void executor_fail(struct executor *executor, const char *job, const char *code, const char *detail, const char *signal,
                    int tries, double since);
 /* Writes a line about the job to the log. */

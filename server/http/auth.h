@@ -44,8 +44,8 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization, ch
 enum api_scope auth_scope_parse(const char *name);
 const char *auth_scope_name(enum api_scope scope);
 
-/* The rule for names of tokens, which is the rule for names of jobs: STATUS_INVALID for an empty name, a name of
- * AUTH_NAME bytes or more, and control characters (utf8_printable()). */
+/* Checks the name of a token. STATUS_INVALID: the name is empty, has AUTH_NAME bytes or more, or contains characters
+ * that names of jobs may not contain either (utf8_printable()). */
 enum status auth_check_name(const char *name, struct error *err);
 
 /* Creates a token `name`. `secret` receives its text, which is stored nowhere. expires_at: milliseconds since 1970, 0:

@@ -66,8 +66,8 @@ struct stream *streams_open(struct streams *streams, const struct stream_line *l
                             bool stored, const char *opening, size_t bytes);
 /* True if this caller has as many open streams as it may have. */
 bool streams_caller_full(struct streams *streams, const char *caller);
-/* Copies up to `count` queued bytes. Returns 0 when none are queued; the connection was then suspended. Returns -1 at
- * the end of the stream. */
+/* Copies up to `count` queued bytes. Returns 0 when none are queued; the function has then suspended the connection.
+ * Returns -1 at the end of the stream. */
 ptrdiff_t streams_take(struct stream *stream, void *to, size_t count);
 void streams_close(struct stream *stream); /* `stream` may be NULL */
 

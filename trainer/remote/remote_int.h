@@ -78,8 +78,9 @@ enum status remote_settle(struct remote *remote, struct error *err);
 void message_free(struct message *message); /* `message` may be NULL */
 
 /* ---- remote_messages.c: requests to the daemon ------------------------------------------------------- */
-/* Sends a request and repeats it until the daemon answers, the lease is lost or `patience_s` have passed. An answer
- * that refuses the request is an error that quotes the daemon. `http` belongs to the calling thread. */
+/* Sends a request and repeats it until the daemon answers with a status other than 429 and 5xx, the lease is lost or
+ * `patience_s` have passed. An answer that refuses the request is an error that quotes the daemon. `http` belongs to
+ * the calling thread. */
 enum status remote_call(struct remote *remote, struct http *http, const struct http_request *request,
                         struct http_answer *answer, struct error *err);
 /* Sends one message and waits until the daemon has stored it. */
