@@ -168,8 +168,9 @@ struct method_query {
      * same for every input. Only for queries that take inputs. */
     enum status (*array)(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
                          struct error *err);
-    /* Many rows of numbers, sent as .npy if the body is .npy with ?batch=1: computes out: [count][to] from in:
-     * [count][from]. row_widths() returns `from` and `to`. Only for queries that take inputs and have `array`. */
+    /* Many rows of numbers, sent as .npy if the body is .npy with ?batch=1: reads `in`, [count][width of a row of the
+     * input], and writes `out`, [count][width of a row of the answer]. row_widths() sets both widths: *from and *to.
+     * Only for queries that take inputs and have `array`. */
     enum status (*rows)(const struct method_question *question, const float *in, int count, float *out,
                         struct error *err);
     void (*row_widths)(const struct method_model *model, int *from, int *to);
@@ -258,7 +259,8 @@ struct method_env {
                         * same order; save() is one of them and writes the same bytes on each rank. */
     const struct kernels *kernels;
     const char *data;    /* folder of data sets (core/data/dataset.h), NULL: none */
-    double step_seconds; /* after so many seconds a step ends with its current piece; 0: the method chooses */
+    double step_seconds; /* when this many seconds have passed, a step finishes its current piece of work and ends; 0:
+                            the method chooses the time */
     struct log_hook log;
     void *context; /* passed to the callbacks below; each is called on the stepping thread only */
     /* A point of a time series. `step` counts samples seen. */

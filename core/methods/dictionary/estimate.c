@@ -16,7 +16,7 @@ static const double SPARSE = 15;   /* a multiplication and addition of a sparse 
 /* training on one sample, the part that does not depend on the size of the dictionary */
 static const double ROW = 30000;
 static const double WEIGHT = 60;   /* updating one weight */
-static const double ITERATION = 6; /* cost of one entry in a FISTA iteration, besides the products */
+static const double ITERATION = 6; /* cost of one entry in a FISTA iteration, without the matrix products */
 
 enum { GFLOPS = 60 };
 

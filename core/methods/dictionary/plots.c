@@ -172,7 +172,7 @@ static enum status draw_latents(struct method_run *run, struct error *err)
 
 /* ---- several cases ------------------------------------------------------------------------------------------- */
 
-/* The value of a case on the horizontal axis: the quantity in which the cases differ besides the learner. */
+/* The value of a case on the horizontal axis: the quantity, other than the learner, in which the cases differ. */
 static double position_of(const struct method_run *run, int i, const char **label)
 {
     const struct dictionary_config *c = &run->config;

@@ -51,7 +51,7 @@ enum {
     LATENT_COSINE,  /* cosine of the latent with this feature */
     LATENT_PRECISION,
     LATENT_RECALL,
-    LATENT_PARTNER, /* smallest cosine with its partner in another seed; NaN with one seed */
+    LATENT_PARTNER, /* smallest |cosine| with the latents matched to it in the other seeds; NaN with one seed */
     LATENT_AGREES,  /* Jaccard index of two sets of samples: those in which the encoder uses it, and those in which OMP
                        does; NaN: both are empty */
     LATENT_WORTH,   /* 1: worth an interpretation */
@@ -108,7 +108,8 @@ enum status run_draw(struct method_run *run, uint32_t stream, int64_t first, int
                      struct error *err);
 /* Limits the number of test samples to the test rows of the data set. */
 void run_limit_tests(struct method_run *run);
-/* The number that stands for test sample `index` in a gallery: its row of the data set, or the index itself. */
+/* The index that a gallery stores for test sample `index`: its row of the data set, or `index` itself if there is no
+ * data set. */
 int64_t run_input(const struct method_run *run, int64_t index);
 /* Computes the codes of run->x by one seed's dictionary. */
 enum status run_encode(struct method_run *run, int seed, int count, struct step_outcome *out, struct error *err);

@@ -116,7 +116,8 @@ static double picture_bytes(const struct environments_config *c, const struct ro
     return drawn ? 6.5e6 + 34e3 * fmin(r->nodes, 2 * TREE_PLOT_LEAVES) : 0;
 }
 
-/* Bytes of one fit. It encodes the rows of the evaluation in pieces, without gradients, in the memory of its steps. */
+/* Bytes of one fit. The fit also encodes the rows of the evaluation, in pieces and without gradients, in the memory of
+ * its training steps. */
 static double fit_bytes(const struct environments_config *c, const struct rows *r)
 {
     double k = (double)c->latent, batch = (double)c->batch, wide = c->baseline == BASELINE_ORACLE ? k : r->features;

@@ -39,7 +39,7 @@ static double constant_error(const struct method_run *run)
     return run->test->rows && run->train->rows ? sum : NAN;
 }
 
-/* Mean squared error over the cases of a baseline; NaN: the run has none. */
+/* Mean of the squared errors (mse) of all cases of a baseline; NaN: the run has no case of this baseline. */
 static double mean_error(const struct method_run *run, int baseline)
 {
     double sum = 0;

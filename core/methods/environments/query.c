@@ -10,7 +10,7 @@
 
 enum {
     QUERY_SET = 1 << 20
-}; /* number of the set of simulated rows that queries use; training, tests and evaluations use other sets */
+}; /* index of the set of simulated rows that queries use; training, tests and evaluations use other sets */
 
 struct method_model {
     struct method_run *run; /* a run that takes no steps; it owns the case, the tree and the model */

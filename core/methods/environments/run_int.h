@@ -13,7 +13,7 @@ enum {
     SET_TRAINING,
     SET_TEST,
     SETS_FRESH = 1000
-}; /* numbers of the sets of simulated rows; evaluations simulate sets with the numbers SETS_FRESH and above */
+}; /* indices of the sets of simulated rows; evaluations simulate the sets from index SETS_FRESH on */
 
 /* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
  * apply. */
@@ -27,7 +27,7 @@ struct outcome {
     double changes_right; /* number of true changes that the model found on the same edge, in the matching variable */
     double accuracy, accuracy_unseen; /* for outcomes of 0 and 1: share of rows that are classified correctly */
     double train_loss, updates, samples;
-    /* objectives of the best and the worst restart; restart: number of the best one */
+    /* objectives of the best and the worst restart; restart: index of the best restart */
     double objective, worst_objective, restart;
 };
 enum { OUTCOME_COLUMNS = 16 };
@@ -74,7 +74,7 @@ void tree_case_close(struct method_run *run);
 enum status tree_case_update(struct method_run *run, struct error *err);
 bool tree_case_trained(const struct method_run *run);
 
-/* For an evaluation: replaces the test rows by fresh ones. Simulated data only. */
+/* For an evaluation: replaces the test rows by newly simulated rows. Only for simulated data. */
 enum status tree_case_fresh(struct method_run *run, struct error *err);
 
 /* Defined in evaluate.c. */
@@ -93,7 +93,7 @@ int environments_summarise(const struct method_run *run, struct summary *out, in
 /* Defined in columns.c. */
 enum { COLUMNS_SHOWN = 5 };
 struct column_link {
-    int column; /* number of the column; -1 ends a list that is shorter than COLUMNS_SHOWN */
+    int column; /* index of the column; -1 ends a list that is shorter than COLUMNS_SHOWN */
     double correlation;
 };
 /* Finds the columns that correlate most with each latent variable, on test rows, or on training rows where there are no

@@ -93,7 +93,7 @@ static enum status shuffled(uint64_t seed, uint32_t stream, int *nodes, int coun
 }
 
 /* Chooses which of `nodes` (those with data) are held out: first nodes that share no parent, then further nodes, up to
- * the configured number. At least two nodes stay. */
+ * the configured number. At least two nodes are kept for training. */
 static enum status choose_unseen(struct method_run *run, int *nodes, int count, struct error *err)
 {
     int most = (int)run->own.unseen < count - 2 ? (int)run->own.unseen : count - 2;

@@ -53,7 +53,7 @@ extern const char *const factors_model_names[];
 struct factors_case {
     enum factors_model model;
     double rho;
-    int dataset; /* number of the synthetic data set, or of the held-out fold of a table */
+    int dataset; /* index of the synthetic data set, or of the held-out fold of a table */
 };
 
 enum { FACTORS_CASES = 4096, FACTORS_LIST = 32 };

@@ -10,7 +10,7 @@
 #include "core/methods/shared/multi_start.h"
 #include "core/methods/shared/case_sweep.h"
 
-/* synthetic data sets from this number on serve evaluations only; training never uses them */
+/* synthetic data sets from this index on serve evaluations only; training never uses them */
 enum { FRESH_SETS = 1 << 30 };
 
 /* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
@@ -53,7 +53,7 @@ struct method_run {
     struct lda topics;      /* topics of the table, for shifted documents; zeroed until they are fitted */
     struct nmf *nmf;        /* with model nmf: the factorisation, which takes the place of the fits */
     float *view;            /* scratch of case_view() for a factorisation: [rows][features + features + latent] */
-    int *rows;              /* numbers of the training rows, then of the test rows */
+    int *rows;              /* indices of the training rows, then of the test rows */
     struct fit_data data;
 
     /* Stored in checkpoints. */
@@ -74,7 +74,7 @@ void case_close(struct method_run *run);
 /* Runs one update of every fit. After screen_epochs epochs, or at the end of training, it also chooses the best of the
  * restarts. */
 enum status case_update(struct method_run *run, struct error *err);
-/* For an evaluation: replaces the open case's rows by fresh ones of the same kind. Synthetic data only. */
+/* For an evaluation: replaces the open case's rows by newly drawn rows of the same kind. Only for synthetic data. */
 enum status case_fresh(struct method_run *run, struct error *err);
 bool case_trained(const struct method_run *run);
 

@@ -161,7 +161,7 @@ static int64_t modest_nonzeros(const struct method_model *m)
     return (int64_t)fmax(1, floor(0.2 / (mu * mu) * fmax(1, s->width / stripe)));
 }
 
-/* Draws a code of the job's own kind by its number and recovers it like any signal. */
+/* Draws code `number` in the same way as the job's trials, and recovers it like a signal that a client sends. */
 static enum status recover_sample(const struct method_question *question, int64_t number, const struct sink *out,
                                   struct error *err)
 {

@@ -94,7 +94,8 @@ void pathways_destroy(struct method_run *run)
     free(run);
 }
 
-/* Cases that share shape and stream with the first share its filters, which may come from another job. */
+/* Whether case `at` has the same family, shape and stream as case 0. Such a case uses the filters of case 0, which may
+ * come from another job. */
 static bool same_dictionary(const struct method_run *run, int64_t at)
 {
     const struct pathways_case *a = &run->plan[0], *b = &run->plan[at];

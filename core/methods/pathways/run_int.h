@@ -39,13 +39,13 @@ struct method_run {
 
     /* the current case; opened when it is first needed */
     struct scenario scenario;
-    int64_t opened; /* number of the open case; -1: none */
+    int64_t opened; /* index of the open case; -1: none */
     struct trial_space **spaces;
 
     struct curve *curves; /* [cases] */
     int64_t phase, at_case, at_point, at_code;
-    int64_t pilot_nonzeros, pilot_low; /* the next number of non-zeros to try; pilot_low: the largest number up to which
-                                          every code was recovered */
+    int64_t pilot_nonzeros, pilot_low; /* pilot_nonzeros: the next number of non-zeros to try; pilot_low: the largest
+                                          number up to which every code was recovered */
     int64_t batches, trials, drawn;    /* trials: draws without those of the pilot; drawn: with them */
     int64_t draw_seed;                 /* seed of all random numbers except the filters */
     struct curve_point pilot;

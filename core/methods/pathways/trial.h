@@ -23,8 +23,9 @@ enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const
                           const struct kernels *kernels, struct thread_pool *pool, struct scenario *out,
                           struct error *err);
 void scenario_close(struct scenario *scenario);
-/* Largest memory of a case in bytes: its dictionaries, and then either trials with `nonzeros` non-zeros on all threads
- * or the charts after them. bounds: whether trials compute the guarantees. */
+/* Largest memory of a case in bytes: its dictionaries plus the larger of two phases, the trials with `nonzeros`
+ * non-zeros on all threads and the charts that are drawn after the trials. bounds: whether trials compute the
+ * guarantees. */
 enum { PATHWAYS_CHART_BYTES = 6 << 20 };
 double scenario_bytes(const struct pathways_case *plan, double nonzeros, bool bounds, int threads);
 

@@ -304,7 +304,8 @@ enum status case_sweep_save(struct method_run *run, const struct snapshot_writer
     return status ? status : snapshot_save(declare_all, run, to, bytes, err);
 }
 
-/* Reads the numbers that decide which case is opened. A stream may be damaged, so they are checked before that. */
+/* Reads the numbers that decide which case is opened. A stream may be damaged, so the function checks these numbers
+ * before a case is opened. */
 static enum status read_position(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
     const struct case_sweep *w = case_sweep_of(run);

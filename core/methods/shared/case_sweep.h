@@ -38,7 +38,8 @@ struct case_sweep_metric {
 struct case_sweep_table {
     const struct method_metric *series; /* the method's metrics */
     size_t series_count;
-    const struct case_sweep_number *numbers; /* saved beside those of struct case_sweep; ends with a name NULL */
+    const struct case_sweep_number *numbers; /* numbers of the method that checkpoints store in addition to those of
+                                                struct case_sweep; ends with a name NULL */
     const struct case_sweep_metric *metrics; /* ends with a name NULL */
     int64_t least_samples, most_samples;     /* limits of an evaluation job */
 

@@ -32,7 +32,7 @@ struct multi_start {
     void *fit[MULTI_START_MOST]; /* fit[0] stays in the end */
     int count;
     /* Checkpoints contain these members: the method lists them in the numbers of its case sweep (case_sweep.h). */
-    int64_t chosen;          /* number of the start that was kept, -1 before the choice */
+    int64_t chosen;          /* index of the start that was kept, -1 before the choice */
     double objective, worst; /* lowest and highest objective at the choice */
 };
 

@@ -10,7 +10,7 @@ const double DISTRIBUTION_SECONDS = 0.5;
 
 /* What a rank reports to the others after a step. */
 struct distribution_turn {
-    int64_t item; /* number of the rank's item; -1: none */
+    int64_t item; /* index of the rank's item; -1: none */
     int64_t over, waits, points;
     struct work_item row;
     enum method_request request;
@@ -223,7 +223,7 @@ static enum status start_item(struct work_distribution *d, struct method_run *ru
     return d->table->begin(run, item, err);
 }
 
-/* Assigns an item to every rank that has none, as long as there are any. */
+/* Assigns an item to every rank that has none, as long as unassigned items are left. */
 static enum status assign_items(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     struct comm *comm = distribution_apart(d);

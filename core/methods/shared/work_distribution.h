@@ -12,7 +12,7 @@
  * A method may have to finish the last item on all ranks together. That item then waits for the others, is copied to
  * all ranks, and they finish it in the same steps, so the result is that of one rank.
  *
- * A checkpoint stores the run with a single item: the one with the highest number among the items that ranks have.
+ * A checkpoint stores the run with a single item: the one with the highest index among the items that ranks have.
  * Queries see the model of this item. The other running items are snapshots inside the checkpoint
  * (work_distribution_state.c). Any number of ranks can continue from it.
  *
@@ -94,18 +94,18 @@ struct distribution_table {
 
 struct work_distribution {
     const struct distribution_table *table;
-    const struct method_metric *series; /* time series that work items write; points refer to them by number */
+    const struct method_metric *series; /* time series that work items write; points refer to a series by its index */
     size_t series_count;
     const struct method_env *env; /* environment of the run */
     struct comm *comm;            /* all ranks */
     int64_t count;                /* items; 0: nothing is distributed */
 
     /* The same on all ranks. */
-    struct work_item *item;             /* [count] */
-    int64_t at;                         /* first item that is not done; its series are being published */
-    int64_t seen_before;                /* samples of the items before `at` */
-    int64_t shown;                      /* highest item that a rank has; if no rank has one, the last value */
-    int64_t driver;                     /* highest item in training, which requests checkpoints; -1: none */
+    struct work_item *item; /* [count] */
+    int64_t at;             /* index of the first item that is not done; its series are being published */
+    int64_t seen_before;    /* samples of the items before `at` */
+    int64_t shown;          /* highest index of an item that a rank has; unchanged while no rank has an item */
+    int64_t driver;         /* highest index of an item in training; this item requests checkpoints; -1: none */
     struct distribution_points *points; /* [count] unpublished points of done items and of the item of this rank */
     struct buf *suspended;              /* [count] snapshots of running items that no rank has */
     int64_t *item_of;                   /* [ranks] the item of each rank, -1: none; NULL before the first step */
@@ -114,7 +114,7 @@ struct work_distribution {
     bool loaded;                        /* whether a checkpoint was loaded */
 
     /* The item that this rank has. */
-    int64_t now;                /* number of the item; -1: none */
+    int64_t now;                /* index of the item; -1: none */
     int64_t stage_work;         /* distribution_work() at its last checkpoint that ended a stage, -1: none */
     bool item_done, item_waits; /* item_done: it was done in this step; item_waits: it is the last item and waits for
                                    the other ranks */
@@ -159,7 +159,7 @@ struct comm *distribution_apart(const struct work_distribution *distribution);
 
 /* ---- between work_distribution.c and work_distribution_state.c ---------------------------------------------- */
 
-/* Makes room for that many points; false without memory. */
+/* Makes room for `room` points; false without memory. */
 bool distribution_reserve(struct distribution_points *points, size_t room);
 /* The write() of a snapshot_writer whose context is a struct buf. */
 enum status distribution_append(void *buf, const void *bytes, size_t count, struct error *err);

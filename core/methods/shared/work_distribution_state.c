@@ -1,7 +1,7 @@
 /* Work items in a checkpoint (work_distribution.h).
  *
  * A checkpoint of a distributed run contains:
- *   - the item with the highest number, as the run itself;
+ *   - the item with the highest index, as the run itself;
  *   - the table of all items, and the points that are not published yet;
  *   - each other running item, as a snapshot inside the snapshot.
  * Before a rank saves, the other ranks send it their items. */
@@ -396,7 +396,7 @@ enum status distribution_load(struct work_distribution *d, struct method_run *ru
 {
     struct contents contents = {0};
     struct distribution_points points = {
-        0}; /* points of the item that the checkpoint shows; the number of the item is known after reading */
+        0}; /* points of the item that the checkpoint shows; the index of this item is known only after reading */
     enum status status = snapshot_contents(from, &contents.list, &contents.count, err);
     d->now = -1;
     if (!status)

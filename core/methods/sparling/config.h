@@ -172,7 +172,7 @@ double sparling_macs(const struct sparling_config *config, int tokens);
  */
 double sparling_chance_motifs(const struct sparling_config *config);
 
-/* Numbers of tokens: START, END, then the domain's. */
+/* Token indices: START, END, then the tokens of the domain. */
 enum { TOKEN_START = 0, TOKEN_END = 1, TOKEN_FIRST = 2 };
 int sparling_vocabulary(const struct sparling_config *config);
 /* Largest number of tokens that decoding produces. */

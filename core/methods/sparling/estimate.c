@@ -117,8 +117,8 @@ static double dilated_packed(const struct sparling_config *c)
     return total;
 }
 
-/* Floats in the copies of lines that each thread makes for the dilated head's convolutions: one copy in the forward
- * pass, two in the backward pass (core/autodiff/ops/conv_line.c). */
+/* Floats in the copies of lines (rows of one-row maps) that each thread makes for the dilated head's convolutions: one
+ * copy in the forward pass, two in the backward pass (core/autodiff/ops/conv_line.c). */
 static double dilated_lines(const struct sparling_config *c)
 {
     double d = padded((double)c->channels), width = fmin(sparling_geometry(c).cols, LINE_PIECE), total = 0;
@@ -219,7 +219,7 @@ static double active_share(const struct sparling_config *c)
     return !sparling_thresholds(c) || values < collected ? fmax(RECTIFIED, c->density_start) : c->density_start;
 }
 
-/* Positions of the motif map outside the margins, of all channels. */
+/* Number of elements of a motif map outside the margins, over all channels. */
 static double sites_of(const struct sparling_config *c)
 {
     struct sparling_geometry map = sparling_geometry(c);
@@ -242,7 +242,7 @@ static double chance_bytes(const struct sparling_config *c)
     return c->chance_shuffles > 0 ? motifs + positions + 64 * (double)c->chance_samples : 0;
 }
 
-/* The lists of motifs of the examples that an evaluation draws. */
+/* Bytes of the lists of motifs of the examples that an evaluation draws. */
 static double lists_bytes(const struct sparling_config *c)
 {
     enum { LISTS = 4 };

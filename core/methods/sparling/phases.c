@@ -187,8 +187,8 @@ static enum status fix_motifs(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-/* Called between two updates. If a stage has ended, its checkpoint is saved by now: starts the next stage. Ends
- * training after the last one. */
+/* Called between two updates. If a stage has ended, its checkpoint has been saved by now, so the function starts the
+ * next stage. After the last stage, or at the sample limit, it ends the training of g. */
 static enum status settle(struct method_run *run, struct error *err)
 {
     bool last = annealer_last(&run->annealer, &run->rule);

@@ -149,10 +149,11 @@ static const struct config_setting latex_ocr[] = {RECIPE,
                                                   {"checkpoint_every", "20000"},
                                                   {NULL, NULL}};
 
-/* The same formulas with the presence objective. There is a channel for each of the 24 tokens, and there are eight
- * more. Together they have as many active positions as the 64 channels of latex-ocr. The density of a channel
- * depends on the frequency of its token. With the presence objective, a channel may be active anywhere in a window
- * that contains its character, so motifs are reported at the centres of the channels' extents. */
+/* The formulas of the preset latex-ocr with the presence objective. There are 32 channels: one for each of the 24
+ * tokens, and eight without a token. The 32 channels together have as many active positions as the 64 channels of
+ * latex-ocr. The density of a channel depends on the frequency of its token. With the presence objective, a channel may
+ * be active anywhere in a window that contains its character, so motifs are reported at the centres of the channels'
+ * extents. */
 static const struct config_setting latex_ocr_presence[] = {RECIPE,
                                                            PRESENCE,
                                                            FORMULAS,
@@ -209,8 +210,8 @@ static const struct config_setting audio[] = {RECIPE,
                                               {"motif_samples", "5000"},
                                               {NULL, NULL}};
 
-/* The same clips with the presence objective. A sharp mean makes channels active at fewer places, and places beside a
- * word are then rare (docs/lab/audio-sequence.md). */
+/* The clips of the preset audio-sequence with the presence objective. A sharp mean makes channels active at fewer
+ * places, and places beside a word are then rare (docs/lab/audio-sequence.md). */
 static const struct config_setting audio_presence[] = {RECIPE,
                                                        PRESENCE,
                                                        CLIPS,

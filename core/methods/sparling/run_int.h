@@ -26,7 +26,7 @@
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
 
-/* Checkpoints save the numbers. PHASE_CALIBRATE comes between training and evaluation. */
+/* Checkpoints save these values, so they must not change. PHASE_CALIBRATE comes between training and evaluation. */
 enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE, PHASE_CALIBRATE };
 
 enum { VALIDATION_SEED = -1, TEST_SEED = -2, BINNING_SEED = -3, EVALUATION_MAX = 64, METRIC_UPDATES = 10 };
@@ -49,7 +49,7 @@ enum { EVALUATION_COLUMNS = 21 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
 
 enum evaluation_part {
-    PART_EXTENTS, /* of the run's own model, before its first row */
+    PART_EXTENTS, /* measured once, for the run's own model, before the other parts of the first row */
     PART_MOTIFS,
     PART_TEST,
     PART_SINGLE,
@@ -120,7 +120,7 @@ struct evaluation {
     struct motif_errors errors;
     struct analysis analysis;              /* counts of the part in progress */
     struct network *other;                 /* the model of an earlier density; NULL until needed */
-    int64_t loaded;                        /* seq of the checkpoint in `other`; -1: none */
+    int64_t loaded;                        /* sequence number of the checkpoint in `other`; -1: none */
     struct topk *topk;                     /* [tokens - 1], with a label at every position */
     struct motif_counts motif_counts;      /* sums over the samples of the run's own model */
     struct motif_counts_channel *channels; /* [motif channels] */
@@ -138,7 +138,7 @@ struct reinitialisation {
     double rests[REINITIALISED_CHANNELS];     /* sample count from which the channel may be reinitialised again */
 };
 
-/* The presence objective (presence.c). The numbers from `alone` on are saved in checkpoints. */
+/* The presence objective (presence.c). Checkpoints contain the members from `alone` to `names_table`. */
 struct presence_phase {
     int names;             /* names with a channel; 0: the run has no presence objective */
     bool *occurs;          /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
@@ -297,7 +297,7 @@ enum status run_loaded(struct method_run *run, struct error *err);
 /* Defined in motif_counts.c. */
 /* Sets all counts to zero. */
 void motif_counts_clear(struct method_run *run);
-/* Adds sample number `sample`. planes: its motif map, [channels][rows][cols]. STATUS_NO_MEMORY. */
+/* Adds the sample with index `sample`. planes: its motif map, [channels][rows][cols]. STATUS_NO_MEMORY. */
 enum status motif_counts_add(struct method_run *run, const float *planes, const struct domain_truth *truth,
                              int64_t sample, struct error *err);
 /* Writes the member "motif_counts" of the result, unless there are no counts. */
@@ -327,7 +327,7 @@ struct tensor *presence_loss(struct method_run *run, const struct batch *batch, 
 void presence_count(struct method_run *run, const struct batch *batch, const struct tensor *scores,
                     const struct tensor *motifs);
 /* presence_turning() returns whether a validation also reads its samples from the other strand, and
- * presence_count_turned() adds the losses of a piece that was read so. */
+ * presence_count_turned() adds the losses of a piece that was read from the other strand. */
 bool presence_turning(const struct method_run *run);
 void presence_count_turned(struct method_run *run, const struct batch *batch, const struct tensor *scores);
 /* Sets the densities of the channels of run->network. */
@@ -350,7 +350,7 @@ enum status prototype_search(struct method_run *run, int name, struct error *err
 
 /* Defined in counts.c. */
 /* Whether the presence of a name is true for a label. If labels are counts, the name of the smallest count above 0
- * stands for all counts above 0, and no presence of the others is ever true. */
+ * stands for all counts above 0, and the other names never count as present. */
 bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name);
 /* The name of the smallest count above 0, or -1 if labels are no counts. */
 int presence_counted(const struct method_run *run);
@@ -378,7 +378,8 @@ enum status words_filters(struct method_run *run, float *filter, int *count, str
 void starts_begin(struct method_run *run);
 /* Seed of the initial weights of the start in progress. */
 int64_t starts_seed(const struct method_run *run);
-/* After a validation of the first phase, while starts are compared. Sets starts.due when the start is over. */
+/* Called after each validation of the first phase while starts are compared. Sets starts.due when the start in progress
+ * is over. */
 void starts_validated(struct method_run *run, double loss);
 /* Whether the numbers that were read from a checkpoint are possible. */
 bool starts_sound(const struct method_run *run);
@@ -470,8 +471,8 @@ double evaluation_accuracy(const struct method_run *run);
 void evaluation_clear_classes(struct method_run *run);
 
 /* chance.c: motif errors of chance. chance_add() collects a batch of examples; *enough: it needs no more. Each
- * chance_shuffle() shuffles them once or does another piece of the work, and sets *done when the errors are stored.
- * chance_drop() frees what was collected. STATUS_NO_MEMORY. */
+ * chance_shuffle() shuffles the collected motifs once or does another piece of the work, and sets *done when the errors
+ * are stored. chance_drop() frees what was collected. STATUS_NO_MEMORY. */
 enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, bool *enough,
                        struct error *err);
 enum status chance_shuffle(struct method_run *run, bool *done, struct error *err);
@@ -480,8 +481,8 @@ void chance_drop(struct evaluation *evaluation);
 /* theorem.c: writes the constants of the Motif Identifiability Theorem for the domain and the windows of g. */
 enum status theorem_result(const struct method_run *run, const struct sink *out, struct error *err);
 
-/* analyses.c: the first three functions process samples of the part of their name, from sample `first` on.
- * analysis_finish() stores the figures of a part in the row, and analysis_clear() forgets the counts. */
+/* analyses.c: the first three functions process samples of PART_SINGLE, PART_BINNING and PART_PERTURB, from sample
+ * `first` on. analysis_finish() stores the figures of a part in the row, and analysis_clear() forgets the counts. */
 enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count,
                             struct error *err);
 enum status analysis_binning(struct method_run *run, struct network *network, const struct batch *batch, int64_t first,

@@ -57,7 +57,7 @@ double superposition_work(const struct superposition_config *config, const struc
     return work + (double)DRAWN * statistics_samples(c->n_s) * c->n_s;
 }
 
-/* Work of a run besides its cases. Only a run of one model has the picture of a matrix. */
+/* Work of a run in addition to its cases. Only a run of one model has the picture of a matrix. */
 static double run_work(const struct superposition_config *config)
 {
     enum { SIDE = 1024 };

@@ -39,7 +39,7 @@ struct method_run {
     double *flops;            /* operations of each case, for progress */
 
     /* The open case. */
-    int opened_draw; /* number of the open draw of a rug; -1: none */
+    int opened_draw; /* index of the open draw of a rug; -1: none */
     struct autoencoder *model;
     struct adam *adam;
     struct gradients gradients;
@@ -48,7 +48,8 @@ struct method_run {
     double scale, offset; /* scale and offset of the rug's output (rug.h) */
     struct arena arena;
     struct exec exec;
-    float *scratch; /* for rugs: 2 n_s for each worker, or for wide rugs 2 n_s in all and room for the transform */
+    float *scratch; /* for rugs: 2 n_s floats for each worker (for wide rugs, 2 n_s floats in total), and the scratch of
+                       the transform */
 
     /* Stored in checkpoints. */
     int64_t draw;

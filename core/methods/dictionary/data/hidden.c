@@ -13,7 +13,7 @@
 
 enum { BATCH = 256 };
 static const double LEARNING_RATE =
-    1e-2; /* Adam's step size is this over sqrt(n_s), as in the presets of superposition */
+    1e-2; /* Adam's step size is LEARNING_RATE / sqrt(n_s), as in the presets of superposition */
 
 static struct autoencoder_shape shape_of(const struct hidden *h)
 {

@@ -23,8 +23,8 @@ struct hidden {
  * when the pool was stopped, STATUS_NUMERIC when the training diverged. */
 enum status hidden_vectors(const struct hidden *h, const struct kernels *kernels, struct thread_pool *pool,
                            float *vectors, struct error *err);
-/* Return the number of operations of hidden_vectors(), and the bytes that it needs besides the vectors. Estimates of
- * jobs use both. */
+/* Return the number of operations of hidden_vectors(), and the bytes of memory that it needs in addition to the
+ * vectors. Estimates of jobs use both numbers. */
 double hidden_work(const struct hidden *h);
 int64_t hidden_bytes(const struct hidden *h, int threads);
 /* Share of the variance of the features that the rug's best ReLU output explains, in closed form. */

@@ -179,7 +179,7 @@ enum status rows_read(const struct rows *r, int64_t row, float *x, struct error 
         return read_bytes(r, row, x, err);
     unsigned char *bytes = (unsigned char *)x + (size_t)r->inputs * (sizeof *x - 1);
     enum status status = read_bytes(r, row, bytes, err);
-    /* The bytes are at the end of the row's memory, so each is read before a number is written over it. */
+    /* The bytes are at the end of the memory of x, so the loop reads each byte before it writes a float over it. */
     for (int k = 0; !status && k < r->inputs; k++) {
         unsigned char byte = bytes[k];
         x[k] = r->set.unit ? (float)(byte / 255.0) : (float)byte;

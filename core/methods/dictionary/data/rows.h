@@ -27,7 +27,7 @@ struct rows {
     uint64_t seed;
     int block;
     int64_t blocks, test_blocks; /* blocks: number of whole blocks (the rows after the last one are test rows too);
-                                    test_blocks: number of those that contain test rows */
+                                    test_blocks: number of whole blocks whose rows are test rows */
     struct permutation split;    /* the order of the blocks; the first ones are for training */
 };
 
@@ -42,7 +42,7 @@ enum status rows_resolve(const char *data, const char *name, char hash[CONFIG_TE
                          struct error *err);
 
 int64_t rows_test_count(const struct rows *rows);
-/* Return the number of the row that is test sample `index` in [0, rows_test_count()), or training sample `index` >=
+/* Return the index of the row that is test sample `index` in [0, rows_test_count()), or training sample `index` >=
  * 0. */
 int64_t rows_test(const struct rows *rows, int64_t index);
 int64_t rows_train(const struct rows *rows, int64_t index);

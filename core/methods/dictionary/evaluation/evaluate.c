@@ -287,7 +287,8 @@ static void mean_of_seeds(const struct method_run *run, const struct evaluation 
     o->f1_sd = sqrt(bessel * fmax(0, squares[1] - o->f1 * o->f1));
 }
 
-/* Matches each pair of seeds. partner: [width] smallest |cosine| of each latent of seed 0 with its partners. */
+/* Matches each pair of seeds. partner: [width] for each latent of seed 0, the smallest |cosine| with the latents that
+ * are matched to it in the other seeds. */
 static enum status agree(const struct method_run *run, const struct evaluation *e, struct outcome *o, double *partner,
                          struct error *err)
 {
@@ -318,7 +319,7 @@ static enum status agree(const struct method_run *run, const struct evaluation *
     return status;
 }
 
-/* Fills the table of the latents of seed 0. LATENT_PARTNER and LATENT_AGREES are already there. */
+/* Fills the table of the latents of seed 0. The columns LATENT_PARTNER and LATENT_AGREES already have their values. */
 static void describe_latents(const struct evaluation *e, struct outcome *o, double *table)
 {
     const struct recovery *r = e->seed[0].recovery.latents > 0 ? &e->seed[0].recovery : NULL;

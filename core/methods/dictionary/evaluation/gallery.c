@@ -9,7 +9,7 @@
 /* Latent p is the parent of latent q if p is active more often in the samples of q than in all samples. This
  * constant is the minimum difference of the two shares. */
 static const double PARENT_EXCESS = 0.2;
-/* Upper limit of the pairs of entries that are counted, for all kept samples together. */
+/* Upper limit of the number of pairs of active latents that are counted, for all kept samples together. */
 static const double PAIRS_MOST = 1 << 29;
 enum { ENTRIES_LEAST = 1 << 16 };
 
@@ -22,7 +22,7 @@ struct gallery_codes {
     int64_t *start;     /* [row_room + 1] */
     int64_t *fired;     /* [width] number of kept samples in which the latent is active */
     int64_t *first;     /* [width + 1] place of each latent's first sample in `of_latent` */
-    int32_t *of_latent; /* [room] numbers of the kept samples in which a latent is active, sorted by latent */
+    int32_t *of_latent; /* [room] indices of the kept samples in which a latent is active, sorted by latent */
     int64_t *both;      /* [width] */
 };
 
@@ -72,7 +72,7 @@ static int64_t entries_room(int64_t samples, double active)
 
 int64_t gallery_codes_bytes(int width, int64_t samples, double active)
 {
-    /* Only about half of the room for entries is used. */
+    /* entries_room() is twice the expected number of entries, so only about half of the allocated memory is used. */
     return 4 * entries_room(samples, active) + 8 * samples + 24 * (int64_t)width;
 }
 

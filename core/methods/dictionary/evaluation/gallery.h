@@ -1,5 +1,6 @@
 /* What a gallery shows of each latent of seed 0: its strongest test samples, a histogram of its activations, the
- * latents that are active together with it, and its parent among the latents of an earlier level.
+ * latents that are active together with it, and its parent: with the learner MATRYOSHKA, a latent of a smaller nested
+ * dictionary.
  *
  * Activations are those of a dictionary with rows of norm 1, for scaled samples. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_EVALUATION_GALLERY_H
@@ -18,8 +19,8 @@ double gallery_bin_from(int bin);
 
 /* A row of each table. */
 struct gallery_counts {
-    int64_t input[GALLERY_TOP]; /* the strongest samples, by the numbers of their rows in the data set or of the test
-                                   samples; -1: none */
+    int64_t input[GALLERY_TOP]; /* the strongest samples, by the indices of their rows in the data set or their indices
+                                   as test samples; -1: none */
     int64_t bins[GALLERY_BINS]; /* active samples by activation */
     int64_t together[GALLERY_NEAR]; /* latents that are most often active together with this one; -1: none */
     int64_t parent;                 /* -1: none */

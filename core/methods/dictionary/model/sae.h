@@ -48,12 +48,12 @@ struct sae_shape {
     double bandwidth;                  /* JUMPRELU */
     double aux_weight;                 /* 0: no auxiliary loss */
     int aux_latents, dead_after;       /* aux_latents: number of dead latents that the auxiliary loss of a sample uses;
-                                          dead_after: a latent is dead after so many updates without firing */
+                                          dead_after: a latent that has not fired for this number of updates is dead */
     double penalty;                    /* FISTA, for scaled samples */
     int iterations;                    /* FISTA: steps of a code */
 };
 
-/* Numbers of the arrays `cut` and `tuner`. */
+/* Indices into the arrays `cut` and `tuner`. */
 enum { CUT_MEAN, CUT_COUNT, CUTS };                                   /* mean smallest activation, number of updates */
 enum { TUNER_FACTOR, TUNER_L0, TUNER_CHANGE, TUNER_UPDATES, TUNERS }; /* factor, mean L0, mean change, updates */
 

@@ -69,8 +69,8 @@ static void count_task(void *context, int chunk, int worker)
     }
 }
 
-/* Finds the cut of the whole batch for its `keep` largest positive values; 0 if there are no more than that. *ties: how
- * many of the values equal to the cut are kept. */
+/* Finds the cut of the whole batch for its `keep` largest positive values. The cut is 0 if the batch has at most `keep`
+ * positive values. *ties: how many of the values equal to the cut are kept. */
 static bool batch_cut(struct step *s, int64_t keep, float *cut, int64_t *ties)
 {
     static const struct {

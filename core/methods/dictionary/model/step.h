@@ -66,12 +66,12 @@ void step_destroy(struct step *step); /* NULL is fine */
 /* What a batch gave. */
 struct step_outcome {
     double loss;                /* everything that training minimises */
-    double error, aux, penalty; /* its parts: reconstruction (all levels), auxiliary loss, sparsity; weighted */
+    double error, aux, penalty; /* weighted parts of `loss`: reconstruction (all levels), auxiliary loss, sparsity */
     double l0;
 };
 
-/* Computes codes, `xhat` and the losses of a batch of count samples x: [count][inputs]. The autoencoder's shape must
- * equal that of step_create(), except for its values. Not for FISTA. train: also writes the gradients of the
+/* Computes codes, `xhat` and the losses of a batch of count samples x: [count][inputs]. The autoencoder must have the
+ * learner and the sizes of the shape that step_create() got. Not for FISTA. train: also writes the gradients of the
  * autoencoder's arrays and marks them as ready. Returns false if the pool was stopped. */
 bool step_run(struct step *step, struct sae *sae, const float *x, int count, bool train, struct step_outcome *out);
 /* After a training batch and its update: updates the state of the autoencoder (unfired, cut, tuner). rate: largest

@@ -21,7 +21,7 @@ static inline struct step_piece step_piece(int chunk, int size, int count)
     return (struct step_piece){first, left < size ? left : size};
 }
 
-/* Residuals or gradients of level `level` of row r; the level after the last is that of the auxiliary loss. */
+/* Residuals or gradients of row `row` at level `level`; the index after the last level is the auxiliary loss. */
 static inline float *step_pull(const struct step *s, int level, int row)
 {
     return s->pull + ((ptrdiff_t)level * s->room + row) * s->sae->shape.inputs;

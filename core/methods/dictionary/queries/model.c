@@ -93,7 +93,7 @@ static enum status read_tables(struct method_model *m, const struct snapshot_rea
     return status;
 }
 
-/* Checks the numbers of latents in the tables, because queries use them as indices. */
+/* Checks the indices of latents in the gallery, because queries read arrays with them. */
 static enum status check_tables(const struct method_model *m, struct error *err)
 {
     bool sound = true;

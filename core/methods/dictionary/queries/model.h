@@ -27,8 +27,8 @@ struct method_model {
     double *latents; /* [width][LATENT_COLUMNS] */
     struct gallery gallery;
     struct rows rows;       /* rows of the data set; the file is -1 if there is no data set, or if it has changed */
-    struct planted planted; /* generator of samples by number; its directions are NULL if they are unknown or would take
-                               long to create */
+    struct planted planted; /* generator of samples by their index; its directions are NULL if they are unknown or would
+                               take long to create */
 };
 
 enum status dictionary_open_model(const void *config, const struct kernels *kernels, const char *data,

@@ -1,10 +1,10 @@
 /* The parameters of the heads of a tree's nodes: weights w_0 at the root, and one change for every edge whose effect
  * the data can identify.
  *
- * A node without data at it or below it has no edge; it has the weights of its parent. In this way the model predicts
- * an unseen environment. Consecutive edges count as one edge if the nodes between them have neither data nor a branch,
- * because the data determine only the sum of the changes on these edges. Each step along the joined edge gets an equal
- * part of that sum.
+ * A node has no edge if neither the node nor its descendants have data; such a node has the weights of its parent. In
+ * this way the model predicts an unseen environment. Consecutive edges count as one edge if the nodes between them have
+ * neither data nor a branch, because the data determine only the sum of the changes on these edges. Each step along the
+ * joined edge gets an equal part of that sum.
  *
  * If the root has two edges and no data, the data cannot identify both changes: w_0 and both changes could be shifted
  * together without changing any prediction. `merge` then makes the two edges one. Its change is the difference of the

@@ -12,7 +12,7 @@
 enum { STREAM_BATCH = 0x62746368, ALIGNED = 16 };
 static const double SHARP_AFTER = 1.0 / 3;
 static const double SLOW_AFTER = 0.6, LAST_RATE = 0.02; /* after the share SLOW_AFTER of the updates, the learning rate
-                                                           falls linearly to the share LAST_RATE */
+                                                           falls linearly to LAST_RATE times its first value */
 
 /* ---- the model ---------------------------------------------------------------------------------------- */
 

@@ -81,8 +81,8 @@ enum status tree_fit_objective(struct tree_fit *fit, double *objective, struct e
  * `prefix`. Call it for all fits with one role before calling it with the next role. */
 enum status tree_fit_snapshot(struct tree_fit *fit, enum snapshot_role role, struct snapshot *snapshot,
                               const char *prefix, struct error *err);
-/* Ends the training: sets the deviations to those over all rows. With `refit`, fits the weights that are not zero
- * again, without the penalty. */
+/* Ends the training: sets the deviations to those over all rows. With `refit`, it then fits the non-zero weights once
+ * more, without the penalty. */
 enum status tree_fit_settle(struct tree_fit *fit, bool refit, struct error *err);
 
 /* Computes latent variables of rows, z: [rows][latent], with the final deviations, on the pool of `e`. given:

@@ -34,7 +34,7 @@ void least_sums_add(struct least_sums *sums, int node, const float *z, float y)
     }
 }
 
-/* One unknown in the weights of a node: w[coordinate] contains `share` times unknown number `at`. */
+/* One unknown in the weights of a node: w[coordinate] contains `share` times the unknown with the index `at`. */
 struct term {
     int at, coordinate;
     double share;

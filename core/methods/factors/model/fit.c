@@ -14,7 +14,9 @@ enum {
     PIECE_BYTES = 4 << 20,
     SKIPPING_BYTES = 32 << 20,
     VIEW_LEAST = 4
-}; /* Maximum memory for activations, and minimum number of rows of a view. */
+}; /* PIECE_BYTES, SKIPPING_BYTES: upper limits of the memory for activations, for a decoder that does not skip zeros
+      and for one that does; VIEW_LEAST: fit_view() takes at least this number of rows at once, unless the batch has
+      fewer. */
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
 /* ---- creation -------------------------------------------------------------------------------------- */
@@ -64,7 +66,7 @@ static int piece_of(const struct fit *f, int least)
 static enum status make_memory(struct fit *f, struct error *err)
 {
     const struct latent_shape *s = &f->setup.shape;
-    int train = f->data.train_count; /* a batch never has more rows */
+    int train = f->data.train_count; /* a batch has at most this number of rows */
     size_t rows = (size_t)(f->setup.batch < train ? f->setup.batch : train), g = (size_t)s->features;
     f->piece = piece_of(f, VIEW_LEAST);
     f->piece = (size_t)f->piece < rows ? f->piece : (int)rows;

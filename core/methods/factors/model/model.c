@@ -133,7 +133,7 @@ void latent_init(struct latent_model *model, uint64_t seed, const double *deviat
         model->rate->value[k] = philox_uniform(&from, (uint64_t)k);
 }
 
-/* Writes the first two latent variables that feed a feature; returns how many feed it in all. */
+/* Writes the first two latent variables that feed a feature; returns the number of all that feed it. */
 static int fed_by(const struct latent_model *m, int feature, int32_t latent[2])
 {
     int k = m->shape.latent, used = 0;

@@ -27,7 +27,8 @@ struct latent_shape {
 /* Separates the features that the decoder computes in full from those that a cheaper kernel computes (op_arc_head). */
 struct latent_skip {
     int dense_count, few_count, group_count;
-    int32_t *dense, *few;     /* [features] numbers of the features of each kind; few: sorted by group */
+    int32_t *dense, *few; /* [features] dense: indices of the features that the decoder computes in full; few: those of
+                             the other features, sorted by group */
     struct arc_group *groups; /* [features] */
 };
 
@@ -71,7 +72,7 @@ void latent_skip(struct latent_model *model);
 
 /* Runs the encoder. x: [rows][features]. `odds` of the result is NULL except for VSC. */
 struct spike_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x);
-/* Draws the latent variables of rows. `first`: number of the first row within its batch. */
+/* Draws the latent variables of rows. `first`: index of the first row within its batch. */
 struct tensor *latent_sample(struct latent_model *model, struct exec *e, const struct spike_code *code, int64_t first);
 /* Expected values of the latent variables, for evaluation. */
 struct tensor *latent_mean(struct latent_model *model, struct exec *e, const struct spike_code *code);

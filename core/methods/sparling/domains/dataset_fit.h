@@ -4,7 +4,7 @@
 
 #include "core/methods/sparling/config.h"
 
-/* Facts about the data and labels, besides their sizes in config->dataset. */
+/* Facts about the data and labels, other than their sizes, which are in config->dataset. */
 struct dataset_facts {
     double mean;  /* mean number of tokens of a label */
     bool sound;   /* the data are recordings */

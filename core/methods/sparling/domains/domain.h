@@ -49,9 +49,9 @@ struct domain_shape {
     int channels, rows, cols; /* shape of an input: planes [channels][rows][cols]; with one row it is a sequence */
     int symbols;              /* kinds of symbols in boxes, numbered from 0; at most 4096 */
     int tokens;               /* kinds of tokens in labels, numbered from 0 */
-    int longest;              /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the columns */
-    bool positions;           /* a label has a class for each column; needs one row */
-    int margin;               /* columns at either end without boxes, which motif errors leave out */
+    int longest;    /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the number of columns */
+    bool positions; /* a label has a class for each column; needs one row */
+    int margin;     /* columns at either end without boxes, which motif errors leave out */
     int trivial; /* number of trivial symbols, the last ones; the motif errors of chance are also reported without them
                   */
     int boxes;   /* upper limit of the boxes of a sample */
@@ -84,8 +84,8 @@ struct domain_truth {
 
 /* The record of a sequence. */
 struct domain_record {
-    const char *name; /* its name in the upload, valid as long as the state; NULL: unknown */
-    int64_t number;   /* its number in the upload */
+    const char *name; /* name of the record in the upload, valid as long as the state; NULL: unknown */
+    int64_t number;   /* index of the record in the upload */
     int length;       /* positions of the sample that belong to the record; the rest of the sample is padding */
 };
 
@@ -117,7 +117,7 @@ struct domain {
     void (*check)(const struct sparling_config *config, const struct method_faults *faults);
 
     /* Prepares sampling. `data` is the folder of data sets (core/data/dataset.h), NULL if there is none. The state
-     * keeps copies of what it needs from both. Errors have the pointer of a field. */
+     * keeps copies of what it needs from `config` and `data`. Errors have the pointer of a field. */
     enum status (*open)(const struct sparling_config *config, const char *data, struct domain_state **state,
                         struct error *err);
     void (*close)(struct domain_state *state); /* NULL is fine */
@@ -183,7 +183,7 @@ struct domain {
 const struct domain *domain_of(const struct sparling_config *config);
 const struct domain *const *domains_all(size_t *count); /* domains in the order of the field's choices */
 struct domain_shape domain_shape(const struct sparling_config *config);
-/* Values in an input; positions in a map. */
+/* Return the number of values in an input, and the number of positions in a map. */
 size_t domain_inputs(const struct domain_shape *shape);
 size_t domain_positions(const struct domain_shape *shape);
 

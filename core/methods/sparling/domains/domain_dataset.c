@@ -36,7 +36,7 @@ struct domain_state {
     bool letters;                    /* samples are sequences of the alphabet's symbols, one-hot */
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
     int64_t *part[PARTS_OF_SET],
-        count[PARTS_OF_SET]; /* sample numbers; those of training sorted by the length of their labels */
+        count[PARTS_OF_SET]; /* indices of the samples; those of training sorted by the length of their labels */
     int64_t *up_to;          /* [longest + 1] number of training samples with labels up to each length */
     int64_t curriculum;
     double mean;
@@ -156,7 +156,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Limits the sample counts so that no sample is measured twice. */
+/* Limits the numbers of validation and test samples to the sizes of these parts, so that no sample is measured
+ * twice. */
 static void fit_samples(struct sparling_config *config, const struct collection *c)
 {
     int64_t count[PARTS_OF_SET] = {0};
@@ -600,7 +601,7 @@ static void warn(const struct domain_state *s, const struct method_input *input,
     float low = input->values[0], high = low;
     char text[240];
     if (s->spectrum && input->rank != 1)
-        return; /* a spectrogram; the range of the data is that of recordings */
+        return; /* the input is a spectrogram, but `least` and `most` are the range of recordings */
     for (int d = 0; d < input->rank; d++)
         count *= (size_t)input->dim[d];
     for (size_t i = 0; i < count; i++) {

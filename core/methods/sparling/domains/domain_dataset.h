@@ -4,7 +4,7 @@
  *
  * The sizes are fields, so that a configuration has known sizes without its data. The daemon fills them in when the job
  * is submitted, together with the hash that binds the job to the data. Samples are split into training, validation
- * (seed -1) and test (seed -2 and the examples) by a function of the split's seed and the number of the sample or the
+ * (seed -1) and test (seed -2 and the examples) by a function of the split's seed and the index of the sample or the
  * name of its group. Training draws with replacement; validation and test go through their parts in a fixed shuffled
  * order. Values outside [0, 1] are standardised. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_DATASET_H

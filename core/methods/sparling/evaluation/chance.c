@@ -1,9 +1,9 @@
 /* Measures the motif errors of chance: those that the model's motifs have after their positions are shuffled
  * (core/metrics/shuffled.h). The samples are the first examples of a sequence domain. For comparison, the same samples
  * give the errors of the model, with and without the symbols that are trivial to find, and the errors of the true
- * motifs. A map far denser than its thresholds should let through, as after a few samples of training, has too many
- * motifs for the memory of the estimate; the errors are then those of fewer samples. The errors of the true motifs are
- * above 0 where boxes overlap, because the earlier box takes motifs of the later one. */
+ * motifs. After only a few samples of training, maps may be far denser than the thresholds should allow. Their motifs
+ * then need more memory than the job's estimate, so fewer samples are used. The errors of the true motifs are above 0
+ * where boxes overlap, because the earlier box takes motifs of the later one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct chance_samples {
     int count, room;
     bool full;                          /* the samples kept have as many motifs as sparling_estimate() allows */
     int64_t motifs;                     /* of all samples kept */
-    struct shuffled_sequence *sequence; /* its motifs and boxes belong to this struct */
+    struct shuffled_sequence *sequence; /* this struct owns the motifs and boxes of each sequence */
     struct shuffling *shuffling;        /* the shuffles in progress; NULL: none */
     int shuffled;                       /* number of elements of `errors` that are ready */
     struct shuffled_errors errors[2];   /* errors of all symbols, and without the trivial symbols */
@@ -119,8 +119,8 @@ static struct chance_row row_of(const struct shuffled_errors *errors)
     return row;
 }
 
-/* Computes the errors of the collected motifs, without the symbols from `folded` on. perfect: of the centres of the
- * boxes in place of the motifs. */
+/* Computes the errors of the collected motifs. Leaves out the symbols from index `folded` on. perfect: takes the
+ * centres of the true boxes in place of the motifs. */
 static enum status count_errors(const struct method_run *run, int folded, bool perfect, struct motif_report *report,
                                 struct error *err)
 {

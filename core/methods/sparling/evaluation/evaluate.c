@@ -9,7 +9,8 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Densities before the last one that an evaluation includes: the lowest ones. */
+/* Maximum number of earlier densities, in addition to the run's own, that an evaluation includes. If there are more, it
+ * takes the lowest. */
 enum { EARLIER_DENSITIES = 10 };
 
 static struct evaluation_row new_row(double density, double checkpoint, int64_t motif_samples, int64_t test_samples)
@@ -236,7 +237,7 @@ static struct batch_request request_at(const struct method_run *run, int64_t fir
     int64_t end = calibrating ? run->config.binning_samples : evaluation_part_samples(run, e->part), left = end - first;
     struct batch_request request = {
         .seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece), .set = DOMAIN_SAMPLE};
-    /* Motif errors of the test set and calibrations use the examples of the domain. */
+    /* The examples of the domain are used for the motif errors of the test set and to calibrate the bins. */
     if (calibrating || (true_boxes && e->seed == TEST_SEED))
         request.set = DOMAIN_EXAMPLE;
     if (e->part == PART_BINNING && !calibrating) {

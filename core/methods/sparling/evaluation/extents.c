@@ -319,8 +319,9 @@ static void fill(const struct method_run *run, const struct crop *crop, const st
             }
 }
 
-/* The region that probe `probe` replaces. Probes: nothing, everything, then for each inner cut of the rows and then of
- * the columns the part before it and the part from it on. */
+/* The region that probe `probe` replaces. Probe 0 replaces nothing and probe 1 everything. Then each inner cut of the
+ * rows, and after them each inner cut of the columns, has two probes: one replaces the part before the cut, the other
+ * the part from the cut on. */
 static struct box region_of(const struct extent_work *w, const struct crop *crop, int probe)
 {
     struct box all = {.row1 = crop->rows, .col1 = crop->cols};
@@ -338,8 +339,8 @@ static struct box region_of(const struct extent_work *w, const struct crop *crop
     return all;
 }
 
-/* Computes the score of the motif's channel at the motif's position for all probes. One pass of the network takes as
- * many probes as have together at most the positions of a piece of a validation. */
+/* Computes the score of the motif's channel at the motif's position for all probes. Each pass of the network takes
+ * several probes; together they have no more positions than one piece of a validation. */
 static enum status score(struct method_run *run, const struct crop *crop, int64_t channel, struct error *err)
 {
     struct extent_work *w = run->evaluation.extents.work;

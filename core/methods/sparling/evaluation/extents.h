@@ -41,9 +41,9 @@ struct extents {
     /* PART_EXTENTS in progress. */
     struct extent_candidate *found; /* [motif channels][candidates] */
     int64_t *count;                 /* [motif channels] number of candidates */
-    int64_t at, next;               /* the motif to measure next: number `next` of channel `at` */
-    struct extent_falls falls[2];   /* falls of channel `at`, along the rows and along the columns */
-    struct extent_work *work;       /* not saved; NULL: nothing is measured */
+    int64_t at, next; /* the next motif to measure: the candidate with index `next` of the channel with index `at` */
+    struct extent_falls falls[2]; /* falls of channel `at`, along the rows and along the columns */
+    struct extent_work *work;     /* not saved; NULL: nothing is measured */
 };
 
 /* Allocates the table; call it once in create(). STATUS_NO_MEMORY. */

@@ -27,7 +27,7 @@ bool channel_extent_sound(const struct channel_extent *extent, int half)
            sound_axis(extent->col0, extent->col1, half);
 }
 
-/* Whether the checkpoint has a table of extents for so many channels. */
+/* Whether the checkpoint has a table of extents for `channels` channels. */
 static enum status has_extents(const struct snapshot_reader *from, int channels, bool *has, struct error *err)
 {
     struct snapshot_entry *entries = NULL;

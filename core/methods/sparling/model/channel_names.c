@@ -14,7 +14,7 @@ bool channel_name_sound(const struct channel_name *name, int tokens, int channel
     return sound;
 }
 
-/* Whether the checkpoint has a table of names for so many channels. */
+/* Whether the checkpoint has a table of names for `channels` channels. */
 static enum status has_names(const struct snapshot_reader *from, int channels, bool *has, struct error *err)
 {
     struct snapshot_entry *entries = NULL;

@@ -12,11 +12,11 @@ enum { CHANNEL_NAMES = 3, CHANNEL_NAME_TEXT = 200 };
 
 /* One channel. Only doubles, because checkpoints save the channels as a table. */
 struct channel_name {
-    double active; /* samples in which it has a motif */
+    double active; /* number of samples in which the channel has a motif */
     double whole;  /* correlation with "at least one of the names is in the label"; NaN without names */
     double names;  /* number of names; 0: the channel predicts no name */
     double token[CHANNEL_NAMES], strength[CHANNEL_NAMES]; /* the names, and the correlation with each alone */
-    double same;    /* number of another channel that marks the same positions; -1: none */
+    double same;    /* index of another channel that marks the same positions; -1: none */
     double overlap; /* share of this channel's positions with an active position of `same` nearby */
 };
 enum { CHANNEL_NAME_COLUMNS = 5 + 2 * CHANNEL_NAMES };

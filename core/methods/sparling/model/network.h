@@ -64,9 +64,10 @@ void network_destroy(struct network *network);
  * never_empty, every map has a motif. Like every function here
  * that returns a tensor, it returns NULL after a failure (exec_status() says which), and the tensor is step memory. */
 struct tensor *network_motifs(struct exec *e, struct network *network, const real *inputs, int count, double density);
-/* What the loss needs besides the motif map. network_motifs_extras() computes it together with the map. */
+/* What the loss needs in addition to the motif map. network_motifs_extras() computes it together with the map. */
 struct network_extras {
-    struct tensor *reverse; /* with strands both: a map of 1 where the other strand is larger, and 0; else NULL */
+    struct tensor *reverse; /* with strands both: a map that is 1 where the score of the other strand is larger and 0
+                               elsewhere; otherwise NULL */
     struct tensor *penalty; /* the term that sparsity l1, scaled-l1 or kl adds to the loss, else NULL */
     struct tensor
         *scores; /* with the presence objective: [count][motif channels] the pooled map before the bottleneck */

@@ -18,7 +18,7 @@ enum {
 struct read_motif {
     struct motif at;
     bool maximal; /* no stronger motif within ANNOTATION_REACH; in a tie the first one in scan order is maximal */
-    bool starred; /* maximal, with a weaker motif within that distance */
+    bool starred; /* maximal, with a weaker motif within ANNOTATION_REACH */
 };
 
 /* How the channels of a model are reported: their names (NULL: they have none) and their places (NULL: as maxima). */

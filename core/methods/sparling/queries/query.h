@@ -27,7 +27,7 @@ enum channel_set { CHANNELS_EXAMPLES, CHANNELS_TEST, CHANNELS_VALIDATION, CHANNE
 extern const char *const channel_sets[]; /* names of the sets; NULL ends the list */
 struct channels_parameters {
     int set;                   /* enum channel_set; EXAMPLES: the samples that other queries draw by seed */
-    int64_t samples, first;    /* the inputs are `samples` samples of the set, from number `first` on */
+    int64_t samples, first;    /* the inputs are `samples` samples of the set, from index `first` on */
     int64_t top;               /* [1, 64] inputs to list or draw for each channel, the strongest activation first */
     char against[CONFIG_TEXT]; /* data set of motifs with which channels are compared; "": none */
 };

@@ -36,7 +36,7 @@ struct top_activations_channel {
 struct top_activations {
     const struct method_model *model;
     struct channels_parameters asked;
-    int64_t channel_asked; /* number of the requested channel; -1: all channels */
+    int64_t channel_asked; /* index of the requested channel; -1: all channels */
     int channels, symbols;
     int half;    /* the footprint of a motif is 2 half + 1 positions wide */
     bool truth;  /* whether true boxes are known */
@@ -56,7 +56,8 @@ void top_activations_close(struct top_activations *statistics);
 /* Draws sample `index` of the set: its planes and, if not NULL, its truth. */
 enum status top_activations_sample(const struct top_activations *statistics, int64_t index, float *planes,
                                    struct domain_truth *truth, struct error *err);
-/* The symbol on which most motifs of a channel are, and their number in *count; -1 if unknown. */
+/* Returns the symbol that has most motifs of a channel, or -1 if unknown. Sets *count to the number of the channel's
+ * motifs on this symbol. */
 int top_activations_symbol(const struct top_activations *statistics, const struct top_activations_channel *channel,
                            int64_t *count);
 

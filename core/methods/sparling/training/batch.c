@@ -1,7 +1,7 @@
 /* Draws batches ahead of training (batch.h).
  *
  * There are two batches: the caller reads one while the worker fills the other, the spare one. `asked` (under the
- * mutex) says that the worker owns the spare batch. The worker clears it when it has filled the batch. */
+ * mutex) says that the worker owns the spare batch. The worker clears `asked` when it has filled the spare batch. */
 #include "core/methods/sparling/training/batch.h"
 
 #include <pthread.h>
@@ -53,7 +53,8 @@ static void write_positions(struct batch *batch, int cols)
         }
 }
 
-/* Whether a sample is read from the other strand. With TURN_HALF, chance decides, by seed and number of the sample. */
+/* Whether a sample is read from the other strand. With TURN_HALF, a random bit decides, which depends on the seed and
+ * the index of the sample. */
 static bool is_turned(const struct batch_request *r, int64_t index)
 {
     enum { STREAM_TURN = 0x7475726E };

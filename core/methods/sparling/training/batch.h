@@ -24,12 +24,13 @@ struct batch {
     struct batch_request request;
     float *images;               /* [count][channels][rows][cols] */
     struct domain_truth *truths; /* [count] */
-    int length;                  /* longest label + 1 for END; with a label at every position, the columns */
+    int length;                  /* longest label + 1 for END; with a label at every position, the number of columns */
     int32_t *inputs;             /* [count][length]: START, label, END ...; unused with a label at every position */
-    int32_t *targets;            /* [count][length]: label, END, then -1, which is not counted; or the labels */
-    int counted;                 /* targets that are not -1 */
-    int32_t *symbols;            /* [count] first symbol of each label, -1 if empty: classes of single-motif samples */
-    struct error error;          /* why the domain failed to draw the batch */
+    int32_t *targets;   /* [count][length]: label, END, then -1, which is not counted; with a label at every position,
+                           these labels */
+    int counted;        /* targets that are not -1 */
+    int32_t *symbols;   /* [count] first symbol of each label, -1 if empty: classes of single-motif samples */
+    struct error error; /* why the domain failed to draw the batch */
 };
 
 struct batch_source;

@@ -17,8 +17,9 @@
 #include "core/base/logistic.h"
 #include "core/methods/sparling/run_int.h"
 
-/* LEVEL_GAIN: fall of a name's level that counts as better. UNREAD: g does not read a name yet if its level is higher.
- * PATIENCE: factor by which the first phase waits longer for such names. */
+/* The level of a name is its loss divided by the loss of the best constant answer; 1 means that g has learned nothing
+ * about the name. LEVEL_GAIN: fall of a name's level that counts as better. UNREAD: g does not read a name yet while
+ * its level is above this limit. PATIENCE: factor by which the first phase waits longer while there are such names. */
 static const double LEVEL_GAIN = 0.05, UNREAD = 0.7;
 enum { PATIENCE = 2 };
 /* If g does not read a name, its channel gets new weights after this number of validations without a fall of the name's
@@ -29,9 +30,8 @@ enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 static const double LEAST_WEIGHT = 0.1;
 /* Largest weight of a name. Names in few labels get larger weights, but the few samples must not dominate the loss. */
 static const double LARGEST_WEIGHT = 20;
-/* The level of a name is its loss divided by the loss of the best constant answer; 1 means that g has learned
- * nothing about the name. CLEAR: g recognises a name if its level is lower. STRAND: motifs lie on either strand if
- * the level from the other strand is higher by at most this share of the level's distance to 1. */
+/* CLEAR: g recognises a name if its level is at most this limit. STRAND: motifs lie on either strand if the level from
+ * the other strand is higher by at most this share of the level's distance to 1. */
 static const double CLEAR = 0.6, STRAND = 0.25;
 /* Relative fall of the validation's presence loss that counts as better. */
 static const double GAIN = 0.01;
@@ -238,7 +238,8 @@ static double level_of(const struct presence_phase *p, int name, double samples)
     return constant > 0 ? column(p, PRESENCE_LOSS)[name] / constant : 1;
 }
 
-/* A validation reads the other strand only when g recognises half of the names, because it shows nothing before. */
+/* A validation reads the other strand only when g recognises half of the names, because before that the comparison of
+ * strands would show nothing. */
 bool presence_turning(const struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;
@@ -338,8 +339,8 @@ static enum status search_unread(struct method_run *run, struct error *err)
 
 /* Moves the density of each channel towards the one at which the channel is active in as many samples as have its name.
  * One active position for each token is not right for every channel: a motif that repeats within itself takes several
- * positions, and chance copies of a short motif take positions from the motif. Only at the last density, because the
- * densities before it are larger on purpose. */
+ * positions, and chance copies of a short motif take positions from the motif. The function does so only at the last
+ * density, because earlier densities are larger on purpose. */
 static void adapt_densities(struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;

@@ -1,8 +1,8 @@
 /* Compares several starts of a run and continues the best one (starts).
  *
  * A start is a set of initial weights that the presence objective trains for START samples. Then the next start begins.
- * The start with the lowest presence loss wins and begins once more: with the same initial weights and the same batches
- * it becomes what it was, bit by bit, so no weights need to be kept. Batches are counted from the beginning of a start.
+ * The start with the lowest presence loss wins and begins once more. The same initial weights and batches give the same
+ * weights bit for bit, so the weights of a start need not be kept. Batches are counted from the beginning of a start.
  */
 #include <math.h>
 

@@ -50,9 +50,9 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
                      (long long)run->updates, (long long)run->samples, cause.message, good);
 }
 
-/* Returns the request for a training batch. first: number of its first sample, counted from the beginning of the
- * start. Once g is final, samples are as clients send them, without the letters that training replaces: the head must
- * learn from the maps that clients get. */
+/* Returns the request for a training batch. first: index of its first sample among all training samples of the run; the
+ * request counts from the beginning of the start. Once g is final, samples are as clients send them, without the
+ * letters that training replaces: the head must learn from the maps that clients get. */
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
     bool final = reading_now(run) || run->phase == PHASE_CALIBRATE;

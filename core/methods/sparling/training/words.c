@@ -13,7 +13,8 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/sequence/enriched_motif.h"
 
-/* DRAWN: number of training samples that are drawn; EACH: most samples with a name, and most without it */
+/* DRAWN: number of training samples that are drawn; EACH: in the search for a name, upper limit of the samples with the
+ * name, and of those without it */
 enum { DRAWN = 4000, EACH = 1000, NAMES_MOST = 1024 };
 static const double FILTERS = 0.75, /* upper limit of the share of filters that begin with motifs */
     SIGNIFICANT = 1e-7,             /* p-value of a motif: a thousandth after a correction for about 10,000 words */
@@ -25,7 +26,7 @@ struct words {
     unsigned char *base; /* [DRAWN][cols]; erased bases are BASE_UNKNOWN */
     bool *has;           /* [DRAWN][names] */
     bool *done;          /* [names] whether no more motifs of a name can be found */
-    /* the samples of one search: their numbers, and their copies in one block */
+    /* the samples of one search: their indices, and copies of their bases in one block */
     int *sample;
     int64_t *begin;
     bool *with;
@@ -91,7 +92,7 @@ static enum status draw(struct method_run *run, struct words *w, struct error *e
     return status;
 }
 
-/* Chooses the samples of a search. Returns their number. */
+/* Chooses the samples with which a motif of `name` is searched. Returns how many it chose. */
 static int choose(struct words *w, int name)
 {
     int count = 0, chosen[2] = {0};

@@ -31,8 +31,8 @@ void association_close(struct association *a);
 void association_clear(struct association *a);
 
 /* Adds a sample. active: [channels] whether the channel has a motif; NULL leaves the bits of `active` as they are, for
- * those that were read from a checkpoint. label: [length] tokens; numbers outside of
- * [0, tokens) are left out. Samples after the first `room` are dropped. */
+ * those that were read from a checkpoint. label: [length] token indices; indices outside of [0, tokens) are left out.
+ * Samples after the first `room` are dropped. */
 void association_add(struct association *a, const bool *active, const int32_t *label, int length);
 
 /* The tokens that a channel stands for, the strongest first. */

@@ -410,7 +410,7 @@ static void measure_constants(const struct evidence *e, struct evidence_sums *su
     for (int64_t i = 0; i < n; i++) {
         int64_t equal = 0;
         for (int64_t k = 0; k < n && (k >= i || !same_label(e, i, k));
-             k++) /* ends where the label has occurred in an earlier sample */
+             k++) /* the loop ends at an earlier sample with the same label, which was counted then */
             equal += k >= i && same_label(e, i, k);
         if (equal > most) {
             most = equal;

@@ -41,7 +41,8 @@ struct rule_counts {
     int neither, first, second, with[RULE_ORDERS][RULE_BINS]; /* trials in which the model answers the name */
     /* Effects of three properties: first before second, a short gap, both on one strand. */
     struct rule_effect order, distance, strand;
-    int same, opposite; /* of strand.samples, those in which the model answers the name */
+    int same, opposite; /* numbers of strand.samples in which the model answers the name: with the pair on one strand,
+                           on opposite strands */
 };
 /* Adds a trial. tried: [RULE_BINS] whether the gaps of a bin fit into the sample; other bins are not counted. */
 void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried);
@@ -51,10 +52,10 @@ void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite);
 
 /* Writes a rule as text, such as "CTCF before GATA within 30 bases". A rule compares the share of an arrangement with
  * the largest of three shares: with neither motif, with the first only and with the second only. The text names the
- * arrangements in which the model answers the name more often than that, and after "not " those in which it answers the
- * name less often. An arrangement counts if the two shares differ by at least RULE_CLEAR, and if the largest share is
- * outside of the arrangement's interval of 95 %. tried: [RULE_BINS] number of trials of each bin. unit: "bases" or
- * "positions". Returns whether there is a rule; if there is none, the text is "". */
+ * arrangements in which the model answers the name more often than in this largest share, and after "not " those in
+ * which it answers the name less often. An arrangement counts if the two shares differ by at least RULE_CLEAR, and if
+ * the largest share is outside of the arrangement's interval of 95 %. tried: [RULE_BINS] number of trials of each bin.
+ * unit: "bases" or "positions". Returns whether there is a rule; if there is none, the text is "". */
 #define RULE_CLEAR 0.15
 bool rule_text(const struct rule_counts *counts, const int *tried, const char *first, const char *second,
                const char *unit, char out[RULE_TEXT]);

@@ -10,7 +10,7 @@
 
 enum { RULE_MAPS = 3 + RULE_ORDERS * RULE_BINS };
 
-/* The columns of the centres of the two motifs in a map. With one motif, both are its centre. */
+/* The columns of the centres of the two motifs in a map. With one motif, both columns are the centre of this motif. */
 struct rule_places {
     int at[2];
 };

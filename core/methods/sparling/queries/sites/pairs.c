@@ -132,7 +132,8 @@ static void write_channel(const struct pairing *p, const char *key, int channel,
     sink_end_object(out);
 }
 
-/* Writes a pair, unless too few records have both motifs. with: [channels] records that have each. */
+/* Writes a pair, unless too few records have both motifs. with: [channels] number of records that have a motif of the
+ * channel. */
 static void write_pair(const struct pairing *p, int a, int b, const int *with, const struct sink *out)
 {
     struct relation seen = {0}, chance = {0};

@@ -21,7 +21,7 @@ struct scan {
     float *planes;       /* [IMAGES][4][width] */
     /* the current record */
     char record[FASTA_NAME];
-    unsigned char *kept; /* [kept_room] its bases from position `origin` on */
+    unsigned char *kept; /* [kept_room] bases of the record from position `origin` on */
     size_t held, kept_room;
     int64_t origin, next; /* next: first position that no window has yet */
 };
@@ -140,7 +140,8 @@ static enum status compute(struct scan *s, struct error *err)
     return status;
 }
 
-/* Adds a window that begins at `start` of the record; bases after the last known one are unknown. */
+/* Adds a window that begins at position `start` of the record. Positions after the bases read so far get the code
+ * UNKNOWN. */
 static enum status push(struct scan *s, int64_t start, int width, int64_t to, bool last, struct error *err)
 {
     if (s->waiting == IMAGES || (s->waiting > 0 && s->window[0].width != width)) {
@@ -330,7 +331,7 @@ static enum status parse_piece(struct fasta_parser *p, const char *text, size_t 
             status = p->state == IN_NAME ? end_name(p, err) : STATUS_OK;
             p->state = AT_START;
         } else if (text[i] == '\r' || (begins && p->state == IN_NAME)) {
-            /* the end of a line, or its '>' */
+            /* skips a carriage return, and the '>' at the start of a name */
         } else if (p->state == IN_NAME) {
             status = take_name(p, text[i], err);
         } else if (p->state == IN_BASES) {

@@ -13,7 +13,7 @@
 /* Positions of a window; `origin` is the position of column 0 in the record. */
 struct scan_window {
     char record[FASTA_NAME];
-    int64_t origin, from, to; /* [from, to): the positions that no other window has; in the record */
+    int64_t origin, from, to; /* [from, to): positions of the record that this window reports and no other one */
     int width;
     const unsigned char *base; /* [width], 0 to 4 (unknown, or beyond the record) */
     const float *map;          /* [channels][width] */

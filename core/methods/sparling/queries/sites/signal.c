@@ -14,7 +14,7 @@ struct chromosome {
 };
 
 struct collecting {
-    int channels, channel; /* channel: its number; -1: the largest activation of all channels */
+    int channels, channel; /* channel: index of the channel to write; -1: the largest activation of all channels */
     enum coordinates coordinates;
     struct region region;
     int current; /* chromosome of the current record */

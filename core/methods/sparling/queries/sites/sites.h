@@ -29,8 +29,8 @@ struct site_finder {
 enum status site_finder_make(const struct method_question *question, struct site_finder *out, struct error *err);
 void site_finder_close(struct site_finder *finder);
 
-/* Finds the sites of a window in order of their positions. channel: the only one to report; -1: all. Appends to *sites,
- * which the caller frees. STATUS_NO_MEMORY. */
+/* Finds the sites of a window in order of their positions. channel: index of the only channel to report; -1: all
+ * channels. Appends to *out, whose array the caller frees. STATUS_NO_MEMORY. */
 struct motif_site_list {
     struct motif_site *site;
     size_t count, room;
@@ -42,7 +42,7 @@ enum status site_finder_window(const struct site_finder *finder, const struct sc
 enum { SITE_NAME = 80 };
 void site_name(const struct site_finder *finder, int channel, char out[SITE_NAME]);
 
-/* What the names of the question's records mean. Those of regions are always places of a genome. */
+/* What the names of the question's records mean. The names of regions are always places of a genome. */
 enum coordinates sites_coordinates(const struct method_question *question);
 /* Scans what the question asks for: the records of the job's data set (GET), or those of the body (POST). */
 enum status sites_scan(const struct method_question *question, const struct scan_target *to, struct error *err);
