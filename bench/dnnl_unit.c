@@ -160,7 +160,7 @@ static struct conv conv_forward(struct unit *u, dnnl_memory_t x)
     return c;
 }
 
-/* Adds the stages of both gradients; returns the gradient of the input. */
+/* Adds the stages of the gradients of weights and of input; returns the gradient of the input. */
 static dnnl_memory_t conv_backward(struct unit *u, const struct conv *c, dnnl_memory_t dy)
 {
     dnnl_dims_t ones = {1, 1};

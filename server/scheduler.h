@@ -17,7 +17,8 @@
 
 struct scheduler;
 
-/* Signals to a running job. The job reads `look` and `drain` after every step, and the other two within a step. */
+/* Signals to a running job. The job reads `look` and `drain` after every step, and `look_within` and `cancelled` within
+ * a step. */
 struct job_control {
     atomic_bool look;        /* storage contains a requested state that the job must read; set at the start of a run */
     atomic_bool look_within; /* the check within a step must read the requested state; only a cancel stops a step */

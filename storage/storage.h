@@ -231,7 +231,7 @@ enum status storage_job_request(struct storage *storage, const char *id, enum jo
                                 enum requested_state *requested, struct error *err);
 
 /* Sets the first job of the queue to running: the one with the highest priority, and among equal priorities the
- * oldest. Skips jobs that would exceed owner_threads. NOT_FOUND: the queue contains no such job. */
+ * oldest. Skips jobs that would exceed owner_threads. NOT_FOUND: the queue contains no job that may start. */
 enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], struct error *err);
 /* Works like storage_job_claim(), but considers only the queued jobs of one task. */
 enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID], struct error *err);

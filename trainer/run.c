@@ -201,8 +201,8 @@ static void leave(struct job_run *run, enum job_event event, const char *result,
     run->coordinator->leave(run->coordinator->context, event, result, error, report_seconds(run));
 }
 
-/* Names the limit in the error of a run that could not allocate memory because of it. From now on the limit does not
- * apply, so that the failure can be reported. */
+/* If the run failed because it reached the limit of its memory, names the limit in the error. From now on the limit
+ * does not apply, so that the failure can be reported. */
 static void note_limit(struct job_run *run, struct error *failure)
 {
     job_memory_end();

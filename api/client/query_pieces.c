@@ -146,7 +146,8 @@ int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **d
 enum { NPY_HEAD = 10, NPY_LINE = 256 };
 
 struct joined {
-    char before[NPY_LINE], after[NPY_LINE]; /* the first answer's header before and after its first dimension */
+    /* header of the first answer: the text before its first dimension, and the text after it */
+    char before[NPY_LINE], after[NPY_LINE];
     long long rows;
     struct buf values;
 };

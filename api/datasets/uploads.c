@@ -1,5 +1,5 @@
 /* An upload while it arrives: upload_add() appends to a partial file, and a parser thread reads the file at the same
- * time. The two share the number of bytes that have arrived, under a lock. */
+ * time. upload_add() and the parser thread share the number of bytes that have arrived, under a lock. */
 #include "api/datasets/uploads.h"
 
 #include <pthread.h>

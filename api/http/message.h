@@ -12,7 +12,7 @@
 
 struct api_upload;
 
-/* What a token allows; a scope includes those before it. A route requires at least one scope. */
+/* What a token allows; SUBMIT includes READ, and ADMIN includes both. A route requires at least one scope. */
 enum api_scope {
     API_SCOPE_NONE,
     API_SCOPE_READ,

@@ -256,7 +256,8 @@ static void answer(struct exchange *x, const struct query_request *a, const stru
 }
 
 /* Opens the model of a checkpoint. A running job deletes its latest checkpoint when it has stored the next one, so the
- * checkpoint that was found may be gone. Then this function finds the latest one again. */
+ * checkpoint that was found may be gone. If the client picked the latest or the best checkpoint, the function then
+ * finds it again. */
 static enum status open_model(struct exchange *x, const struct query_request *a, const struct storage_job *job,
                               struct storage_checkpoint_pick pick, struct storage_checkpoint *checkpoint,
                               struct model_lease *lease, struct error *err)

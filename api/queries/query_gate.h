@@ -21,7 +21,7 @@ struct query_gate;
 
 /* A query that waits or computes. The caller provides the memory and keeps it until query_gate_leave(). */
 struct query_ticket {
-    char caller[QUERY_CALLER]; /* name of the caller, whose queries share the limits of one caller; "": unknown, so
+    char caller[QUERY_CALLER]; /* queries with the same name share the limits of one caller; "": unknown caller, to whom
                                   these limits do not apply */
     bool batch;
     bool (*stop)(void *context); /* called while the query waits; true ends the wait */

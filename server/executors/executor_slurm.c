@@ -177,7 +177,7 @@ static enum status submit(struct slurm_run *run, const char *token, struct error
     return status;
 }
 
-/* Grants a lease and submits a job of Slurm that has it. Returns true when both succeeded. */
+/* Submits a job of Slurm with a new token and grants the lease for this token. Returns true when both succeeded. */
 static bool begin(struct slurm_run *run, int *tries, struct error *err)
 {
     struct storage *storage = run->executor->options.storage;

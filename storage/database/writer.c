@@ -4,8 +4,8 @@
  * all of them and commits them together as soon as one of them is urgent, the oldest lazy one is a second old, or the
  * lazy ones use too much memory. Each command runs in its own savepoint, so a failed command does not affect the
  * others. The bulk queue contains chunks of checkpoints. Each chunk is a transaction of its own, without fsync; the
- * commit that makes the checkpoint visible syncs all of them. The two queues take turns, so neither waits for more
- * than one piece of the other.
+ * commit that makes the checkpoint visible syncs all of them. The two queues take turns, so neither waits for more than
+ * one transaction of the other.
  *
  * Only this thread copies the write-ahead log back into the database file: in SQLite before 3.51.3, two connections
  * that do so at the same moment can lose commits. It copies in small portions, because callers may be waiting.
@@ -22,7 +22,7 @@
 #define GROUP_MAX 256                    /* upper limit of commands in one commit */
 #define DEPTH_MAX 4096                   /* upper limit of waiting commands */
 #define LAZY_BYTES_MAX ((size_t)8 << 20) /* upper limit of the memory of waiting lazy commands */
-#define LAZY_MS 900     /* milliseconds until lazy commands are committed; the rest of the second is for the commit */
+#define LAZY_MS 900     /* milliseconds before the commit of lazy commands begins; it must end within 1000 */
 #define WAL_PORTION 128 /* frames of the log between two copies into the database file: one MiB */
 #define WAL_LARGE (WAL_PORTION * 32) /* frames of the log at which the writer waits for readers */
 #define PAGE_BYTES 8192              /* approximate bytes of a frame */
