@@ -28,7 +28,8 @@ struct http_request {
     FILE *file; /* file for the body of an answer with a status below 300; NULL: the body goes to the answer's buffer */
     /* Called after the head of the answer, before the first byte goes to `file` or `piece`. May be NULL. */
     void (*begins)(void *context, const struct http_answer *answer);
-    /* Called about every 100 ms while a body arrives; false stops the transfer. May be NULL. */
+    /* Called often while a body arrives, and about once a second while no byte arrives. False stops the transfer. May
+     * be NULL. */
     bool (*moving)(void *context, int64_t received, int64_t expected);
     /* Called with pieces of the body of an answer with a status below 300; the body is then not stored. False stops the
      * transfer. May be NULL. */
