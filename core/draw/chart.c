@@ -175,7 +175,7 @@ static void set_dash(cairo_t *c, enum chart_mark mark)
     cairo_set_dash(c, mark == CHART_DASHES ? dashes : dots, mark == CHART_DASHES || mark == CHART_DOTS ? 2 : 0, 0);
 }
 
-/* Disc, square, triangle, diamond or cross, by the series' number. */
+/* Draws a disc, square, triangle, diamond or cross. shape: the index of the series. */
 static void draw_mark(cairo_t *c, double x, double y, int shape)
 {
     const double r = 3.6;
@@ -401,7 +401,7 @@ static void draw_heat(cairo_t *c, const struct chart_heat *heat, const struct ch
 /* ---- legend ----------------------------------------------------------------------------------------- */
 
 struct legend {
-    cairo_t *cairo; /* the legend is measured; if `draw` is set, it is also drawn */
+    cairo_t *cairo; /* measures the legend and, if `draw` is set, draws it */
     bool draw;
     double left, right, x, y;
 };
@@ -559,7 +559,7 @@ static int note_rows(const char *note)
     return rows;
 }
 
-/* Width of the title and of the note's longest line. */
+/* Returns the width of the title or of the note's longest line, whichever is larger, plus a margin. */
 static double words_width(cairo_t *c, const struct chart *chart)
 {
     double most = 0;

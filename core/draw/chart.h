@@ -35,7 +35,7 @@ enum chart_mark { CHART_LINE, CHART_DASHES, CHART_DOTS, CHART_POINTS, CHART_LINE
 struct chart_series {
     const char *name;         /* name in the legend and in the CSV */
     enum chart_mark mark;     /* points of different series have different shapes */
-    int colour;               /* index for chart_colour(); -1: use the number of the series in its panel */
+    int colour;               /* argument of chart_colour(); -1: the index of the series in its panel */
     const double *x, *y;      /* [count] */
     const double *low, *high; /* [count] ends of the error bars; both NULL: no error bars */
     size_t count;

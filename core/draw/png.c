@@ -114,7 +114,7 @@ static void refuse(struct reader *r, enum status status, const char *why)
     png_error(r->png, why);
 }
 
-/* Accepts a size only if the caller allows it and the file is long enough to contain so many pixels. */
+/* Refuses a picture that is larger than the caller allows, or whose pixels cannot fit into a file of this length. */
 static void check_size(struct reader *r)
 {
     r->rows = png_get_image_height(r->png, r->info);

@@ -114,7 +114,7 @@ static void shown(const char *name, char out[ARCHIVE_NAME])
     out[used] = '\0';
 }
 
-/* Index of a tag in the table, or of the free entry where it belongs. */
+/* Returns the index of a tag (the first TAG bytes of a name's hash) in the table, or of the free entry for it. */
 static size_t place(unsigned char (*table)[TAG], int bits, const unsigned char tag[TAG])
 {
     static const unsigned char none[TAG];

@@ -1,5 +1,5 @@
 /* Writes a bigWig file with libBigWig. The library writes to a path and seeks back to fill in its index, so the file is
- * a memory file, which this process alone can open by its number in /proc. */
+ * a memory file, which this process alone can open by the path of its descriptor in /proc. */
 #include "core/formats/bigwig.h"
 
 #ifdef MOTIF_BIGWIG

@@ -21,8 +21,8 @@ enum status byte_source_end(const struct byte_source *from, const char *what, st
 /* Reads all remaining bytes; the caller frees *bytes. STATUS_LIMIT: there are more than `most`. */
 enum status byte_source_all(const struct byte_source *from, size_t most, char **bytes, size_t *size, struct error *err);
 
-/* A source of borrowed bytes in memory. It returns at most `step` bytes in one call (0: as many as requested), which
- * lets tests exercise partial reads. */
+/* A source of borrowed bytes in memory. It returns at most `step` bytes in one call (0: no limit), which lets tests
+ * exercise partial reads. */
 struct byte_source_memory {
     const unsigned char *at;
     size_t left, step;

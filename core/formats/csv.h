@@ -1,7 +1,7 @@
 /* Comma- or tab-separated records from a byte source (RFC 4180). A field in double quotes may contain separators, ends
- * of lines and doubled quotes. The first record is the header, and every other record has as many fields. The separator
- * is a tab if the header contains one, otherwise a comma. A byte order mark before the header and empty lines are
- * skipped.
+ * of lines and doubled quotes. The first record is the header, and every other record has the same number of fields as
+ * the header. The separator is a tab if the header contains one, otherwise a comma. A byte order mark before the header
+ * and empty lines are skipped.
  *
  * The bytes are untrusted. STATUS_INVALID, naming the row (the header is row 1): a wrong number of fields, a misplaced
  * or open quote, a NUL, bytes that are not UTF-8. STATUS_LIMIT: a record of more than CSV_RECORD bytes or CSV_FIELDS
@@ -21,7 +21,7 @@ struct csv {
     char separator;
     int64_t row;        /* number of the current record, from 1; line ends inside quotes do not count */
     char **field;       /* [count] texts of the fields, NUL-terminated; valid until the next record */
-    int count, columns; /* count: number of fields of the current record; columns: of the header */
+    int count, columns; /* number of fields: count: of the current record; columns: of the header */
     /* private */
     char *record;
     size_t used, room, *start;
@@ -37,7 +37,7 @@ enum status csv_open(struct csv *csv, const struct byte_source *from, struct err
 void csv_close(struct csv *csv); /* a zeroed struct is allowed */
 /* Reads the next record; *more is false at the end. */
 enum status csv_next(struct csv *csv, bool *more, struct error *err);
-/* The number of the column with this name, from 0; -1 if no column has it. Call it between csv_open() and csv_next()
+/* Returns the index of the column with this name; -1 if no column has it. Call it between csv_open() and csv_next()
  * only. */
 int csv_find(const struct csv *csv, const char *name);
 /* Parses a field as a finite float; false: it is not a number. */

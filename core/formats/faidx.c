@@ -122,7 +122,7 @@ const struct faidx_sequence *faidx_find(const struct faidx *index, const char *n
     return bsearch(&key, index->sequence, (size_t)index->count, sizeof key, by_name);
 }
 
-/* The place of a base in the file. */
+/* Returns the byte offset of a base in the file. */
 static int64_t place(const struct faidx_sequence *s, int64_t base)
 {
     return s->offset + base / s->line_bases * s->line_bytes + base % s->line_bases;

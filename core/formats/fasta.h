@@ -24,7 +24,7 @@ struct fasta {
     struct fasta_record *record; /* [records] in the order of the file */
     int64_t count;               /* letters of all records together */
     unsigned char *letters;      /* [count] */
-    int *by_name;                /* [records] numbers of records, sorted by name */
+    int *by_name;                /* [records] indices of the records, sorted by name */
 };
 
 /* Parses a whole file. The arrays of `fasta` belong to the caller; after an error it is zeroed.
@@ -53,7 +53,7 @@ void fasta_stream_close(struct fasta_stream *s); /* a zeroed struct is allowed *
 enum { FASTA_LETTERS = 1 << 26 };
 enum status fasta_stream_next(struct fasta_stream *s, bool *more, struct error *err);
 
-/* The number of the record with this name; -1 if no record has it. */
+/* Returns the index of the record with this name; -1 if no record has it. */
 int fasta_find(const struct fasta *fasta, struct plain_line name);
 
 #endif

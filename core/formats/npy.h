@@ -47,8 +47,8 @@ struct npy {
 };
 void npy_close(struct npy *array); /* frees values and texts; a zeroed struct is allowed */
 
-/* Reads a whole array up to the end of the source; the caller closes it. Bytes become 0 to 255, false and true 0 and
- * 1; no value is scaled. Errors besides those of npy_header_read(): STATUS_CORRUPT: fewer or more bytes than the
+/* Reads a whole array up to the end of the source; the caller closes it. Bytes become 0 to 255, false and true 0 and 1;
+ * no value is scaled. Errors are those of npy_header_read() and these: STATUS_CORRUPT: fewer or more bytes than the
  * shape needs. STATUS_INVALID: a value that is not finite as a float, or text that is not valid. STATUS_LIMIT: more
  * than max_count numbers, or more than max_count / 64 texts. */
 enum status npy_read_from(const struct byte_source *from, size_t max_count, struct npy *out, struct error *err);

@@ -1,9 +1,9 @@
 /* Successive shortest augmenting paths with row and column prices (Kuhn 1955, Jonker and Volgenant 1987).
  *
- * A line is a row or a column of the score matrix. If there are at most as many rows as columns, the rows are the
- * "short" lines and the columns the "long" lines, otherwise the reverse. The algorithm matches one short line after
- * another and searches among the long lines. Scores are negated, so the search minimises a cost. Prices keep every
- * reduced cost non-negative, which the Dijkstra-like search in augment() requires. */
+ * A line is a row or a column of the score matrix. If rows <= columns, the rows are the "short" lines and the columns
+ * the "long" lines, otherwise the reverse. The algorithm matches one short line after another and searches among the
+ * long lines. Scores are negated, so the search minimises a cost. Prices keep every reduced cost non-negative, which
+ * the Dijkstra-like search in augment() requires. */
 #include "core/metrics/assignment.h"
 
 #include <math.h>
@@ -13,14 +13,14 @@
 
 struct search {
     const double *score;
-    int cols;          /* columns of `score` */
-    bool transposed;   /* true: the short lines are the columns of `score`; false: its rows */
+    int cols;        /* columns of `score` */
+    bool transposed; /* true: the columns of `score` are the short lines, its rows the long lines; false: the reverse */
     int shorts, longs; /* number of short and of long lines, shorts <= longs */
     double *short_price, *long_price;
-    double *distance; /* [longs] reduced cost of the best path so far */
+    double *distance; /* [longs] reduced cost of the cheapest path found so far to this line */
     int *owner;       /* [longs] the short line matched to each long line; -1: none */
-    int *before;      /* [longs] the previous long line on the path; -1: this line is the first */
-    bool *settled;    /* [longs] whether the distance is final */
+    int *before;      /* [longs] the long line before this one on that path; -1: this line is the first */
+    bool *settled;    /* [longs] whether `distance` is final */
 };
 
 static double reduced_cost(const struct search *s, int short_line, int long_line)
@@ -30,7 +30,7 @@ static double reduced_cost(const struct search *s, int short_line, int long_line
     return cost - s->short_price[short_line] - s->long_price[long_line];
 }
 
-/* The unsettled long line with the least distance. */
+/* Returns the long line (as defined above) with the smallest distance among those whose distance is not final. */
 static int nearest(const struct search *s)
 {
     int best = -1;
@@ -40,8 +40,8 @@ static int nearest(const struct search *s)
     return best;
 }
 
-/* Updates the distances of all long lines with the paths through the short line `from`. The search reached `from` at
- * distance `base` through the long line `last`. */
+/* Updates the distances of the long lines that are not final with the paths through the short line `from`. The search
+ * reached `from` at distance `base` through the long line `last`. */
 static void extend(struct search *s, int from, double base, int last)
 {
     for (int j = 0; j < s->longs; j++) {
@@ -53,7 +53,8 @@ static void extend(struct search *s, int from, double base, int last)
     }
 }
 
-/* Matches one more short line and rematches others along the cheapest path to a free long line. */
+/* Matches the short line `start`: finds the cheapest path from it to a long line without a match, and rematches the
+ * short lines along this path. */
 static void augment(struct search *s, int start)
 {
     for (int j = 0; j < s->longs; j++) {
@@ -93,7 +94,7 @@ static void first_prices(struct search *s)
     }
 }
 
-/* Writes the best column of each row, and returns the sum of their scores. */
+/* Writes the matched column of each row (-1: none), and returns the sum of the scores of all matches. */
 static double assign(struct search *s, int rows, int cols, int *column_of)
 {
     double sum = 0.0;

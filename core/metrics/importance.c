@@ -1,4 +1,5 @@
-/* Computes alpha. Three numbers of a pattern m2 determine how often it is used as a partner:
+/* Computes alpha, the share of the data that gets a partner. Three numbers of a pattern m2 determine how often the
+ * random process of importance.h uses it as a partner:
  *
  * - the number of its motifs;
  * - the number of places at which one more motif would fit; deleting a motif at such a place gives m2;
@@ -10,8 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Counts of the sets of places that motifs on the line can have. sets[n][free]: number of sets of n places that
- * leave `free` places where one more motif would fit. all[n]: number of sets of n places. */
+/* sets[n][free]: in how many ways n motifs can be placed on the line so that one more motif would fit at exactly `free`
+ * places. all[n]: in how many ways n motifs can be placed on the line. */
 struct places {
     int most, slots;
     double *sets; /* [most + 1][slots + 1] */
@@ -28,7 +29,8 @@ static int positive(int value)
     return value > 0 ? value : 0;
 }
 
-/* Counts sets by their last place and by the free places to the left of it, adding one motif after another. */
+/* Fills the counts of *p. Adds one motif after another, and keeps the number of ways for each place of the last motif
+ * and each number of free places to its left. */
 static enum status count_places(const struct importance_line *line, struct places *p, struct error *err)
 {
     int slots = line->slots, spacing = line->spacing;
@@ -67,9 +69,10 @@ static enum status count_places(const struct importance_line *line, struct place
     return STATUS_OK;
 }
 
-/* The share of the data that has n motifs and gets a partner m2 with n - 1 motifs: the sum over all m2 of the
- * smaller of P(m2) and the probability that the process leads to m2. It leads there from `room` sets of places.
- * `gain` is the probability that it picks the right motif, times the factor for symbols. */
+/* The share of the data that has n motifs and gets a partner m2 with n - 1 motifs: the sum over all m2 of the smaller
+ * of P(m2) and the probability that the process leads to m2. The process can reach an m2 with `room` free places from
+ * `room` sets of places of m1. `gain` is the probability that it picks the right motif, times the factor for
+ * symbols. */
 static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
 {
     double sum = 0;

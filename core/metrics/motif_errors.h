@@ -54,7 +54,7 @@ struct motif_errors {
 
 /* Shares in [0, 1]; NaN where the denominator is 0.
  *   fne = misses / truths
- *   fpe = false_positives / predictions; predictions are hits and false positives, in WINDOWS all motifs
+ *   fpe = false_positives / predictions; predictions: hits plus false positives, in the form WINDOWS all motifs
  *   ce  = share of hits whose channel does not represent the symbol */
 struct motif_report {
     double fne, fpe;

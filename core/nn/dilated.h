@@ -10,7 +10,7 @@
 enum { DILATED_UNITS = 16 };
 
 /* context: number of positions, on both sides together, that the classes of one position depend on: 80, 400, 2000 or
- * 10000 (4, 8, 12 or 16 units) */
+ * 10000 (4, 8, 12 or 16 residual units) */
 struct dilated_config {
     int inputs, width, classes, context;
 };
@@ -21,9 +21,9 @@ struct dilated {
     struct residual_unit unit[DILATED_UNITS];
     struct conv skip[DILATED_UNITS / 4];
 };
-/* The number of units for a context; 0 if the context is not one of the four. */
+/* Returns the number of residual units for a context; 0 if the context is not 80, 400, 2000 or 10000. */
 int dilated_units(int context);
-/* Writes the number of kernel elements (taps) and the dilation of unit i. */
+/* Writes the number of kernel elements (taps) and the dilation of residual unit i. */
 void dilated_unit(int i, int *taps, int *dilation);
 /* Declares the arrays NAME.first, NAME.skip, NAME.units.I, NAME.skips.I and NAME.out. */
 void dilated_build(struct dilated *net, struct params *params, const char *name, const struct dilated_config *config);

@@ -76,7 +76,7 @@ uint64_t params_bytes(const struct params *params);                  /* memory i
 /* Adds all arrays as SNAPSHOT_WEIGHT entries, first trained arrays, then state. Errors: those of snapshot_add(). */
 enum status params_snapshot(struct params *params, struct snapshot *snapshot, struct error *err);
 /* Compares the declared arrays with the weights of a stream: each array must be there with the same type and shape.
- * Otherwise the result is STATUS_CORRUPT, and the message names the first array that is not. Reads the table of
+ * Otherwise the result is STATUS_CORRUPT, and the message names the first array that does not fit. Reads the table of
  * contents only. The arrays need no memory yet, so a model can refuse a stream before params_seal(). */
 enum status params_fit(struct params *params, const struct snapshot_reader *from, struct error *err);
 /* STATUS_NUMERIC if a value or gradient is not finite; the message names the first such array. */

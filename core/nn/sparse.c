@@ -94,7 +94,7 @@ static bool enough(const struct sparse *s, int64_t values, double density)
 }
 
 /* Drops collected values that can no longer give the exact quantile because the density rose. Also drops impossible
- * counts, which a damaged checkpoint may contain, because the code copies as many values as the counts say. */
+ * counts, which a damaged checkpoint may contain, because other code uses the counts as the lengths of arrays. */
 static void drop_unusable(struct sparse *s, double density)
 {
     bool sound = s->kept >= 0 && s->kept <= s->keep && s->kept <= s->collected && s->collected < INT64_C(1) << 53;

@@ -48,7 +48,7 @@ struct quantile_task {
     char *scratch;            /* [workers][KTH_SCRATCH_BYTES] */
     int64_t batch;            /* number of values of one group in this batch, over all ranks */
     bool update;              /* the thresholds move after this batch */
-    real *values; /* [groups][capacity] scratch for the search in several batches (way 3 in sparse_quantile.c) */
+    real *values;             /* [threads][capacity] scratch of sparse_select_from_collected() */
     size_t capacity;
 };
 

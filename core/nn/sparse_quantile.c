@@ -1,19 +1,19 @@
 /* Finds the quantiles of a sparse layer's batch.
  *
- * There are three ways to find a quantile, all exact. Way 1, a whole batch: a kernel selects the k-th value in
+ * There are three ways to find a quantile, all exact. Selection from a whole batch: a kernel selects the k-th value in
  * place.
  *
- * Way 2, few large values: at low densities the quantile is among the largest values of a channel. The layer keeps a
- * bound for each channel, which it computed from an earlier batch, and collects the values above the bound. If at
- * least as many values are above the bound as above the quantile, the quantile is one of the collected values and is
- * selected among them. Otherwise way 1 runs and sets a new bound. Bounds change the time of a step, never its
- * result, so a checkpoint does not contain them.
+ * Selection from few large values: at low densities the quantile is among the largest values of a channel. The layer
+ * keeps a bound for each channel, which it computed from an earlier batch, and collects the values above the bound. If
+ * at least as many values are above the bound as above the quantile, the quantile is one of the collected values and is
+ * selected among them. Otherwise the quantile is selected from the whole batch, and a new bound is set. Bounds change
+ * the time of a step, never its result, so a checkpoint does not contain them.
  *
- * Way 3, several batches: with `accumulate`, thresholds move only once the number of values times the density
- * reaches `accumulate`. The values collected before the last batch are too few for that. If the last batch alone is
- * too small as well, fewer than 2 * `accumulate` values are above the quantile. So it is enough to store that many
- * of the largest values, which limits the size of memory and checkpoint. If the density rises meanwhile, the
- * collected values are dropped. With `elements` the number of values is small enough to store them all.
+ * Selection from several batches: with `accumulate`, thresholds move only once the number of values times the density
+ * reaches `accumulate`. The values collected before the last batch are too few for that. If the last batch alone is too
+ * small as well, fewer than 2 * `accumulate` values are above the quantile. So it is enough to store that many of the
+ * largest values, which limits the size of memory and checkpoint. If the density rises meanwhile, the collected values
+ * are dropped. With `elements` the number of values is small enough to store them all.
  *
  * Ranks that share a batch find the same quantiles. Where few large values are enough, every rank sends its largest
  * values to the others; otherwise the ranks select digit by digit (select_ranks.h). All ranks store the same
@@ -87,7 +87,7 @@ static real between(real low, real high, double share)
 }
 
 /* The quantiles of a block whose channels have different ranks. The kernel selects one rank for all channels of a
- * block, so it runs again only where the rank differs from that of the channel before. */
+ * block, so it runs again only where a channel's rank differs from that of the previous channel. */
 static void select_uneven_block(const struct quantile_task *t, int block, int lanes, char *scratch)
 {
     real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
@@ -126,8 +126,8 @@ static void select_task(void *context, int chunk, int worker)
         low[i] = between(low[i], high[i], t->rank.share);
 }
 
-/* Way 1 for this rank's batch, or for the batch that ranks share. ranks: [groups] an order statistic for each group;
- * NULL: task->rank for every group. */
+/* Selects the quantiles from all values of this rank's batch, or of the batch that ranks share. ranks: [groups] an
+ * order statistic for each group; NULL: task->rank for every group. */
 static bool select_whole_batch(struct exec *e, struct quantile_task *t, const struct rank *ranks)
 {
     const struct sparse *s = t->sparse;
@@ -159,7 +159,8 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
 
 /* --- quantiles from few large values --------------------------------------------------------------- */
 
-enum { TOP_MOST = 512 }; /* way 2 is tried only if the quantile is among this many largest values */
+/* The selection from few large values is tried only if the quantile is among the TOP_MOST largest values. */
+enum { TOP_MOST = 512 };
 
 /* The number of values that a bound should leave above it for a quantile that is the `rank`-th largest value:
  * several times `rank`, because batches differ. */
@@ -231,8 +232,9 @@ static void take_top(struct sparse *s, struct quantile_task *task, int channel, 
         s->bound[channel] = select_kth(list->values, have, (size_t)(list->have - wanted));
 }
 
-/* Way 2 over ranks: every rank sends the largest values of its own batch to all others. A rank without memory to
- * collect them (t: NULL) sends a negative count, so that all ranks take way 1 together. */
+/* Does the work of select_from_top() for a batch that ranks share: every rank sends the largest values of its own
+ * samples to all others. A rank without memory to collect them (t: NULL) sends a negative count, so that all ranks
+ * select from the whole batch instead. */
 static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const struct top_task *t,
                                      struct quantile_task *task, int64_t top, real *room)
 {
@@ -264,8 +266,8 @@ static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const str
     return found;
 }
 
-/* Finds the quantiles by way 2. `top`: the largest rank of any channel's quantile, counted from the largest value.
- * Returns false, and sets no error, if too few values are above the bounds. */
+/* Selects the quantiles from the few largest values of each channel. `top`: the largest rank of any channel's quantile,
+ * counted from the largest value. Returns false, and sets no error, if too few values are above the bounds. */
 static bool select_from_top(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task,
                             int64_t top)
 {
@@ -284,7 +286,7 @@ static bool select_from_top(struct exec *e, struct sparse *s, const struct tenso
     if (e->comm != NULL)
         return select_from_top_of_ranks(e, s, room ? &t : NULL, task, top, values);
     if (!room)
-        return false; /* without memory for way 2, use way 1, which needs less */
+        return false; /* the caller then selects from the whole batch, which needs less memory */
     bool found = true, sound = true;
     for (int c = 0; c < s->config.channels && found; c++) {
         int64_t n = top_values(&t, c, values), own = task->batch - rank_of_channel(task, c).k + 1;
@@ -334,10 +336,11 @@ static size_t gather_group(const struct quantile_task *t, int group, real *value
     return gather_values(&t->set, single ? 0 : group, single ? t->set.channels : group + 1, values);
 }
 
-/* Way 3 for one group. `values` contains the n largest values of this batch (or all n) and has room for the stored
- * ones, which are appended. If the thresholds move, selects the quantile of all collected values; otherwise stores
- * the largest ones again. All dropped values are smaller than the stored ones, so they do not change the rank of the
- * quantile when ranks are counted from the largest value. */
+/* Joins the values of this batch with the stored values of earlier batches, for one group. `values` contains the n
+ * largest values of this batch (or all n) and has room for the stored ones, which are appended. If the thresholds move,
+ * selects the quantile of all collected values; otherwise stores the largest ones again. All dropped values are smaller
+ * than the stored ones, so they do not change the rank of the quantile when ranks are counted from the largest
+ * value. */
 static void collect(const struct quantile_task *t, int group, real *values, size_t n)
 {
     const struct sparse *s = t->sparse;
@@ -365,8 +368,9 @@ static void collect_task(void *context, int group, int worker)
     collect(t, group, values, gather_group(t, group, values));
 }
 
-/* Way 3 over ranks. The `keep` largest values of the batch are enough. The groups use t->values one after another,
- * first for the values of this rank, then for the largest values of all ranks. */
+/* Calls collect() for each group of a batch that ranks share. The `keep` largest values of the batch are enough. The
+ * groups use t->values one after another, first for the values of this rank, then for the largest values of all
+ * ranks. */
 static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantile_task *t)
 {
     size_t keep = (size_t)s->keep;
@@ -443,8 +447,8 @@ static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task
     }
 }
 
-/* Finds the quantiles of this batch alone: by way 2 if the stored bounds serve these order statistics, else by way
- * 1. */
+/* Finds the quantiles of this batch alone: from few large values if the stored bounds serve these order statistics,
+ * else from the whole batch. */
 bool sparse_select_from_batch(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task)
 {
     int64_t top = largest_top(task);

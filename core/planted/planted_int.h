@@ -1,4 +1,4 @@
-/* Private to core/planted: numbers of random streams, and sizes of blocks of work. */
+/* Private to core/planted: indices of random streams, and the size of a block of work. */
 #ifndef MOTIF_CORE_PLANTED_PLANTED_INT_H
 #define MOTIF_CORE_PLANTED_PLANTED_INT_H
 
@@ -13,7 +13,7 @@ enum {
     PLANTED_SAMPLES = 0x5100,
     PLANTED_SAMPLE_STREAMS = 4
 };
-/* Numbers of a sample's streams of random numbers, counted from the first stream of the sample. */
+/* Indices of the PLANTED_SAMPLE_STREAMS streams that draw samples, relative to the first of them. */
 enum { SAMPLE_COMMON, SAMPLE_FIRING, SAMPLE_VALUE, SAMPLE_WINNER };
 
 enum { PLANTED_BLOCK = 64 }; /* rows of a chunk of work */

@@ -1,10 +1,11 @@
 /* Finds enriched motifs (enriched_motif.h).
  *
  * A word counts once in a sequence, on either strand if there are two. The score of a word is the log-likelihood ratio
- * of two shares: of the sequences `with` that contain the word, and of the other sequences that contain it. The windows
- * around the best words in the sequences `with` are aligned to matrices. Each matrix is then refined: in all sequences,
- * the best site is found, and the threshold of scores is chosen so that the log-likelihood ratio is largest. The sites
- * above the threshold are aligned to the next matrix. */
+ * of two shares: of the positive sequences (those with set->with true) that contain the word, and of the other
+ * sequences that contain it. The windows around the best words in the positive sequences are aligned to matrices. Each
+ * matrix is then refined: the code finds its best site in every sequence, and chooses the threshold of scores whose
+ * log-likelihood ratio is largest. The bases of the positive sequences' sites above the threshold are counted; the
+ * counts are the next matrix. */
 #include "core/sequence/enriched_motif.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@
 #include <string.h>
 
 enum { SHORT = 6, LONG = 8, WORDS = 3, ROUNDS = 3, SHIFT = 3, WINDOWS = 1000, LEAST_SITES = 10, COPIES = 4 };
-/* Minimum ratio of a word; a lower ratio of the best of all words may be chance. */
+/* Minimum log-likelihood ratio of a word from which a matrix is made. The best of all words may reach a lower ratio by
+ * chance. */
 static const double LEAST_RATIO = 12;
 static const double LEAST_BITS = 0.2; /* minimum information of the end positions of a matrix */
 static const double PSEUDO = 1;       /* observations that are added to each position of a matrix */
@@ -68,7 +70,7 @@ static uint32_t reverse_code(uint32_t code, int length)
     return out;
 }
 
-/* Counts for each word of a length the sequences that contain it. */
+/* Counts, for each word of `length` bases, the positive sequences and the other sequences that contain it. */
 static void count_words(struct work *w, int length)
 {
     const struct enriched_set *set = w->set;
@@ -94,7 +96,7 @@ static void count_words(struct work *w, int length)
     }
 }
 
-/* Adds the words of a length to the sorted list of the best words. */
+/* Inserts the words of `length` bases into the list of the best words, which is sorted by ratio. */
 static void best_words(struct work *w, int length, struct word best[WORDS])
 {
     count_words(w, length);
@@ -129,7 +131,7 @@ static void copy_window(const struct enriched_set *set, int sequence, int64_t mi
     }
 }
 
-/* Aligns the windows around a word in the sequences `with`. */
+/* Aligns the windows around a word in the positive sequences (those with set->with true). */
 static enum status align_word(struct work *w, const struct word *word, struct position_matrix *out, struct error *err)
 {
     const struct enriched_set *set = w->set;
@@ -196,8 +198,8 @@ static int by_score(const void *a, const void *b)
                                 : (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-/* Finds the best site of each sequence, sorts the sequences by it, and finds how many of them give the largest
- * ratio. */
+/* Finds the best site of each sequence, and sorts the sites by descending score. Returns how many of the first sites
+ * give the largest log-likelihood ratio *most. */
 static int read_all(struct work *w, const struct position_matrix *m, double *most)
 {
     const struct enriched_set *set = w->set;
@@ -219,7 +221,7 @@ static int read_all(struct work *w, const struct position_matrix *m, double *mos
     return sites;
 }
 
-/* Counts the bases of the sites in the sequences `with`, in windows of set->width around them. */
+/* Counts the bases in windows of set->width around the first `sites` sites, in the positive sequences only. */
 static void count_sites(const struct work *w, int sites, int width, struct position_matrix *out)
 {
     const struct enriched_set *set = w->set;
@@ -229,7 +231,8 @@ static void count_sites(const struct work *w, int sites, int width, struct posit
         const struct found *f = &w->found[i];
         if (!set->with[f->sequence])
             continue;
-        /* the same middle on both strands, also for an even difference of widths */
+        /* the window lies at the same place relative to the site on both strands, also if the widths differ by an odd
+         * number */
         int before = (set->width - width) / 2, left = f->reverse ? set->width - width - before : before;
         copy_window(set, f->sequence, f->at - left + set->width / 2, set->width, window);
         for (int j = 0; j < set->width; j++) {

@@ -8,13 +8,13 @@
 
 #include "core/sequence/position_matrix.h"
 
-/* Sequence i is base[first[i] ... first[i + 1]), numbers of bases as in position_matrix.h. Erased bases are
- * BASE_UNKNOWN. */
+/* Sequence i is base[first[i] ... first[i + 1]), with the values for bases that position_matrix.h defines. Erased bases
+ * are BASE_UNKNOWN. */
 struct enriched_set {
     int sequences;
     const int64_t *first;
     unsigned char *base;
-    const bool *with; /* [sequences] whether motifs must be enriched in this sequence; the others are for comparison */
+    const bool *with; /* [sequences] true: motifs must be enriched in this sequence; false: it serves for comparison */
     bool both_strands;
     int width; /* largest width of a matrix, in [6, MATRIX_WIDTH - 20] */
 };

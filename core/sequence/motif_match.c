@@ -142,7 +142,8 @@ static void add_span(const struct matching *m, int begin, int end, const double 
     }
 }
 
-/* Visits all spans that begin at a column, each as the convolution of the one before with one more column. */
+/* Visits all spans that begin at a column, from the shortest on. The distribution of a span's sum is the convolution of
+ * the previous span's distribution with that of the next column. */
 static void add_spans_from(const struct matching *m, int begin)
 {
     size_t room = (size_t)m->width * BINS + 1;

@@ -33,8 +33,8 @@ struct motif_hit {
 };
 
 /* Compares `query`, [width] rows of probabilities with width in [1, MATRIX_WIDTH], with all motifs. hit: [count];
- * sorted by ascending p, motifs with the same p by their number. Any thread. STATUS_NO_MEMORY; STATUS_INVALID: an empty
- * database or a width outside the range. */
+ * sorted by ascending p, motifs with the same p by their index in the database. Any thread. STATUS_NO_MEMORY;
+ * STATUS_INVALID: an empty database or a width outside the range. */
 enum status motif_match(const struct motif_database *database, const double (*query)[BASES], int width,
                         struct motif_hit *hit, struct error *err);
 

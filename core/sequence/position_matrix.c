@@ -105,7 +105,8 @@ static void measure_background(struct alignment *a)
         a->background[b] = count[b] / total;
 }
 
-/* The number of the word at `base`, with the first base in the highest digit; -1 if a base is unknown. */
+/* Returns the index of the word at `base` in the order of all words, in which the first base counts most; -1 if a base
+ * is unknown. */
 static int word_at(const unsigned char *base)
 {
     int word = 0;
@@ -125,7 +126,8 @@ static int word_reverse(int word)
     return other;
 }
 
-/* The number that stands for a word and, where both strands are read, for its reverse complement. */
+/* Returns the index of a word or, if both strands are read, the smaller of the indices of the word and of its reverse
+ * complement. */
 static int word_class(const struct alignment *a, int word)
 {
     int other = a->both ? word_reverse(word) : word;

@@ -16,7 +16,7 @@ void site_ratios_make(const struct position_matrix *m, const double background[B
 
 /* Finds the placement whose sum of ratios is largest, among those whose middle is at most `shift` positions from
  * `middle` and that lie inside the sequence. base: [count], 0 to BASE_UNKNOWN, which adds 0 to a sum. Returns false if
- * the matrix does not fit into the sequence there. */
+ * there is no such placement. */
 bool site_place(const struct site_ratios *ratios, const unsigned char *base, int count, int middle, int shift,
                 bool both_strands, struct site_placement *out);
 

@@ -164,7 +164,8 @@ static void locate(const struct batch *b, struct places *p, int r, const float *
     p->count[r] = found;
 }
 
-/* Multiplies a piece of the sparse rows by a table and writes the product to the same rows of c. */
+/* Multiplies the rows `rows` of the sparse table `p` by the dense table `table`, and writes the product to the same
+ * rows of c. */
 static void spread(const struct batch *b, const struct places *p, struct piece rows, const float *table, float *c)
 {
     int n_d = b->model->shape.n_d;

@@ -6,7 +6,7 @@
 #include "core/base/random/philox.h"
 #include "core/kernels/hadamard.h"
 
-enum { STREAM_ROWS = 0x52550000 }; /* base of the random streams; the number of the draw is added */
+enum { STREAM_ROWS = 0x52550000 }; /* draw `draw` uses the stream with this index plus the lower 16 bits of `draw` */
 
 static enum status start(int n_s, int n_d, float each, struct rug *rug, struct error *err)
 {

@@ -17,14 +17,14 @@ struct statistics {
     double row_sum;                                          /* mean over rows of the sum of off-diagonal entries */
     double noise;          /* mean over kept rows of Var(nu_i), the interference in units of W_ii */
     double noise_variance; /* variance over kept rows of Var(nu_i) (Fig. 6) */
-    /* this variance as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
+    /* noise_variance as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
     double noise_variance_code;
     /* variance over rows of the mean of nu; the authors' code includes the diagonal in the row mean */
     double mean_variance, mean_variance_code;
     double saturation;    /* noise divided by the bound of eq. (6), at least 1; for kept rows and columns only */
     double lyapunov;      /* eq. (3): maximum over all rows */
     double kept_lyapunov; /* eq. (3): maximum over kept rows */
-    double lyapunov_code; /* as the authors' code computes it: max sum |W_ij|^3 / sum W_ij^2 */
+    double lyapunov_code; /* eq. (3) as the authors' code computes it: max sum |W_ij|^3 / sum W_ij^2 */
     double symmetric, antisymmetric; /* Frobenius norms of (W +- W') / 2 */
     double kolmogorov, kolmogorov_p; /* Kolmogorov-Smirnov distance of up to 1000 standardised nu_0 from a normal
                                         distribution, and its p-value */

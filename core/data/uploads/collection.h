@@ -89,7 +89,7 @@ void collection_close(struct collection *c); /* a zeroed struct is allowed */
 
 /* collection_length() returns the number of columns of a sample, and collection_begin() the index of its first value;
  * its values are [channels][rows][length]. collection_value() returns a value by its index. collection_labels() returns
- * the number of its labels and sets *label to the first one. */
+ * the number of labels of a sample and sets *label to the first one. */
 int64_t collection_length(const struct collection *c, int64_t sample);
 static inline int64_t collection_begin(const struct collection *c, int64_t sample)
 {
@@ -127,11 +127,12 @@ extern const char
 
 /* Which samples without a label are added to sequences. NONE: none. SHUFFLE: for each record with a label, a shuffled
  * copy that has the same pairs of neighbouring bases (dinucleotides.h). GC: for each region of a genome, another region
- * with as many G and C (regions_negatives.c). */
+ * with about the same number of G and C (regions_negatives.c). */
 enum collection_negatives { NEGATIVES_NONE, NEGATIVES_SHUFFLE, NEGATIVES_GC };
 extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NULL-terminated */
 
-/* Options of an upload that only some formats read, as bits. A format's row lists those that it reads. */
+/* Options of an upload that only some formats read, as bits. The member `reads` of struct collection_format has the
+ * bits of the options that a format reads. */
 enum collection_option {
     OPTION_LABEL = 1 << 0,
     OPTION_LABEL_COLUMN = 1 << 1,
@@ -154,16 +155,15 @@ extern const struct collection_option_name collection_option_names[];
 struct collection_options {
     unsigned stated;           /* bits of the options that the user has stated */
     const char *label, *group; /* names of a table's columns that contain labels and groups */
-    /* The number of the column (BED), or of the word in the header (FASTA), that is the label, counted from 1; 0: not
-     * stated. */
+    /* Which column (BED), or which word of the header (FASTA), is the label, counted from 1; 0: not stated. */
     int label_column;
     enum collection_layout layout;
     enum collection_target target; /* what the labels are; NONE: the format and the labels determine the target */
     const int
         *store; /* descriptor of an empty file for the values, so that memory does not grow with them; NULL: none */
     enum collection_negatives negatives;
-    /* for regions: the folder of data sets, the name of the genome's folder in it, and the bases of a window (0: the
-     * region itself, below 0: 200) */
+    /* for regions: the folder of data sets, the name of the genome's folder in it, and the number of bases of a window
+     * (0: the region itself, below 0: 200) */
     const char *data, *genome;
     int window;
 };

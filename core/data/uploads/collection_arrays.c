@@ -113,7 +113,8 @@ static void column_name(const struct arrays *a, size_t column, char out[NPY_TEXT
         snprintf(out, NPY_TEXT, "%zu", column);
 }
 
-/* Adds the name of each column as often as the element says. */
+/* Appends the name of each column of y to the sample's label n times, where n is the sample's element in this
+ * column. */
 static enum status take_counts(struct builder *b, const struct arrays *a, int64_t sample, struct error *err)
 {
     const struct npy *y = &a->member[MEMBER_Y];

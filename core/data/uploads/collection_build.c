@@ -132,7 +132,7 @@ static enum status begin(struct builder *b, struct error *err)
     return status;
 }
 
-/* Counts a sample whose values are in the store. */
+/* Adds a sample of `columns` columns to the collection, after its values were added to the store. */
 static void counted(struct builder *b, int64_t columns)
 {
     struct collection *c = b->c;

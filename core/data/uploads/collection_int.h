@@ -25,7 +25,7 @@ struct builder {
     struct collection_limits limits;
     enum collection_target wanted; /* the target that the user has chosen; NONE: none */
     struct value_store store;
-    /* the first three are capacities; `labels` is the number in use */
+    /* capacities of the arrays of samples, labels and boxes; labels: number of elements of c->label in use */
     int64_t samples_room, labels_room, boxes_room, labels;
     int64_t at; /* index + 1 of the sample to which labels and groups are added */
     struct name_list vocabulary, groups;

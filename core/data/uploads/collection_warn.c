@@ -89,7 +89,8 @@ struct copies {
     int64_t all, contrary; /* samples that equal an earlier one, and those of them with another label */
 };
 
-/* Counts copies with an open hash table. table: [1 << bits] sample + 1; 0: free. hashes: [count]. */
+/* Counts copies with an open hash table. table: [1 << bits] index of a sample, plus 1; 0: the entry is free. hashes:
+ * [count]. */
 static void count_copies(const struct collection *c, int bits, int64_t *table, uint64_t *hashes, struct copies *copies)
 {
     uint64_t mask = ((uint64_t)1 << bits) - 1;

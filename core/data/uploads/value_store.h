@@ -26,10 +26,10 @@ struct value_store {
     bool floats;      /* the values are stored as floats, whatever they are */
     bool binary;      /* all values so far are 0 or 1 */
     enum value_form form;
-    int64_t count,
-        limit;       /* count: values in the file and in the block; limit: upper limit of the bytes of all values */
-    int64_t written; /* bytes in the file */
-    char *block;     /* bytes that follow those in the file */
+    int64_t count, limit; /* count: number of values in the file and the block together; limit: upper limit of the bytes
+                             of all values */
+    int64_t written;      /* bytes in the file */
+    char *block;          /* bytes that follow those in the file */
     size_t block_used;
     float *sample; /* [pending] the sample that the reader fills now; it is not in the block yet */
     size_t sample_room;
@@ -41,7 +41,8 @@ struct value_store {
 void value_store_open(struct value_store *s, const int *file, int64_t limit);
 void value_store_close(struct value_store *s); /* a zeroed struct is allowed */
 
-/* Returns room for the next sample, which the caller fills before the next call. STATUS_LIMIT: it does not fit. */
+/* Returns room for the next sample, which the caller fills before the next call. STATUS_LIMIT: with this sample, the
+ * values would exceed `limit`. */
 enum status value_store_next(struct value_store *s, int64_t count, float **values, struct error *err);
 /* Appends values that are whole numbers from 0 to 255. */
 enum status value_store_bytes(struct value_store *s, const unsigned char *bytes, int64_t count, struct error *err);

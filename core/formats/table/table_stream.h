@@ -28,7 +28,8 @@ enum {
 };
 #define TABLE_DENSE UINT32_MAX
 
-/* Exit codes of motif-convert besides 0. It writes one line with the reason to its standard error. */
+/* Exit codes of motif-convert after a failure. The program then writes one line with the reason to its standard
+ * error. */
 enum { TABLE_EXIT_USAGE = 2, TABLE_EXIT_FAULT, TABLE_EXIT_LIMIT, TABLE_EXIT_OTHER };
 
 struct table_head {

@@ -188,8 +188,9 @@ void FAST(conv_forward)(const struct conv_call *c)
     }
 }
 
-/* Adds to dweights for `taps` neighbouring horizontal taps, `inputs` input channels and one output block, summed over
- * all rows. `in` points at the pixel under tap 0 of output pixel 0. taps and inputs are constants after inlining. */
+/* Adds the weights' gradient, summed over all rows, to dweights: for `taps` neighbouring horizontal taps, `inputs`
+ * input channels and one output block. `in` points at the pixel under tap 0 of output pixel 0. taps and inputs are
+ * constants after inlining. */
 INLINE void gradient_tile(const int taps, const int inputs, const struct conv_gradient_call *c, int rows,
                           const float *in, const float *dout, float *dweights)
 {

@@ -1,5 +1,6 @@
-/* Walsh-Hadamard transforms. Butterflies of four rows compute two levels in one pass over the data. Within a
- * register, a level is a permutation and one multiply-add. */
+/* Walsh-Hadamard transforms of length n have log2 n levels. The level of distance h replaces each pair of elements (a,
+ * b) that are h apart by (a + b, a - b). The code computes two levels in one pass over the data, from four rows at a
+ * time. Within a register, a level is a permutation, an addition and a subtraction. */
 #include "core/kernels/fast/fast.h"
 
 void FAST(multiply)(size_t count, const real *x, real *y)
@@ -7,7 +8,7 @@ void FAST(multiply)(size_t count, const real *x, real *y)
     FOR_VECTORS(i, part, count) STORE(y + i, v_mul(LOAD(y + i), LOAD(x + i)));
 }
 
-/* Computes two levels on four rows: the pairs at distance 1, then those at distance 2. */
+/* Replaces the pairs (a, b), (c, d) and then (a, c), (b, d) by their sums and differences. */
 #define FOUR(a, b, c, d)                                                                                               \
     do {                                                                                                               \
         vf ab = v_add(a, b), a_b = v_sub(a, b), cd = v_add(c, d), c_d = v_sub(c, d);                                   \
@@ -40,7 +41,7 @@ INLINE void two_rows(int columns, float *p0, float *p1)
     }
 }
 
-/* Computes all levels from distance `h` upwards. */
+/* Computes the levels of distance h, 2 h, 4 h, ... up to n / 2. */
 INLINE void levels(int h, int n, int columns, float *x, ptrdiff_t ld)
 {
     for (; 4 * h <= n; h *= 4)
@@ -83,7 +84,7 @@ INLINE vf within(vf x)
 }
 
 /* Transforms a vector of n >= 4 V numbers as [n / V] rows of one register. The first pass also computes the levels
- * within registers. */
+ * whose pairs are in one register. */
 static void long_row(int n, float *x)
 {
     for (int i = 0; i < n; i += 4 * V) {

@@ -94,18 +94,20 @@ void FAST(planar_gradient)(const struct planar_call *c)
     }
 }
 
-/* The sites of one row of a plane: `first`[0] to first[1] - 1. A row outside the image has none. */
+/* Returns a pointer `first`: the non-zero values (sites) of one row of a plane have the indices i with first[0] <=
+ * i < first[1]. A row outside the image has none. */
 static const int *row_sites(const struct sites_call *c, int plane, int row)
 {
     static const int none[2] = {0, 0};
     return row < 0 || row >= c->height ? none : c->sites.first + (ptrdiff_t)plane * c->height + row;
 }
 
-/* Adds a site in column `q`, counted from the strip, to the outputs that read it under a kernel row. */
+/* Multiplies an input value in column `q` of the strip by the weights of one kernel row, and adds the products to the
+ * outputs. */
 static void add_site(const struct sites_call *c, int q, float value, const float *w, float *out)
 {
     const ptrdiff_t padded = (ptrdiff_t)c->out_blocks * L;
-    int at = q + c->kernel_w / 2; /* the output that reads the site by tap 0; tap k belongs to output at - k */
+    int at = q + c->kernel_w / 2; /* column of the output to which tap 0 adds; tap k adds to column `at` - k */
     int from = at >= c->width ? at - c->width + 1 : 0, to = at < c->kernel_w ? at + 1 : c->kernel_w;
     vf all = v_all(value);
     for (int k = from; k < to; k++) {
@@ -136,15 +138,16 @@ void FAST(sites_forward)(const struct sites_call *c)
     }
 }
 
-/* Adds the gradients of the taps [k, k + n) of one kernel row over one row of sites. n is a constant after inlining. */
+/* Adds the gradients of the taps [k, k + n) of one kernel row, summed over the non-zero values (sites) of one row. n is
+ * a constant after inlining. */
 INLINE void gradient_taps(int n, const struct sites_call *c, const int *first, int k, const float *dout,
                           float *dweights)
 {
     const ptrdiff_t padded = (ptrdiff_t)c->out_blocks * L;
-    vf sum[2][TAPS]; /* two sums for each tap: one of the sites with an even `at`, one of the others */
+    vf sum[2][TAPS]; /* two sums for each tap: [0] of the sites whose `at` is even, [1] of the others */
     UNROLL for (int t = 0; t < n; t++) sum[0][t] = sum[1][t] = v_zero();
     for (int i = first[0]; i < first[1]; i++) {
-        /* The output of tap k; tap k + t belongs to output at - t. */
+        /* column of the output to which tap k adds this site; tap k + t adds it to the output in column `at` - t */
         int at = c->sites.col[i] - c->col + c->kernel_w / 2 - k;
         if (at < 0 || at - n + 1 >= c->width)
             continue;

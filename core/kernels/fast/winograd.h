@@ -22,7 +22,7 @@ INLINE bool winograd_half(int lanes)
     return lanes > 0 && lanes <= MAP_LANES / 2;
 }
 
-/* Place of tile t of n tiles. */
+/* Returns the offset, in floats, of tile t in an array of n tiles. half: the tiles belong to a half block. */
 INLINE ptrdiff_t winograd_at(bool half, int t, int n)
 {
     int h = (n + 1) / 2;
@@ -229,8 +229,9 @@ INLINE void winograd_outer_run(int tiles, struct winograd_use use, const float *
     }
 }
 
-/* sums += inputs' x douts over `tiles` tiles. use.lanes: of this input block. With half blocks, the two halves of the
- * tiles are processed one after the other, because they are in different halves of the registers. */
+/* sums += inputs' x douts over `tiles` tiles. use.lanes: number of channels in use of this input block. With half
+ * blocks, the two halves of the tiles are processed one after the other, because they are in different halves of the
+ * registers. */
 INLINE void winograd_outer(int tiles, struct winograd_use use, const float *inputs, const float *douts, float *sums)
 {
     int first = V_WIDE && (use.half || use.in_half) ? (tiles + 1) / 2 : tiles;

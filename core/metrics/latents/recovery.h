@@ -16,7 +16,8 @@ struct recovery {
     int latents, features;
     double *cosine;    /* [latents][features] cosines of the dictionary's rows with the true directions */
     int *own;          /* [latents] the latent's own feature */
-    int *next, *first; /* [latents], [features]: the latents of a feature, as lists that end with -1 */
+    int *next, *first; /* first: [features] the first latent whose own feature this is; next: [latents] the next latent
+                          with the same own feature; -1: there is none */
     int *match;        /* [latents] the feature in the one-to-one matching with the largest sum of |cosine|; -1: none */
     double mcc;        /* mean |cosine| of that matching */
     int64_t *fired, *both; /* [latents] fired: samples in which the latent is active; both: those in which its own
@@ -58,12 +59,13 @@ void recovery_absorb(struct recovery *r, const struct recovery_sample *sample, i
                      const float *norm);
 
 struct recovery_scores {
-    double mcc, uniqueness; /* uniqueness: number of features that are some latent's own, divided by the number of
-                             * latents */
+    double mcc, uniqueness; /* uniqueness: number of features that are the own feature of at least one latent, divided
+                               by the number of latents */
     /* Means over all latents, dead ones too; 0 where undefined. */
     double precision, recall, f1, accuracy;
     double absorption_full, absorption_fraction; /* NaN without cases */
-    double found[RECOVERY_DECILES]; /* share of features found, by frequency, the most frequent tenth first */
+    double found[RECOVERY_DECILES]; /* share of the features found in each tenth of the features, which are sorted by
+                                       descending frequency */
 };
 struct recovery_scores recovery_scores(const struct recovery *r);
 

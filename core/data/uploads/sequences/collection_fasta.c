@@ -100,7 +100,7 @@ struct reader {
     bool uracil, thymine;   /* whether the letters U and T occur */
 };
 
-/* Notes whether U and T occur, and replaces the letters of the record by the numbers of bases, in place. */
+/* Notes whether U and T occur, and replaces each letter of the record by its value of enum splicing_base, in place. */
 static void take_letters(struct reader *r)
 {
     for (int64_t i = 0; i < r->in.length; i++) {
@@ -111,8 +111,8 @@ static void take_letters(struct reader *r)
     }
 }
 
-/* Finds the text of the label: the words after the name, or the word whose number the user has stated (word 1 is the
- * name). */
+/* Finds the text of the label: the words after the name, or the word that the user has selected by its position
+ * (position 1 is the name). */
 static enum status find_label(const struct reader *r, struct plain_line *text, struct error *err)
 {
     const struct fasta_stream *in = &r->in;

@@ -126,7 +126,7 @@ static enum status find_chromosome(const struct regions *s, const struct line *l
                             (long long)line->number, name);
 }
 
-/* Returns the number of the column with the label; 0: there is none. */
+/* Returns which column contains the label, counted from 1; 0: none does. */
 static int label_column(const struct collection_options *o)
 {
     bool named = o->label && strcmp(o->label, "name") == 0;

@@ -1,6 +1,6 @@
-/* Adds a negative for each region (regions.h): the region's bases in a random order that keeps the counts of all
- * pairs of neighbours, or another place of the genome with the same number of G and C. The negative of a region
- * depends only on the region's number, and not on other negatives. */
+/* Adds a negative for each region (regions.h): the region's bases in a random order that keeps the counts of all pairs
+ * of neighbours, or another place of the genome with about the same number of G and C. The negative of a region depends
+ * only on the region's index, and not on other negatives. */
 #include <stdlib.h>
 #include <string.h>
 
