@@ -44,8 +44,8 @@ struct method_preset {
     const struct config_setting *settings; /* overrides of the defaults; ends with field NULL */
 };
 
-/* Every kind that trains on the user's own data has a preset of this name. Its configuration has a field of this
- * name for the data set. */
+/* Every kind that trains on the user's own data has a preset named METHOD_DATASET_PRESET, and its configuration has a
+ * field named METHOD_DATASET_FIELD for the data set. */
 #define METHOD_DATASET_PRESET "dataset"
 #define METHOD_DATASET_FIELD "dataset_name"
 
@@ -66,8 +66,8 @@ struct method_chart {
     bool stages;        /* bands show the stages of an annealing: the runs of equal values of the metric "density" */
 };
 
-/* A part of the job's page besides configuration and charts. `view` names a component of the page ("motifs", "layers",
- * "tree"); the page leaves out a panel whose view it does not have. */
+/* A part of the job's page, in addition to the configuration and the charts. `view` names a component of the page
+ * ("motifs", "layers", "tree"); the page leaves out a panel whose view it does not have. */
 struct method_panel {
     const char *view;
     const char *title; /* title of the tab */
@@ -89,7 +89,7 @@ struct method_schema {
 
 enum method_verb { METHOD_GET, METHOD_POST };
 
-/* What a query takes besides its parameters. */
+/* What a query takes in addition to its parameters. */
 enum method_takes {
     METHOD_TAKES_NOTHING,
     METHOD_TAKES_SAMPLE, /* GET: one sample of the job's own domain, chosen by ?seed=N (default 0) */
@@ -240,7 +240,7 @@ struct method_estimate {
 /* The checkpoints of the job that a run belongs to, newest last. */
 struct method_checkpoint {
     int64_t seq, step;
-    double density; /* density at which its weights were trained; NaN if none */
+    double density; /* density at which the checkpoint's weights were trained; NaN if the method has no density */
     bool stage_end; /* whether METHOD_STAGE_END requested it */
 };
 struct method_checkpoints {
@@ -299,7 +299,7 @@ struct method_evaluation {
 /* A change to one motif, or to all motifs of a channel, that a model has found in an input. The rest of the model reads
  * the changed motifs. */
 struct method_edit {
-    bool everywhere; /* all motifs of `channel`; else the one at (row, col) */
+    bool everywhere; /* true: all motifs of `channel`; false: the motif at (row, col) */
     int64_t row, col, channel;
     bool remove;
     int64_t to_row, to_col, to_channel; /* -1: unchanged */

@@ -23,7 +23,8 @@ struct outcome {
     double l0, explained, shrinkage, dead; /* dead: share of latents that never fired */
     double mcc, mcc_sd, uniqueness, precision, recall, f1, f1_sd, accuracy;
     double absorption_full, absorption_fraction, found[RECOVERY_DECILES];
-    double pair_absolute, pair_signed, pair_codes; /* agreement of seeds: cosines, correlations of codes */
+    /* agreement of pairs of seeds: |cosine| and cosine of matched latents, and MCC of the codes */
+    double pair_absolute, pair_signed, pair_codes;
     double recurring; /* number of latents of seed 0 with a partner of cosine RECURS in every other seed */
     /* The next members are about seed 0, on the samples that the classical decoders also code (pursuit.c). */
     /* MCC of codes with the true codes: of the encoder's codes, of FISTA's on the learned dictionary, and of FISTA's on
@@ -46,7 +47,7 @@ enum { OUTCOME_COLUMNS = sizeof(struct outcome) / sizeof(double) };
 
 /* What is known about a latent of seed 0. */
 enum {
-    LATENT_RATE,    /* share of samples in which it is active */
+    LATENT_RATE,    /* share of samples in which the latent is active */
     LATENT_FEATURE, /* the true feature that is most similar to the latent */
     LATENT_COSINE,  /* cosine of the latent with this feature */
     LATENT_PRECISION,
@@ -68,7 +69,8 @@ struct method_run {
 
     /* The open case. */
     int seeds;
-    struct planted data; /* if the true features are known: the data, and the codes of the current samples */
+    /* data, truth: if the true features are known, the generator and the codes of the current samples */
+    struct planted data;
     struct planted_codes truth;
     struct rows rows; /* otherwise */
     float *vectors; /* source RUG, TRAINED: [features][inputs] of the hidden layer; checkpoints have those of TRAINED */

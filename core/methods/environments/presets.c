@@ -20,8 +20,8 @@
     {                                                                                                                  \
         "seeds", "3"                                                                                                   \
     }
-/* These presets use a linear encoder, because a nonlinear encoder recognises the type of a cell from x and then stores
- * the changes of that type in z. */
+/* Presets for tables of cells. They use a linear encoder, because a nonlinear encoder recognises the type of a cell
+ * from x and then stores the changes of that type in z. */
 #define CELLS(name)                                                                                                    \
     TABLE(name), LINEAR, {"target", "planted"}, {"features", "30"}, {"sharpness", "0.3"},                              \
     {                                                                                                                  \

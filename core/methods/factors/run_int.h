@@ -16,14 +16,14 @@ enum { FRESH_SETS = 1 << 30 };
 /* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
  * apply. */
 struct outcome {
-    double mse, mse_mean; /* held-out errors per entry: from sampled and from mean latent variables */
-    double nll, nll_mean; /* held-out error per row; for counts and 0/1 data only */
+    double mse, mse_mean; /* held-out error per entry; mse: with sampled latent variables; mse_mean: with their means */
+    double nll, nll_mean; /* held-out error per row, as mse and mse_mean; for counts and 0/1 data only */
     double dci, dci_16;   /* DCI scores from 500 and from 16 training rows */
     double support_f1, hamming;
     double columns;                    /* number of mask columns with a non-zero entry */
     double anchors;                    /* number of features that depend on a single factor */
     double objective, worst_objective; /* objective of the best and of the worst restart */
-    double restart;                    /* number of the best restart */
+    double restart;                    /* index of the best restart */
     double updates, samples;
     double recall, ndcg;  /* held-out recall at 5 and NDCG at 10 (core/metrics/ranking.h); ratings only */
     double accuracy;      /* accuracy of predicting the rows' classes from the means of the latent variables */

@@ -69,7 +69,8 @@ struct pathways_case {
     int nonzeros[PATHWAYS_DEPTH]; /* number of non-zeros in a sparse filter; 0: the filters are dense */
     uint32_t stream; /* number that selects the random filters; equal streams and shapes give equal dictionaries */
     int signs, support;
-    double noise, ratio; /* patch norm of the noise and largest magnitude, in units of the smallest magnitude */
+    /* noise: patch norm of the noise; ratio: largest magnitude; both in units of the smallest magnitude */
+    double noise, ratio;
     struct decode_rule rule;
 };
 

@@ -46,7 +46,7 @@ struct method_run {
     int64_t phase, at_case, at_point, at_code;
     int64_t pilot_nonzeros, pilot_low; /* pilot_nonzeros: the next number of non-zeros to try; pilot_low: the largest
                                           number up to which every code was recovered */
-    int64_t batches, trials, drawn;    /* trials: draws without those of the pilot; drawn: with them */
+    int64_t batches, trials, drawn;    /* trials: number of draws without the pilot's; drawn: number of all draws */
     int64_t draw_seed;                 /* seed of all random numbers except the filters */
     struct curve_point pilot;
     struct artifact_findings findings;

@@ -1,4 +1,4 @@
-/* The loop of a run that works in small pieces: a step does as many pieces as fit into its time. */
+/* The loop of a run that works in small pieces: a step does pieces until its time is over. */
 #ifndef MOTIF_CORE_METHODS_SHARED_TIMED_LOOP_H
 #define MOTIF_CORE_METHODS_SHARED_TIMED_LOOP_H
 

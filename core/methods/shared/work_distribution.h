@@ -116,8 +116,8 @@ struct work_distribution {
     /* The item that this rank has. */
     int64_t now;                /* index of the item; -1: none */
     int64_t stage_work;         /* distribution_work() at its last checkpoint that ended a stage, -1: none */
-    bool item_done, item_waits; /* item_done: it was done in this step; item_waits: it is the last item and waits for
-                                   the other ranks */
+    bool item_done, item_waits; /* item_done: the item was done in this step; item_waits: it is the last item and waits
+                                   for the other ranks */
     struct error trouble;       /* why a point could not be stored; the step then fails with this error */
 };
 

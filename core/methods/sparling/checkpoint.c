@@ -286,7 +286,8 @@ enum status sparling_load(struct method_run *run, const struct snapshot_reader *
 
 enum status sparling_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
-    run->study.warm = study_of_many(run); /* the model can be evaluated; sparling_step() refuses to train it */
+    /* A study can evaluate the loaded model, but sparling_step() refuses to train it. */
+    run->study.warm = study_of_many(run);
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
     if (!status)

@@ -112,8 +112,8 @@ struct motif_counts_channel {
 struct evaluation {
     struct evaluation_row row[EVALUATION_MAX]; /* from high to low density; the last row is the run's own model */
     int64_t rows, at;                          /* rows: number of rows; at: the row in progress */
-    int64_t part, position;                    /* the part of this row that is in progress, and its next sample */
-    int64_t seed;                              /* seed of the test set */
+    int64_t part, position; /* part: the part of row `at` in progress; position: index of its next sample */
+    int64_t seed;           /* seed of the test set */
     double edit_sum;
     int64_t exact;
     /* counts of the validation or row in progress; at the end, of the final model */
@@ -150,7 +150,7 @@ struct presence_phase {
     double *share;         /* [2][motif channels] density of each channel as a multiple of the common density: by the
                             * labels, and times PRESENCE_FACTOR */
     int64_t alone;         /* 1: the first phase, in which the presence objective trains alone */
-    int64_t flat;          /* validations of the first phase since the last better loss */
+    int64_t flat;          /* number of validations of the first phase since the loss last fell */
     int64_t ended_updates; /* number of updates at the end of the first phase */
     int64_t ended_samples; /* samples at the end of the first phase, where the schedule of the learning rate begins */
     int64_t turns; /* whether half of the training samples are read from the other strand: enum presence_turns */
@@ -180,7 +180,7 @@ enum presence_column {
 /* Starts that are compared (starts.c). Saved in checkpoints. */
 struct starts {
     int64_t count;            /* number of starts to compare; 1: there is only one, or the comparison has ended */
-    int64_t now, best;        /* the start in progress; the best one of those before it */
+    int64_t now, best;        /* now: index of the start in progress; best: index of the best of the earlier starts */
     int64_t samples, updates; /* number of samples and updates when the start `now` began */
     double lowest, loss;      /* lowest presence loss of a validation: of the best start, and of the one in progress */
     bool due;                 /* run_restart() must begin the start `now`; not saved */
@@ -188,9 +188,9 @@ struct starts {
 
 /* State of the rule that decides when the run ends (ending.c). Checkpoints contain it. */
 struct ending {
-    double loss, accuracy; /* best validation at the last density */
+    double loss, accuracy; /* lowest loss and highest accuracy of the validations at the last density */
     int64_t flat;          /* validations since a better one */
-    int64_t from, to;      /* samples between which the learning rate falls; 0: not yet */
+    int64_t from, to;      /* the learning rate falls between these two sample counts; 0: the fall has not begun */
 };
 
 /* The best stage before the last density (kept.c). Checkpoints contain it. */
@@ -201,7 +201,7 @@ struct kept {
 
 /* The last part of the training, in which only the head trains (reading.c). Checkpoints contain it. */
 struct reading {
-    int64_t from, to; /* sample counts at its beginning and end; 0: not yet */
+    int64_t from, to; /* sample counts at the beginning and end of this part; 0: it has not begun */
 };
 
 /* The calibration in progress (calibrate.c). */
@@ -210,7 +210,7 @@ struct calibration_score {
     bool has;   /* whether the label of the sample has the name */
 };
 struct calibration {
-    int64_t position;                /* pieces done, saved in checkpoints; 0: none is in progress */
+    int64_t position;                /* number of calibration pieces that are done (saved); 0: none is in progress */
     struct calibration_score *score; /* [names][samples]; NULL until needed */
 };
 

@@ -21,7 +21,7 @@ struct kept {
 struct evaluation {
     int seeds, width, inputs, rows;
     int64_t position;    /* test samples in the sums */
-    double *mean, power; /* [inputs] sum of x; sum of |x|^2 */
+    double *mean, power; /* mean: [inputs] sum of x; power: sum of |x|^2 */
     struct seed_sums {
         double error, active, shrinkage;
         int64_t *fired; /* [width] samples in which the latent is active */

@@ -17,10 +17,10 @@ enum decoders { DECODED_FISTA, DECODED_OMP, DECODED_IHT, DECODED };
 
 struct comparison {
     int width, inputs, features, rows;
-    float *unit, *signal;    /* [width][inputs] rows of norm 1; [rows][inputs] samples minus the bias, unscaled */
+    float *unit, *signal;    /* unit: [width][inputs], rows of norm 1; signal: [rows][inputs], samples minus the bias */
     float *true_signal;      /* [rows][inputs] samples minus the true bias */
-    float *code, *true_code; /* [rows][width], [rows][features] codes that FISTA computes with the learned and with the
-                                true dictionary */
+    float *code, *true_code; /* codes that FISTA computes; code: [rows][width], with the learned dictionary; true_code:
+                                [rows][features], with the true one */
     int32_t *support[DECODED]; /* [rows][PLAIN_MOST_KEPT] */
     int *found[DECODED];       /* [rows] */
     float *scratch;            /* [workers][scratch_reals] */

@@ -43,7 +43,7 @@ struct sae_shape {
     double l0; /* active latents of a sample: TOPK, MATCHING_PURSUIT exactly; others as a mean or a target */
     int levels, level_end[SAE_LEVELS]; /* MATRYOSHKA: ascending widths, the last is `width`; others: one level */
     bool unit_rows;                    /* rows of the decoder keep norm 1 */
-    double sparsity;                   /* L1, JUMPRELU: factor of the second term, before tuning */
+    double sparsity;                   /* L1, JUMPRELU: factor of the sparsity term, before tuning */
     bool tuned;                        /* L1, JUMPRELU: the factor moves until the mean L0 is l0 */
     double bandwidth;                  /* JUMPRELU */
     double aux_weight;                 /* 0: no auxiliary loss */

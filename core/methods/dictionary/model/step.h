@@ -44,13 +44,14 @@ struct step {
     int *ties;        /* [room] number of activations equal to the cut that are kept */
     bool *dead;       /* [width] */
     int dead_count;
-    double *loss;        /* [room] squared error of each sample, over all levels */
+    double *loss;        /* [room] squared error of each sample, summed over all levels */
     double *error;       /* [room] squared error of the whole reconstruction */
     double *aux;         /* [room] auxiliary loss of each sample, without its weight */
     float *smallest;     /* [room] smallest value in the row's code; infinity without one */
     uint32_t *bins;      /* counts of activations, for the selection of BATCHTOPK */
     float *norms;        /* [width] L1: norms of the decoder's rows */
-    float *gram, *picks; /* MATCHING_PURSUIT: products of rows; residuals and their gradients before each pick */
+    float *gram, *picks; /* MATCHING_PURSUIT: gram: products of the decoder's rows; picks: residuals before each pick,
+                            and their gradients */
     double warm;         /* share of the sparsity term that applies, 1 after step_create() */
     float *scratch;      /* [workers][scratch_reals] */
     size_t scratch_reals;

@@ -29,7 +29,7 @@ static const char *const tensor_names[] = {"W_enc",     "W_dec",         "b_enc"
 struct folder {
     struct json_fields *config;
     struct matrix {
-        float *values; /* NULL: the folder does not contain it */
+        float *values; /* NULL: the folder does not contain this tensor */
         int rank;
         int64_t dim[2];
     } tensor[TENSORS];

@@ -33,7 +33,7 @@ static void fit_window(struct sparling_config *config, const struct method_given
     int side = (int)(c->rows > c->cols ? c->rows : c->cols), rest = (side - 12) / 4,
         all = rest < 3   ? 3
               : rest > 6 ? 6
-                         : rest; /* number of units, in addition to a first convolution of 15 */
+                         : rest; /* number of units after a first convolution that is 15 pixels wide */
     int units = sound ? 5 : bases ? 4 : text ? 1 : line ? 2 : whole ? all : 3;
     if (!has(given, "width") && bases)
         config->width = 32;

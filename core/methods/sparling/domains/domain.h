@@ -70,7 +70,7 @@ enum domain_set {
 struct domain_request {
     enum domain_set set;
     int64_t seed, index;
-    int64_t seen; /* DOMAIN_LESSON: samples trained on before this one's batch */
+    int64_t seen; /* DOMAIN_LESSON: number of training samples before the batch of this sample */
     bool turned;  /* read the sample from the other strand; only if turns() is true */
 };
 

@@ -484,7 +484,8 @@ double evaluation_fraction(const struct method_run *run)
         if (i < e->at)
             finished += row;
     }
-    if (e->at < e->rows && e->part >= PART_CHANCE) /* the first part and the last ones take little time */
+    /* PART_EXTENTS and the parts from PART_CHANCE on take little time and are not counted. */
+    if (e->at < e->rows && e->part >= PART_CHANCE)
         finished = total;
     else if (e->at < e->rows && e->part != PART_EXTENTS)
         finished += (double)e->position + samples_before(run, e->part);

@@ -88,8 +88,9 @@ enum { CHAIN = 8 }; /* see channel_places_reach() */
 
 /* How the motifs of a channel are reported. */
 struct report {
-    int down, right;   /* offset from the maximum of the channel to the reported position */
-    double high, wide; /* motifs that are less apart than this along each axis are one; 0: all are reported */
+    int down, right; /* offset from the maximum of the channel to the reported position */
+    /* motifs that are less apart than this along each axis are reported as one; 0: all motifs are reported */
+    double high, wide;
 };
 
 static struct report report_of(const struct channel_places *places, int channel)

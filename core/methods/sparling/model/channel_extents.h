@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct channel_extent) == CHANNEL_EXTENT_COLUMNS * sizeof(
 /* An extent reaches at most this many times as far from the motif as the window of g. */
 enum { CHANNEL_EXTENT_REACH = 3 };
 
-#define CHANNEL_EXTENTS_ENTRY "extents.channels" /* the table's entry in a checkpoint: [channels][columns] */
+#define CHANNEL_EXTENTS_ENTRY "extents.channels" /* name of the table's entry in a checkpoint: [channels][columns] */
 
 /* Whether a row that was read from a checkpoint is possible. half: the window of g reaches this far from a motif. */
 bool channel_extent_sound(const struct channel_extent *extent, int half);

@@ -22,7 +22,7 @@ struct channel_name {
 enum { CHANNEL_NAME_COLUMNS = 5 + 2 * CHANNEL_NAMES };
 _Static_assert(sizeof(struct channel_name) == CHANNEL_NAME_COLUMNS * sizeof(double), "a channel is a row of doubles");
 
-#define CHANNEL_NAMES_ENTRY "evidence.channels" /* the table's entry in a checkpoint: [channels][columns] */
+#define CHANNEL_NAMES_ENTRY "evidence.channels" /* name of the table's entry in a checkpoint: [channels][columns] */
 
 /* Whether a row that was read from a checkpoint is possible. */
 bool channel_name_sound(const struct channel_name *name, int tokens, int channels);

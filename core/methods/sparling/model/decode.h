@@ -7,7 +7,7 @@
 #define DECODE_TOKENS 128 /* upper limit of the steps of a decode: DOMAIN_LABEL and 64 more */
 
 struct decoded {
-    int length;                       /* number of tokens before the first END; all steps without END */
+    int length;                       /* number of tokens before the first END, or of all steps if there is no END */
     bool ended;                       /* whether END was decoded */
     int32_t tokens[DECODE_TOKENS];    /* the decoded tokens; END is among them if `ended` */
     float probability[DECODE_TOKENS]; /* softmax probability of each token */

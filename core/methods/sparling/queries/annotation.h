@@ -36,7 +36,7 @@ struct annotation {
     const float *input;               /* borrowed */
     const struct domain_truth *truth; /* borrowed; NULL when unknown */
     struct read_motif *motifs;        /* in scan order: channel, row, column */
-    int count, total;                 /* count: number of motifs in the list; total: in the map */
+    int count, total;                 /* count: number of motifs in the list; total: number of motifs in the map */
     /* tokens of the label that the model reads; none with a label at every position */
     struct decoded decoded;
     struct read_site {

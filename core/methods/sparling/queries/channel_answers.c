@@ -124,7 +124,7 @@ enum status sparling_channels(const struct method_question *question, const stru
         sink_integer(out, "footprint", 2 * s.half + 1);
         sink_integer(out, "elements",
                      s.asked.samples * (int64_t)domain_positions(&s.model->domain.shape)); /* elements of one channel */
-        alphabet_write(s.alphabet, "alphabet", out); /* the rows of the matrices are its symbols */
+        alphabet_write(s.alphabet, "alphabet", out); /* the rows of the matrices are the symbols of this alphabet */
     }
     if (!status && question->item < 0)
         write_all(&s, &matrices, out);

@@ -14,10 +14,10 @@
 #include "core/sequence/motif_similarity.h"
 
 enum {
-    FLANK = 4,      /* positions beside the footprint that the matrix covers on each side before it is trimmed */
+    FLANK = 4,      /* number of positions on each side of the footprint that the matrix covers before it is trimmed */
     SHIFT_MOST = 30 /* largest number of positions by which a window is shifted */
 };
-static const double TRIMMED = 0.2;      /* bits; positions with less are removed from both ends */
+static const double TRIMMED = 0.2;      /* in bits; positions with less information are removed from both ends */
 static const double SAME = 0.9;         /* minimum correlation of two channels that show one motif */
 static const double SIGNIFICANT = 0.05; /* largest q-value of a match that an answer lists */
 

@@ -9,8 +9,8 @@ enum { TOP_ACTIVATIONS_BINS = 32, TOP_ACTIVATIONS_MOST = 64, TOP_ACTIVATIONS_BAT
 
 struct top_activations_top {
     int64_t sample;
-    struct motif at; /* value of the channel's strongest motif in this sample */
-    int symbol;      /* symbol of the true box around it; -1: no box, or unknown */
+    struct motif at; /* the channel's strongest motif in this sample */
+    int symbol;      /* symbol of the true box around this motif; -1: no box, or unknown */
 };
 
 /* A maximal motif of a sequence of bases. */

@@ -147,8 +147,8 @@ static int falling(const void *a, const void *b)
 
 /* The peaks of one channel. */
 struct channel_peaks {
-    struct calibration_score *score; /* those that the threshold decides, by falling score */
-    int count, with;                 /* their number; number of all peaks with the name */
+    struct calibration_score *score; /* the peaks that depend on the threshold, by falling score */
+    int count, with;                 /* count: number of elements of `score`; with: number of all peaks with the name */
     int right, wrong;                /* number of the other peaks, which are active at any threshold, by the label */
 };
 

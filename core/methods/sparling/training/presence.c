@@ -161,7 +161,7 @@ void presence_begin(struct method_run *run)
     presence_clear(run);
     for (int k = 0; k < p->names; k++)
         column(p, PRESENCE_LEVEL)[k] = column(p, PRESENCE_BEST)[k] = column(p, PRESENCE_FACTOR)[k] = 1;
-    for (int k = 0; k < p->names; k++) /* the first search follows the first validation */
+    for (int k = 0; k < p->names; k++) /* with this value, the first validation is followed by a search */
         column(p, PRESENCE_STILL)[k] = STILL;
     presence_densities(run);
 }

@@ -54,7 +54,7 @@ struct association_channel association_of_channel(const struct association *a, i
 struct association_token {
     int64_t present;  /* samples whose label has the token */
     int channel;      /* channel of the largest correlation; -1: none */
-    double strength;  /* its correlation; NaN: the token is in every label or in none */
+    double strength;  /* correlation of `channel` with the token; NaN: the token is in every label or in none */
     double explained; /* correlation with "one of up to CHANNEL_NAMES channels is active", chosen greedily */
 };
 /* scratch: [words]. */

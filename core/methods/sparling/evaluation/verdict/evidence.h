@@ -28,12 +28,13 @@ struct evidence_sums {
                                 right tokens in any order */
     double low, high;        /* smallest and largest value of an input */
     /* Training samples of PART_EVIDENCE. */
-    double trained, trained_exact; /* trained: number of samples; trained_exact: number of those whose label the model
+    double trained, trained_exact; /* trained: number of samples; trained_exact: number of samples whose label the model
                                       predicts exactly */
     double trained_low, trained_high;
-    double constant_exact, constant_edit; /* share and mean edit error of the most frequent label as the answer */
+    /* share of right answers and mean edit error if the answer is always the most frequent label */
+    double constant_exact, constant_edit;
     double chance_exact,
-        chance_edit; /* share and mean edit error if the answer is the label of another sample, drawn at random */
+        chance_edit; /* share of right answers and mean edit error if the answer is the label of another sample */
     double longest, shortest; /* lengths of labels */
     double validations;       /* number of validations so far */
 };

@@ -26,7 +26,7 @@ struct rule_trial {
 
 /* Sums of the differences of one kind. */
 struct rule_effect {
-    int samples, more, less; /* number of samples; of samples with a positive and with a negative difference */
+    int samples, more, less; /* more, less: numbers of samples with a positive and with a negative difference */
     double sum, squares;
 };
 /* Mean difference, its interval of 95 %, and p. */

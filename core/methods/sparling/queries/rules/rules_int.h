@@ -9,7 +9,7 @@
 struct rules {
     const struct method_question *question;
     const struct rules_parameters *asked;
-    struct inquiry inquiry; /* its member `planes` has room for one sample */
+    struct inquiry inquiry; /* inquiry.planes has room for one sample */
     int channels, cols, names;
     int64_t samples;          /* number of samples that were tried */
     struct rule_motif *motif; /* [channels] */

@@ -7,7 +7,7 @@
 #include "core/sequence/region.h"
 
 struct motif_site {
-    int64_t start, end, peak; /* [start, end) and the position that the model marks, in the record */
+    int64_t start, end, peak; /* positions in the record: the site is [start, end), and the model marks `peak` */
     char strand;              /* '+', '-', or '.' if unknown */
     int channel;
     double value;
