@@ -116,7 +116,7 @@ struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *tabl
 /* The rows of w [tokens][cols] with the given ids. ids: [count], each in [0, tokens), borrowed until backward. */
 struct tensor *op_embedding(struct exec *e, const int32_t *ids, int count, struct weight *w);
 
-/* The sum x + y, the product factor * x, and dropout of x. */
+/* op_add(): x + y; op_scale(): factor * x; op_dropout(): x after dropout. */
 struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y);
 struct tensor *op_scale(struct exec *e, struct tensor *x, double factor);
 struct tensor *op_dropout(struct exec *e, struct tensor *x, double dropout);

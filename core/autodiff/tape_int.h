@@ -30,10 +30,10 @@ struct tape {
 /* Stores a failure, unless the step has one already. */
 void op_fail(struct exec *e, enum status code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Runs a task on the exec's thread pool. Returns false if the pool was stopped; some chunks have then not run, and
- * the step fails with STATUS_CANCELLED. An operation that would next compute a position or a length from what the
- * task writes must then return. Other operations may go on: every later operation returns at once, and nobody reads the
- * step's result. */
+/* Runs a task on the exec's thread pool. Returns false if the pool was stopped; some chunks have then not run, and the
+ * step fails with STATUS_CANCELLED. An operation that uses what the task writes as an index or a length must then
+ * return. Any other operation may continue: every later operation returns at once, and nobody reads the step's
+ * result. */
 bool op_run(struct exec *e, thread_pool_task *task, void *context, int chunks);
 
 /* Allocate from the step arena. op_reals() leaves the memory uninitialised; the other functions set it to zero. */

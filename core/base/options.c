@@ -190,7 +190,7 @@ enum status options_number(const struct options *options, const char *name, doub
     return STATUS_OK;
 }
 
-enum { LEFT = 26 }; /* columns of the names of options in a help text */
+enum { LEFT = 26 }; /* width of the left column of a help text, which contains the options */
 
 void options_describe(const struct option_spec *specs, struct buf *out)
 {

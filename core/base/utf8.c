@@ -79,13 +79,13 @@ static void append_escape(struct buf *out, uint32_t point, enum utf8_escapes esc
         buf_format(out, point < 0x100 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
     else if (point < 0x10000)
         buf_format(out, "\\u%04x", point);
-    else /* JSON writes such a character as a pair of surrogates */
+    else /* JSON writes a character above U+FFFF as a pair of surrogates */
         buf_format(out, "\\u%04x\\u%04x", 0xD7C0 + (point >> 10), 0xDC00 + (point & 0x3FF));
 }
 
 void utf8_escape(struct buf *out, const char *text, size_t bytes, enum utf8_escapes escapes)
 {
-    size_t plain = 0; /* start of the characters that stay as they are */
+    size_t plain = 0; /* start of the text that was not appended yet; it needs no escape */
     for (size_t at = 0; at < bytes;) {
         size_t length = utf8_char(text + at, bytes - at);
         uint32_t point = length > 0                     ? code_point(text + at, length)

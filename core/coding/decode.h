@@ -16,7 +16,7 @@ enum decoder { DECODER_TOP_K, DECODER_HARD, DECODER_SOFT, DECODER_RELU, DECODER_
 
 struct decode_rule {
     enum decoder decoder;
-    /* for every decoder but top-k; its unit is the layer's smallest true magnitude if that is known */
+    /* for every decoder but top-k; in units of the layer's smallest true magnitude if that is known */
     double threshold;
     int64_t iterations; /* number of steps of basis pursuit */
 };

@@ -34,8 +34,9 @@ void plain_fista(const struct plain *p, const float *x, int count, double penalt
                  float *scratch);
 size_t plain_fista_scratch(const struct plain *p);
 
-/* The rows must have norm 1. index: [keep], in the order of the picks, keep <= PLAIN_MOST_KEPT. Returns how many were
- * chosen, fewer than `keep` when no row has a positive product with the residual. scratch: plain_pursuit_scratch(). */
+/* The rows must have norm 1. index: [keep] receives the chosen rows in the order in which they were chosen, keep <=
+ * PLAIN_MOST_KEPT. Returns the number of chosen rows; it is below `keep` if no further row has a positive product with
+ * the residual. scratch: plain_pursuit_scratch(). */
 int plain_omp(const struct plain *p, const float *x, int keep, int32_t *index, float *scratch);
 /* The rows must have norm 1. Returns the number of entries above 0, at most `keep`. */
 int plain_iht(const struct plain *p, const float *x, int keep, int iterations, int32_t *index, float *scratch);

@@ -247,8 +247,8 @@ struct colour picture_palette(int index)
     int64_t place = llabs((int64_t)index);
     if (place < count)
         return first[place];
-    place -= count; /* after the first eight colours, each hue is 0.618 of the colour circle (golden ratio) beyond
-                     * the one before; saturation and brightness alternate */
+    place -= count; /* after the first eight colours, each hue is 0.618 of the colour circle (golden ratio) beyond the
+                       previous hue; saturation and brightness vary too */
     return from_hsv(fmod(0.11 + 0.61803398875 * (double)place, 1.0), 0.55 + 0.25 * (double)(place % 2),
                     1.0 - 0.2 * (double)(place % 3));
 }

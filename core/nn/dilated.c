@@ -37,7 +37,7 @@ int dilated_units(int context)
     for (int i = 0; i < DILATED_UNITS; i++) {
         int taps, dilation;
         dilated_unit(i, &taps, &dilation);
-        sum += 2 * (taps - 1) * dilation; /* a unit has two convolutions */
+        sum += 2 * (taps - 1) * dilation; /* a residual unit has two convolutions */
         if (sum == context && i % 4 == 3)
             return i + 1;
     }

@@ -103,7 +103,7 @@ static void drop_unusable(struct sparse *s, double density)
     s->density = density;
 }
 
-/* Values of one group in the whole batch, on all ranks. */
+/* Returns the number of values in the whole batch, on all ranks, for one threshold. */
 static int64_t batch_values(const struct exec *e, const struct sparse *s, const struct map_shape *map)
 {
     int images = e->comm == NULL ? map->images : e->share.total;
@@ -111,7 +111,8 @@ static int64_t batch_values(const struct exec *e, const struct sparse *s, const 
     return s->config.mode == SPARSE_SINGLE ? positions * map->channels : positions;
 }
 
-/* Computes the rank of each channel, for channels with different shares of the density. */
+/* Computes for each channel which order statistic is its quantile, for channels with different shares of the
+ * density. */
 static bool plan_ranks(struct exec *e, const struct sparse *s, double density, struct quantile_task *task)
 {
     struct rank *ranks = arena_alloc(e->arena, (size_t)s->config.channels * sizeof *ranks);

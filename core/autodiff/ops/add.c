@@ -44,7 +44,7 @@ static void dropout_task(void *context, int chunk, int worker)
     dropout_piece(task, (size_t)chunk * FLAT_CHUNK, flat_count(task->count, chunk));
 }
 
-/* Applies the dropout mask to dy, in place. */
+/* Applies the dropout mask to dy and writes the result to `to`, which may be dy itself. */
 static void drop_gradient(struct exec *e, const struct add_node *n, struct tensor *out, real *to)
 {
     if (n->dropout <= 0.0 && to == out->grad)

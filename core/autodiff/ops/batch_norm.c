@@ -21,8 +21,8 @@ struct norm_node {
     bool batch; /* normalised with the statistics of the batch, not with the running ones */
     int only;   /* index of the image that gets the gradient of the statistics, or NORM_ALL or NORM_ELSEWHERE */
     real *mean, *inv_std, *scale, *shift; /* each [padded] */
-    struct norm_sums sums;                /* sums of the backward pass, which the convolution that reads the result
-                                           * may compute */
+    /* sums that the backward pass needs; the convolution that reads the result may compute them */
+    struct norm_sums sums;
 };
 
 struct norm_task {

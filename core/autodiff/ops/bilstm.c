@@ -29,7 +29,7 @@ struct lstm_task {
     real *scratch;   /* [2 * blocks][2][LSTM_BLOCK][hidden] */
 };
 
-/* The position in the sequence at time step t. */
+/* Returns the position that a direction (0 forward, 1 backward) reads at time step t. */
 static int place(const struct lstm_node *n, int direction, int t)
 {
     return direction == 0 ? t : n->length - 1 - t;

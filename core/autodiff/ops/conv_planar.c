@@ -45,7 +45,7 @@ struct collect_task {
     const struct planar_input *input;
     /* [images]; collect_image() sets the member `first` to NULL if the image has too many sites */
     struct planar_sites *sites;
-    int *first, *col; /* [images] tables */
+    int *first, *col; /* the members `first` and `col` of all images' sites */
     real *value;
     size_t room; /* an image with this many sites or more has too many */
 };

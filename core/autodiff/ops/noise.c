@@ -13,7 +13,7 @@ struct noise_node {
     struct node node;
     struct tensor *x;
     double mean, scale; /* xhat = (x - mean) * scale, the normalised input */
-    bool batch;         /* true: mean and scale come from the batch; false: they are the running ones */
+    bool batch;         /* true: mean and scale come from the batch; false: from the running moments */
 };
 
 struct noise_task {

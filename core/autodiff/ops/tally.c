@@ -36,8 +36,8 @@ static int positions_of(const struct tensor *x)
     return x->map.height * x->map.width;
 }
 
-/* Returns the number of doubles for the logits, the probabilities, and a row of P(n of the first i) for each
- * position. */
+/* Returns the number of doubles that one task needs: for the logits, the probabilities, and the tables of the two
+ * passes. */
 static size_t work_size(int positions, int most)
 {
     return 2 * (size_t)positions + ((size_t)positions + 3) * ((size_t)most + 2);

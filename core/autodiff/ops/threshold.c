@@ -18,7 +18,7 @@ struct point_task {
     real *y;
     const real *threshold, *scale;
     int64_t *active; /* [chunks][padded] number of active elements */
-    size_t count;    /* number of elements of a flat task */
+    size_t count;    /* number of elements, for the tasks that treat a tensor as a flat array */
 };
 
 static void threshold_task(void *context, int chunk, int worker)
@@ -76,9 +76,10 @@ struct active_task {
     const struct map_shape *shape;
     struct map_split split;
     const real *y;
-    const int64_t *counts; /* [chunks] number of active elements of each chunk, which has at most as many spans */
-    struct span *span;     /* the spans of all chunks; chunk i begins at index counts[0] + ... + counts[i - 1] */
-    int *made;             /* [images * height] number of spans in each row */
+    /* [chunks] number of active elements of each chunk, an upper limit of the number of its spans */
+    const int64_t *counts;
+    struct span *span; /* the spans of all chunks; chunk i begins at index counts[0] + ... + counts[i - 1] */
+    int *made;         /* [images * height] number of spans in each row */
 };
 
 static bool position_active(const struct map_shape *s, const real *at)

@@ -16,7 +16,7 @@ struct permutation {
 
 /* The order of this (seed, stream, step). count: at least 1, at most 2^62. */
 struct permutation permutation_make(int64_t count, uint64_t seed, uint32_t stream, uint64_t step);
-/* The number at place `at`, which is in [0, count). Each number has one place. */
+/* Returns the number at place `at` of the order, 0 <= at < count. Each number in [0, count) has one place. */
 int64_t permutation_at(const struct permutation *order, int64_t at);
 
 #endif

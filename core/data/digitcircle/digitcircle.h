@@ -57,7 +57,8 @@ void digitcircle_draw(const struct digitcircle *domain, uint32_t generator_seed,
  * -3. */
 void digitcircle_sample(const struct digitcircle *domain, int64_t seed, int64_t index, float *image,
                         struct digitcircle_truth *truth);
-/* Draws samples first to first+count-1 of a set. images: [count][image_size][image_size]; truths: [count]. */
+/* Draws samples first to first+count-1 of the set whose seed is `seed`. images: [count][image_size][image_size];
+ * truths: [count]. */
 void digitcircle_batch(const struct digitcircle *domain, int64_t seed, int64_t first, int count, float *images,
                        struct digitcircle_truth *truths);
 

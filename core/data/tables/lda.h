@@ -13,7 +13,7 @@ struct lda_setup {
     int topics, passes, inner;
     /* concentrations of the Dirichlet priors: of the topics of a document, of the words of a topic */
     double document, word;
-    double tolerance; /* updates of a document end when its mean change is smaller than this */
+    double tolerance; /* updates of a document end when the mean change of its parameters is smaller than this */
     uint64_t seed;
 };
 #define LDA_DEFAULT ((struct lda_setup){20, 10, 100, 1.0 / 20, 1.0 / 20, 1e-3, 1})

@@ -10,10 +10,10 @@
 #include "core/data/tables/features.h"
 
 struct ratings_filter {
-    double least_rating;      /* smallest rating that becomes a one: 4 */
-    int least_count;          /* smallest number of ones of a user: 20 */
-    int movies;               /* number of movies that stay: 300 */
-    int users;                /* maximum number of users, drawn with numpy's legacy generator at seed 42: 100,000 */
+    double least_rating; /* smallest rating that becomes a one; default 4 */
+    int least_count;     /* smallest number of ones of a user; default 20 */
+    int movies;          /* number of movies that stay; default 300 */
+    int users;           /* maximum number of users, drawn with numpy's legacy generator at seed 42; default 100,000 */
     struct thread_pool *pool; /* ratings_load() returns STATUS_CANCELLED when it is stopped; NULL: never */
 };
 #define RATINGS_FILTER ((struct ratings_filter){4, 20, 300, 100000, NULL})

@@ -110,7 +110,8 @@ static bool plain_number(const char *text, double *value)
     return end != text && *end == '\0' && isfinite(*value);
 }
 
-/* The number of each label: its name as a number, or 0 and 1 for two names. value: [vocabulary]. */
+/* Writes a number for each label: its name as a number, or, if the labels are two names, 0 and 1. value:
+ * [vocabulary]. */
 static enum status values_of_labels(const struct collection *c, double *value, struct error *err)
 {
     bool numbers = true;

@@ -197,7 +197,7 @@ enum status tree_newick(const char *text, struct tree **tree, struct error *err)
 
 /* ---- edges -------------------------------------------------------------------------------------------- */
 
-/* Names sorted for lookup. */
+/* A name and its index; look_up() searches an array of these that is sorted by name. */
 struct entry {
     const char *name;
     int at;

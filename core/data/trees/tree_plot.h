@@ -16,7 +16,7 @@ struct tree_mark {
 
 struct tree_plot {
     const struct tree *tree;
-    const bool *pale; /* [nodes] leaves whose names are drawn in grey; NULL: none */
+    const bool *pale; /* [nodes] true: the leaf's name is in grey and marked "held out"; NULL: none is */
     const struct tree_mark *marks;
     int mark_count;
     const char *title, *note; /* note: text below the tree; may contain newlines */

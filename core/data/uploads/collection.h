@@ -43,7 +43,7 @@ struct collection_warning {
     char text[240];
 };
 
-/* Figures over all values. */
+/* Statistics of all values. */
 struct collection_moments {
     int64_t count;
     double min, max, sum, squares;

@@ -33,7 +33,8 @@ enum array_use {
     USE_COUNTS   /* an element says how often the sample has the label of its column */
 };
 
-/* Decides from y, names and what the user wants how y is read, and adds a warning if this is a guess. */
+/* Decides how y is read, from the arrays y and names and the target that the user wants. Adds a warning if the decision
+ * is a guess. */
 enum status array_labels_use(struct builder *b, const struct arrays *a, enum array_use *use, struct error *err);
 /* Adds the label, the classes of positions, and the group of a sample to the builder's current sample. `sample` is the
  * index into the arrays. */

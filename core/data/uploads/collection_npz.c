@@ -32,7 +32,7 @@ enum {
     MEMBERS = 64,
     OTHER_NUMBERS = 1 << 27,
     SAMPLE_NUMBERS = 1 << 26
-}; /* OTHER_NUMBERS: of arrays besides x */
+}; /* OTHER_NUMBERS: largest number of elements of an array other than x */
 static const char *const member_names[] = {"x", "y", "positions", "boxes", "group", "columns", "names", "id"};
 
 static int npz_member(const char *name, size_t bytes)

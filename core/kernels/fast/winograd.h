@@ -66,7 +66,8 @@ INLINE void winograd_product(const int n, int blocks, struct winograd_use use, c
 }
 
 /* winograd_block() for a half block of outputs. AVX-512: a register contains the 8 outputs for an even and for an odd
- * input channel, and weights are in the order of winograd_halve(). AVX2: one register instead of two. */
+ * input channel, and weights are in the order of winograd_halve(). AVX2: the 8 outputs are one register, and the order
+ * is unchanged. */
 INLINE void winograd_block_half(const int n, const bool in_half, int lanes, const float *from, const float *weights,
                                 vf *acc)
 {
@@ -171,7 +172,7 @@ INLINE void winograd_outer_of(const int n, int tiles, const float *inputs, const
 }
 
 /* winograd_outer_of() for a half block of outputs, n inputs at a time. AVX-512: sums[8 pairs of inputs][8 out][2 in].
- * AVX2: one register instead of two. */
+ * AVX2: sums[16 in][16 out], of which only the first 8 outputs are used. */
 INLINE void winograd_outer_half_of(const int n, int tiles, const float *inputs, const float *douts, float *sums)
 {
     enum { EACH = V_WIDE ? 2 : 1 };

@@ -33,8 +33,8 @@ enum status regions_sample(struct regions *s, const uint8_t *bases, const struct
                            struct error *err);
 /* Orders regions by chromosome and start, for qsort(). */
 int regions_by_place(const void *a, const void *b);
-/* Reports a fault of the genome that the client has selected. The client can inform the operator or select another
- * genome. */
+/* Sets the error for a genome that cannot be read, from `status` and *cause. A fault of its files becomes
+ * STATUS_INVALID, because the client can inform the operator or select another genome. */
 enum status regions_of_genome(const struct regions *s, enum status status, const struct error *cause,
                               struct error *err);
 
