@@ -629,7 +629,7 @@ static enum status surface_error(cairo_status_t failed, struct error *err)
                      cairo_status_to_string(failed));
 }
 
-/* Measures on a surface of one pixel, then draws on one of the right size. */
+/* Computes the sizes with a surface of one pixel, then draws on a surface of the right size. */
 static enum status render(const struct chart *chart, cairo_surface_t **surface, struct error *err)
 {
     struct sheet sheet = {.chart = chart};

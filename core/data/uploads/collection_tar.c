@@ -38,7 +38,7 @@
 
 #define MEMBER_BYTES ((size_t)64 << 20)
 
-/* The options that archives of regions, of arrays, and of anything else read. */
+/* Bits of the options that an archive reads: one with regions, one with arrays, and one with other files. */
 #define REGION_OPTIONS                                                                                                 \
     (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_TARGET)
 #define ARRAY_OPTIONS (OPTION_LAYOUT | OPTION_TARGET)
@@ -574,7 +574,7 @@ static enum status finish_members(struct tar *t, struct error *err)
     return status ? status : builder_finish(&t->b, set, err);
 }
 
-/* Refuses the options that archives of this content do not read. */
+/* Refuses an option that an archive with this content does not read. */
 static enum status check_options(const struct tar *t, unsigned reads, const char *content, struct error *err)
 {
     for (const struct collection_option_name *o = collection_option_names; o->name; o++)

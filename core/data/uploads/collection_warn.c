@@ -86,7 +86,8 @@ static bool same_labels(const struct collection *c, int64_t a, int64_t b)
 }
 
 struct copies {
-    int64_t all, contrary; /* samples that equal an earlier one, and those of them with another label */
+    int64_t all, contrary; /* all: number of samples that equal an earlier one; contrary: how many of these have another
+                              label than the earlier sample */
 };
 
 /* Counts copies with an open hash table. table: [1 << bits] index of a sample, plus 1; 0: the entry is free. hashes:
