@@ -67,7 +67,7 @@ enum status method_begin_evaluation(const struct method *method, struct method_r
     return method->begin_evaluation(run, what, err);
 }
 
-/* Writes the members verdict and findings. */
+/* Writes the members "verdict" and "findings". */
 static enum status write_verdict(const struct method *method, struct method_run *run, const struct sink *out,
                                  struct error *err)
 {

@@ -41,7 +41,7 @@ static const struct config_setting scaling[] = {
     {"features", "256"}, {"roots", "0"}, {"dimensions", "8,16,32,64,128"}, {"exponents", "0,0.5,1,2"}, {"width", "0"},
     {"l0", "10"},        {"seeds", "1"}, {"total_samples", "1000000"},     {"pursuit_samples", "0"},   {NULL, NULL}};
 
-/* Which features of a toy model's hidden layer a dictionary finds, over sparsity and compression. */
+/* Measures which features of a toy model's hidden layer a dictionary finds, for several sparsities and compressions. */
 static const struct config_setting superposed[] = {{"source", "rug"},
                                                    {"sources", "rug,trained"},
                                                    {"features", "128"},

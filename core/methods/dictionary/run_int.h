@@ -108,7 +108,7 @@ enum status run_learn(struct method_run *run, struct error *err);
 enum { STREAM_TRAINING, STREAM_TEST, STREAM_SCALE, STREAM_OTHER };
 enum status run_draw(struct method_run *run, uint32_t stream, int64_t first, int64_t distinct, int count,
                      struct error *err);
-/* Limits the number of test samples to the test rows of the data set. */
+/* Limits the number of test samples to the number of test rows of the data set. */
 void run_limit_tests(struct method_run *run);
 /* The index that a gallery stores for test sample `index`: its row of the data set, or `index` itself if there is no
  * data set. */

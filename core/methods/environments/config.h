@@ -98,7 +98,7 @@ struct fit_setup environments_setup(const struct environments_config *c, int fea
 enum edge_shape environments_edge_shape(int baseline);
 bool environments_refits(const struct environments_config *config);
 
-/* Nodes and leaves of the simulated tree. */
+/* Return the number of nodes and the number of leaves of the simulated tree. */
 double environments_nodes(const struct environments_config *config);
 double environments_leaves(const struct environments_config *config);
 

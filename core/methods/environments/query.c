@@ -138,7 +138,8 @@ static enum status take_input(const struct method_model *m, const struct method_
     return STATUS_OK;
 }
 
-/* Computes on the calling thread only, because several threads may query one model. */
+/* Computes the latent variables z of the input x, on the calling thread only, because several threads may query one
+ * model. */
 static enum status codes_of(const struct method_question *question, const float *x, float *z, struct error *err)
 {
     const struct method_model *m = question->model;

@@ -34,7 +34,7 @@ static const struct config_setting dirac_hadamard[] = {{"dictionary", "dirac-had
                                                        {"trials", "2000"},
                                                        {NULL, NULL}};
 
-/* Random, all-plus and adversarial signs, and worst supports, over sizes. */
+/* Compares random, all-plus and adversarial signs, and worst supports, for several sizes. */
 static const struct config_setting signs[] = {{"dictionary", "signs"}, {"filters", "2"},   {"filter_length", "4096"},
                                               {"length", "32768"},     {"sweep", "signs"}, {"sizes", "7"},
                                               {"dictionaries", "3"},   {"points", "10"},   {"trials", "1000"},

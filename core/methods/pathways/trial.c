@@ -117,7 +117,7 @@ static void mark_any(const struct philox *random, size_t columns, size_t count, 
     }
 }
 
-/* Takes the columns that correlate most with one drawn column. */
+/* Draws one column, and takes as the support the columns that correlate most with it. */
 static enum status mark_worst(const struct drawing *w, const struct philox *random, size_t count, struct error *err)
 {
     struct trial_space *t = w->t;

@@ -42,7 +42,7 @@ static const struct config_setting digitcircle[] = {RECIPE,
                                                     {"checkpoint_every", "20000"},
                                                     {NULL, NULL}};
 
-/* A smaller image: the whole run takes minutes. */
+/* DigitCircle with smaller images: the whole run takes minutes. */
 static const struct config_setting quick[] = {RECIPE,
                                               {"quantile", "interpolated"},
                                               {"image_size", "64"},

@@ -33,7 +33,7 @@ enum { VALIDATION_SEED = -1, TEST_SEED = -2, BINNING_SEED = -3, EVALUATION_MAX =
 
 /* The evaluation of one model: one density, one checkpoint. Only doubles, because checkpoints save it as a table. */
 struct evaluation_row {
-    /* density that training aimed at; measured share of active elements */
+    /* density: share of active elements at which training aimed; achieved: measured share */
     double density, achieved;
     double fpe, fne, ce, ce_majority, e2ee, exact; /* NaN until measured */
     double window_fpe, window_fne, window_ce;      /* errors by the definition in the paper's text (motif_errors.h) */
@@ -390,7 +390,8 @@ enum status starts_snapshot(struct method_run *run, struct snapshot *snapshot, s
 void ending_begin(struct method_run *run);
 /* Learning rate of the next update, as a share of the full learning rate. */
 double ending_rate(const struct method_run *run);
-/* After a validation at the last density. reached: the accuracy is above its target. Returns whether training ends. */
+/* Called after each validation at the last density. reached: the accuracy is above its target. Returns whether training
+ * ends. */
 bool ending_validated(struct method_run *run, double loss, bool reached);
 /* Whether the numbers that were read from a checkpoint are possible. */
 bool ending_sound(const struct method_run *run);

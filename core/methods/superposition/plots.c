@@ -14,7 +14,8 @@ static const char *const activation_labels[] = {"ReLU", "threshold", "k-sparse",
 
 /* ---- loss curves -------------------------------------------------------------------------------------- */
 
-/* A chart of the loss against one parameter. Each value of the other parameter has a panel of its own. */
+/* A chart of the loss against one of the parameters p and ratio. Each value of the other parameter has a panel of its
+ * own. */
 struct curves {
     struct method_run *run;
     struct arena *arena;

@@ -1,4 +1,4 @@
-/* Answers the queries encode, decode and steer. */
+/* Answers the queries "encode", "decode" and "steer". */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,13 @@ enum { CHANGES_MOST = 64, SAMPLES_STREAM = 1 }; /* SAMPLES_STREAM equals STREAM_
 
 /* ---- between samples and codes ------------------------------------------------------------------------------- */
 
-/* Computes the codes of samples. code: [count][width], x: [count][inputs], scratch: encode_scratch() floats. count
- * <= INFER_ROWS. */
 static size_t encode_scratch(const struct method_model *m)
 {
     return INFER_ROWS * (size_t)m->c.inputs + infer_scratch(&m->sae[0]->shape);
 }
 
+/* Computes the codes of samples. code: [count][width], x: [count][inputs], scratch: encode_scratch() floats. count <=
+ * INFER_ROWS. */
 static void encode(const struct method_model *m, int seed, const float *x, int count, float *code, float *scratch)
 {
     size_t all = (size_t)count * (size_t)m->c.inputs;

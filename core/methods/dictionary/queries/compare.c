@@ -1,4 +1,4 @@
-/* Answers the query compare: which latents of the first dictionaries of two jobs are the same. */
+/* Answers the query "compare": which latents of the first dictionaries of two jobs are the same. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Answers the queries latents and latents/{latent}: what the evaluation has stored of each latent of the first
+/* Answers the queries "latents" and "latents/{latent}": what the evaluation has stored of each latent of the first
  * dictionary. */
 #include <math.h>
 #include <stdlib.h>

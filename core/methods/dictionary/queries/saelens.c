@@ -1,4 +1,4 @@
-/* Answers the query saelens: writes a tar of a folder that SAELens loads as a dictionary (SAE.load_from_disk). It
+/* Answers the query "saelens": writes a tar of a folder that SAELens loads as a dictionary (SAE.load_from_disk). It
  * contains
  *
  *   cfg.json                  architecture, sizes, and how to apply the weights

@@ -202,7 +202,7 @@ void domain_close(struct open_domain *domain);
 /* The same domain with single-symbol samples. The result shares the state and must not be closed. Only for domains with
  * single(). */
 struct open_domain domain_single(const struct sparling_config *config, const struct open_domain *domain);
-/* Draws with sample(), or with single() after domain_single(). */
+/* Draws a sample with the domain's sample(), or with its single() if `domain` comes from domain_single(). */
 enum status domain_sample(const struct open_domain *domain, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
 

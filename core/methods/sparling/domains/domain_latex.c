@@ -95,7 +95,7 @@ static struct latex lesson(const struct domain_state *state, const struct domain
     return latex;
 }
 
-/* The authors' code computes motif errors on the test set, so the examples are its samples. */
+/* DOMAIN_EXAMPLE draws samples of the test set, because the authors' code computes motif errors on the test set. */
 static enum status sample(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err)
 {

@@ -36,7 +36,8 @@ static int whole_length(const struct splicing_config *c)
     return (int)(c->length + 2 * c->flank);
 }
 
-/* Room for the planted motifs and for positions that bind by chance; further boxes are dropped. */
+/* Returns the upper limit of the boxes of a sample. It leaves room for the planted motifs and for positions that
+ * proteins bind by chance; further boxes are dropped. */
 static int most_boxes(const struct splicing_config *c, int cols)
 {
     double besides = small_models(c) ? cols / 64.0 : 8 * c->share * cols * (double)c->proteins;

@@ -270,7 +270,7 @@ enum status extents_add(struct method_run *run, const struct tensor *motifs, con
     return status;
 }
 
-/* Sorts the strongest motif first; of equal ones, the first in the order of the samples. */
+/* Sorts the strongest motif first; equally strong motifs stay in the order of the samples. */
 static int by_value(const void *a, const void *b)
 {
     const struct extent_candidate *x = a, *y = b;
@@ -372,7 +372,7 @@ static enum status score(struct method_run *run, const struct crop *crop, int64_
     return STATUS_OK;
 }
 
-/* Adds the falls of the score at the cuts of one axis. scores: those of its inner cuts. */
+/* Adds the falls of the score at the cuts of one axis. scores: the scores at the inner cuts of this axis. */
 static const double *add_axis(const double *all, const double *scores, struct axis *axis)
 {
     int last = axis->cuts - 1;

@@ -42,7 +42,8 @@ struct annotation {
     struct read_site {
         int position, label; /* never 0, the common class */
         double probability;
-        /* with a label at every position: the positions where one of the other classes has a probability above 1/2 */
+        /* with a label at every position: the positions at which a class other than the common one has a probability
+         * above 1/2 */
     } * sites;
     int site_count;
 };

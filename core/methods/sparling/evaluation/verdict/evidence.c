@@ -294,7 +294,7 @@ static void count_pairs(struct evidence *e, const struct motif *motifs, int coun
     }
 }
 
-/* Sets the channels that have an active position. */
+/* Sets active[c] for each channel c that has an active position. Leaves the other elements as they are. */
 static void find_active(const float *planes, int channels, size_t positions, bool *active)
 {
     for (int c = 0; c < channels; c++)

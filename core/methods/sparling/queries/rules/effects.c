@@ -113,7 +113,8 @@ static void append_runs(char out[RULE_TEXT], const bool *high, int bins, const c
     }
 }
 
-/* Appends the arrangements whose mark is `mark`: -1 or 1. */
+/* Appends the arrangements whose element of `marks` is `mark`: 1 for those in which the model answers the name more
+ * often, -1 for those in which it does so less often. */
 static void append_arrangements(char out[RULE_TEXT], int mark, const int marks[RULE_ORDERS][RULE_BINS], int bins,
                                 const char *first, const char *second, const char *unit)
 {

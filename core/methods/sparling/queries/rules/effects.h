@@ -24,7 +24,7 @@ struct rule_trial {
     bool with[RULE_ORDERS][RULE_BINS]; /* with both */
 };
 
-/* Sums of the differences of one kind. */
+/* Sums over samples of the differences that one property of the arrangement makes: order, distance or strand. */
 struct rule_effect {
     int samples, more, less; /* more, less: numbers of samples with a positive and with a negative difference */
     double sum, squares;

@@ -72,7 +72,7 @@ static bool has(const struct pairing *p, size_t record, int channel)
     return false;
 }
 
-/* What the closest pairs of sites have in common; the same for the null model. */
+/* Counts of the closest pairs of sites. The pairs of the null model are counted in a second struct. */
 struct relation {
     int records, near, before, stranded, same;
 };

@@ -1,4 +1,5 @@
-/* Feeds a scan with the records that a question is about: those of the job's data set, or those of its body. */
+/* Feeds a scan with the records that a question is about: those of the job's data set, or those of the question's
+ * body. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
