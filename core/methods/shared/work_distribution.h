@@ -87,8 +87,9 @@ struct distribution_table {
      * stands for the item that the checkpoint `from` contains as the run itself. loaded() checks what was read. */
     enum status (*ready)(struct method_run *run, int64_t item, const struct snapshot_reader *from, struct error *err);
     enum status (*loaded)(struct method_run *run, struct error *err);
-    /* Called after a whole checkpoint was read. `item`: the item that the checkpoint contains as the run itself, by its
-     * table of items. Returns false when the run that was read belongs to another item. */
+    /* Called after a whole checkpoint was read. `item`: the item that the checkpoint contains as the run itself,
+     * according to the checkpoint's table of items. Returns false when the run that was read belongs to another
+     * item. */
     bool (*show)(struct method_run *run, int64_t item);
 };
 

@@ -89,8 +89,8 @@ double evaluation_accuracy(const struct method_run *run)
     return sum / (classes - 1);
 }
 
-/* Adds the checkpoint of a stage to the rows. The last checkpoint of a density wins. The run's own density gets no row
- * here; *own becomes the checkpoint that contains it. */
+/* Adds the checkpoint of a stage to the rows. If a density has several checkpoints, its row gets the last one. The
+ * run's own density gets no row here; *own becomes the checkpoint that contains it. */
 static void list_stage(struct method_run *run, const struct method_checkpoint *stage, double *own)
 {
     struct evaluation *e = &run->evaluation;

@@ -1,5 +1,5 @@
-/* Answers queries about a model, which is a network without gradients. Each query has an arena and a single-thread pool
- * of its own, so any number of threads may query a model at the same time. */
+/* Answers queries about a model, which is a network without gradients. While a query runs, no other query uses its
+ * arena and its single-thread pool, so any number of threads may query a model at the same time. */
 #include "core/methods/sparling/queries/query.h"
 
 #include <math.h>

@@ -26,7 +26,9 @@ static const struct {
     /* Finding "no-better-than-constant": the edit error is lower than that of a constant answer by less than this
      * share. */
     double useless;
-    double half;             /* as `useless`, for the finding "low-accuracy"; also the limit of other shares */
+    /* Finding "low-accuracy": the edit error is lower than that of a constant answer by less than this share. Other
+     * findings also use this limit for shares. */
+    double half;
     double drop;             /* minimum difference of accuracies or errors that causes a finding */
     double heart;            /* minimum difference between the accuracies on training and test samples for the finding
                                 "learned-by-heart" */
