@@ -1,6 +1,6 @@
 /* Fuzz target of the archive readers. The first byte selects zip or tar, and whether the byte source fails half way.
- * Every accepted name must be relative and must not lead out of the folder. The reader must not unpack more than
- * allowed. */
+ * Every accepted name must be relative and must not lead out of the folder into which a caller would unpack the
+ * archive. The reader must not return more members or more bytes than its limits allow. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

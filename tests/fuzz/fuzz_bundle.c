@@ -1,6 +1,6 @@
-/* Fuzz target of the manifests of bundles. The target puts the input into a file as its manifest and computes
- * matching hashes, so that the reader also reaches the checks behind those of the hashes. An accepted bundle must have
- * a checkpoint within the file. */
+/* Fuzz target of the manifests of bundles. The target puts the input into a file as its manifest and computes matching
+ * hashes, so that the reader does not stop at the check of the hashes. An accepted bundle must have a checkpoint within
+ * the file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

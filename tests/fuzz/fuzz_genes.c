@@ -1,5 +1,5 @@
-/* Fuzz target of genes. An input consists of a FASTA text, a NUL and a GFF3 text. Accepted genes must have a class
- * for each base, and windows within their loci. */
+/* Fuzz target of the reader of annotated genes. An input consists of a FASTA text, a NUL and a GFF3 text. Accepted
+ * genes must have a class for each base, and windows within their loci. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -22,7 +22,7 @@
 #include "storage/storage.h"
 
 #define FIN_AFTER_MS 1
-#define DEADLINE_MS 300 /* the server closes a connection at this deadline, unless the FIN has ended it before */
+#define DEADLINE_MS 300 /* after this time the server closes a connection that no FIN has ended */
 #define PATIENCE_MS 20000
 
 const struct fuzz_seed fuzz_seeds[1]; /* no seeds here: they are files in corpus/http */

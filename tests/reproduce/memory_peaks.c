@@ -99,7 +99,7 @@ static enum status draw_config(const struct method *m, const struct form *form, 
     if (!status)
         status = config_apply(&m->config, config, form->base, err);
     for (const struct draw *d = form->draws; !status && d->field; d++) {
-        bool always = d->choices == NULL; /* the defaults of numbers are for long trainings */
+        bool always = d->choices == NULL; /* numbers are always set, because their defaults are for long trainings */
         if (!always && uniform(from, at) < 0.5)
             continue;
         draw_value(d, from, at, value);

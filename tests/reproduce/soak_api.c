@@ -36,7 +36,7 @@ struct caller {
     struct soak *soak;
     pthread_t thread;
     const char *etag;  /* value of If-None-Match, or NULL */
-    long sent, failed; /* answers, and those with an unexpected status */
+    long sent, failed; /* sent: all requests; failed: requests whose answer had an unexpected status */
 };
 
 static const char tiny_job[] =

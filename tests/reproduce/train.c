@@ -179,7 +179,7 @@ static enum status configure(const struct method *method, const char *preset, in
     return count ? error_set(err, STATUS_INVALID, NULL, "%d faults in the configuration", count) : STATUS_OK;
 }
 
-/* Creates the run again and loads what the previous one saved. */
+/* Saves and destroys the run, creates it again and loads what was saved. */
 static enum status resume(const struct method *method, const void *config, struct run_env *environment, double began,
                           struct method_run **run, struct error *err)
 {

@@ -35,7 +35,8 @@ enum status rank_run_threads(const struct rank_plan *plan, int ranks, struct ran
 enum status rank_configure(const struct method *method, const char *preset, const struct config_setting *more,
                            void *config, struct error *err);
 
-/* Largest difference of two curves, relative to the second; infinite for curves of different length. */
+/* Returns the largest difference between the losses of `a` and `b` at one index, relative to the loss of `b`. Infinite
+ * if the curves are empty or have different lengths. */
 double rank_apart(const struct rank_witness *a, const struct rank_witness *b);
 
 #endif

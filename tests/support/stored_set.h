@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 
 /* Parses `text` as a file of the named format (core/data/uploads/collection.h), creates the folder and stores the data
- * in it. STATUS_IO, or the errors of collection_read(). */
+ * in it. Fails with STATUS_IO, or with an error of collection_read(). */
 enum status stored_set(const char *folder, const char *format, const char *text, struct error *err);
 
 #endif

@@ -10,9 +10,9 @@
 #include "tests/support/tiny_network.h"
 #include "tests/support/tiny_sparling.h"
 
-/* A validation has five pieces. Every second validation ends a stage, because the plateau rule asks for a gain that no
- * training reaches. There are three stages, and then an evaluation of all three. Dropout is on. Even an untrained model
- * sometimes guesses one digit of four correctly, so not all accuracies are zero. */
+/* A validation reads five batches. Every second validation ends a stage (training at one density), because the plateau
+ * rule asks for a gain that no training reaches. After three stages, the run evaluates the model of each stage. Dropout
+ * is on. Even an untrained model sometimes guesses one digit of four correctly, so not all accuracies are zero. */
 static const struct config_setting tiny[] = {TINY_NETWORK,
                                              {"image_size", "48"},
                                              {"max_symbols", "1"},
@@ -52,7 +52,7 @@ struct method_run *tiny_start(struct run_env *environment, const struct sparling
 {
     struct method_run *run = NULL;
     assert_ok(sparling_method.create(config, &environment->env, &run, err));
-    run->step_seconds = 0; /* each step then makes one update, or one piece of a validation */
+    run->step_seconds = 0; /* each step then makes one update, or reads one batch of a validation */
     return run;
 }
 

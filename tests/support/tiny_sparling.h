@@ -10,7 +10,7 @@
 /* Fills `config` with the tiny run's settings and then with `more`, a list that ends with {NULL, NULL}; NULL: none. */
 void tiny_configure(struct sparling_config *config, const struct config_setting *more);
 
-/* Creates a run whose steps make one update, or one piece of a validation. The caller destroys it. */
+/* Creates a run. Each of its steps makes one update, or reads one batch of a validation. The caller destroys it. */
 struct method_run *tiny_start(struct run_env *environment, const struct sparling_config *config);
 
 /* tiny_configure(), run_env_open() and tiny_start(). */

@@ -27,7 +27,7 @@ struct sweep_fault {
     const char *name;
     void (*arm)(int place, bool forever);
     bool (*disarm)(void); /* returns whether the fault happened */
-    int stride;           /* for requests that write: distance between the places that are tested */
+    int stride;           /* for requests that write: only every `stride`-th allocation or call is made to fail */
 };
 enum { SWEEP_FAULTS = 3 };
 extern const struct sweep_fault sweep_faults[SWEEP_FAULTS];
@@ -54,11 +54,12 @@ extern int complaints;
 void sweep_fill(char *out, size_t room, const char *pattern, const char *id);
 const char *sweep_mode(bool forever);
 
-/* Sends one request while the allocation or call with number `place` fails, or with `forever` also all later ones.
- * With `place` -1 nothing fails. Reports an incomplete response. */
+/* Sends one request. `place` allocations or calls succeed, and the next one fails; with `forever`, all later ones fail
+ * too. With `place` -1 nothing fails. Reports an incomplete response. */
 struct answer sweep_ask(const struct sweep *s, const struct request_case *c, const char *id, int place, bool forever);
-/* Sends a request that changes nothing again and again. Each time the fault happens `stride` places later, until the
- * request ends before the fault. Returns the number of requests in which the fault happened. */
+/* Sends a request that changes nothing again and again. In each attempt, the allocation or call that fails comes
+ * `stride` later. Ends when the request makes too few of them to reach the failing one. Returns the number of requests
+ * in which the fault happened. */
 int sweep_read(const struct sweep *s, const struct request_case *c, const char *id, bool forever, int stride);
 
 #endif

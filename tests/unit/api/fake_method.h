@@ -82,8 +82,8 @@ static enum status fake_create(const void *config, const struct method_env *env,
     return STATUS_OK;
 }
 
-/* Each chunk writes a part of the weights from a thread of its own, as real methods do. The thread sanitizer then
- * checks the code around it. */
+/* Each chunk writes a part of the weights from a thread of its own, as real methods do. The thread sanitizer can then
+ * find races between these threads and the scheduler. */
 static void fake_chunk(void *context, int chunk, int worker)
 {
     struct method_run *run = context;

@@ -127,7 +127,7 @@ static void every_type_of_event_is_written(void **state)
         assert_int_equal(event_write(f->storage, &event, &arena, &out, &f->err), STATUS_LIMIT);
         buf_close(&out);
     }
-    /* A deleted job has no points. */
+    /* the job of this event does not exist, so the event is written with an empty list of series */
     struct storage_event event = {.id = 9, .type = "metric", .data = "1 2"};
     buf_init(&out, 10000);
     (void)snprintf(event.job, sizeof event.job, "none");

@@ -445,7 +445,7 @@ static void every_file_of_a_set_counts(void **state)
     limit_to(s, 100000);
     assert_int_equal(put(s, "/v1/datasets/one?label=label", "text/csv", csv), 201);
     assert_int_equal(dataset_bytes(s->root, "anna", &used, &s->f->err), STATUS_OK);
-    /* enough for the uploaded bytes of another set, but not for all its files */
+    /* the limit leaves room for the uploaded bytes of set two, but not for the files that are made from them */
     limit_to(s, used + (int64_t)strlen(csv));
     assert_int_equal(put(s, "/v1/datasets/two?label=label", "text/csv", csv), 413);
     limit_to(s, 2 * used);

@@ -488,7 +488,7 @@ static struct answer attempt(struct trainee *t, const char *method, const char *
     return sweep_ask(&with, &c, epoch, place, forever);
 }
 
-/* Replaces each "@" in the body by the number of the attempt. */
+/* Replaces each "@" in the body by `number`, so that every attempt sends another body. */
 static const char *numbered(char out[400], const char *body, int number)
 {
     size_t used = 0;
@@ -507,9 +507,10 @@ static const struct {
     int stride;
 } manners[] = {{0, false, 3}, {1, false, 1}, {1, true, 1}, {2, false, 1}, {2, true, 1}};
 
-/* Sends the request again and again. Each time the next call of one kind fails (`place` counts these calls), until none
- * is left. `@` in the body becomes a new number each time. If the answer is not `wanted`, the same body is sent again
- * without a fault and must get the answer `wanted`. Returns the number of different bodies. */
+/* Sends the request again and again. For each entry of `manners`, `place` allocations or calls succeed and the next one
+ * fails, with a larger `place` in each attempt, until the request ends without a failure. "@" in the body becomes a new
+ * number in each attempt. If the answer is not `wanted`, the same body is sent again without a fault and must get the
+ * answer `wanted`. Returns the number of different bodies. */
 static int sweep(struct trainee *t, const char *method, const char *rest, const char *body, int wanted)
 {
     static int number = 1000;
@@ -542,8 +543,9 @@ static int sweep(struct trainee *t, const char *method, const char *rest, const 
     return number - first;
 }
 
-/* Uploads a checkpoint in pieces while calls fail. After a failed piece, the trainer announces the checkpoint
- * again. Either the daemon has stored it already, or the upload starts again. */
+/* Announces checkpoints, and uploads each in one piece while allocations or calls fail. After the upload, the trainer
+ * announces the checkpoint again. Either the daemon has stored the checkpoint already, or the trainer uploads it once
+ * more. Returns the number of checkpoints. */
 static int sweep_pieces(struct trainee *t)
 {
     char meta[300];

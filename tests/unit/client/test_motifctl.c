@@ -248,8 +248,9 @@ static void a_plain_map_shows_ink_and_motifs(void **state)
     };
     draw_motif_map(&buf, &image, motifs, 5, 80, false);
     assert_string_equal(text(), "    3\n"
-                                /* A character covers two rows. Of two weak motifs in them, the stronger one is
-                                 * drawn. A maximal motif is drawn instead of any weak one. */
+                                /* A character stands for two rows of the map. If both contain motifs that are not
+                                 * maximal, the stronger motif is drawn. A maximal motif is drawn instead of any motif
+                                 * that is not maximal. */
                                 "74@  \n");
 }
 

@@ -57,7 +57,7 @@ static float value_at(int cell, int feature)
 
 static const char *const types[] = {"B cell", "T cell", "\xCE\xB3\xCE\xB4 T"};
 
-/* Checks values, the names of rows and the labels. `first`: number of the feature in the first column. */
+/* Checks values, the names of rows and the labels. `first`: index of the feature in the first column. */
 static void check(const struct collection *c, int first, float scale, bool labelled)
 {
     assert_true(c->kind == COLLECTION_TABLE && c->count == CELLS && c->cols == FEATURES - first &&
@@ -190,7 +190,7 @@ static void draw(struct sample *s, uint64_t seed, bool by_rows)
     uint64_t at = 0;
     memset(s, 0, sizeof *s);
     s->rows = 8 + (int)(philox_u32(&random, at++) %
-                        (MOST_ROWS - 7)); /* enough that no row gets more entries than a block has */
+                        (MOST_ROWS - 7)); /* at least 8 rows, so that no row gets more entries than a block has */
     s->cols = 1 + (int)(philox_u32(&random, at++) % MOST_COLS);
     int major = by_rows ? s->rows : s->cols, minor = by_rows ? s->cols : s->rows;
     for (int i = 0; i < major; i++) {

@@ -46,7 +46,8 @@ struct weight *probe_vector(struct probe *probe, int count, double scale);
 struct weight *probe_matrix(struct probe *probe, int rows, int cols, double scale);
 void probe_check_also(struct probe *probe, struct weight *weight);
 
-/* Declare an input with a gradient and return its number. Inside a build function, probe_input() returns its tensor. */
+/* probe_rows() and probe_map() declare an input with a gradient and return its index. Inside a build function,
+ * probe_input() returns the tensor of this input. */
 int probe_rows(struct probe *probe, int rows, int cols, double scale);
 int probe_map(struct probe *probe, const struct map_shape *shape, double scale);
 struct tensor *probe_input(struct probe *probe, int input);

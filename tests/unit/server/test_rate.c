@@ -1,4 +1,4 @@
-/* Rate limits: a steady rate, a burst of as many requests as two seconds allow, and one bucket per caller. */
+/* Rate limits: the steady rate, a burst of at most the requests of two seconds, and one bucket per caller. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -21,7 +21,7 @@ void fault_vfs_unregister(void);
 void fault_on_read(int after, int code, int forever);
 void fault_on_write(int after, int code, int forever);
 void fault_on_sync(int after, int code, int forever);
-/* Return the numbers of calls since registration. */
+/* Return the number of reads, of writes and of syncs since the VFS was registered. */
 int fault_reads(void);
 int fault_writes(void);
 int fault_syncs(void);

@@ -1,6 +1,7 @@
-/* Fault sweeps: these functions make every call of storage, and open a store, with a fault at every place. The fault
- * happens once, or also at all later places. The programs test_storage_faults_* use different faults. They share a
- * store with rows in every table, the list of calls, and the functions that judge the outcome.
+/* Fault sweeps: these functions make every call of storage, and open a store, with a fault at every place. A place is
+ * the n-th operation of one kind, such as an allocation or a write. The fault happens at this place only, or also at
+ * all later places. The programs test_storage_faults_* use different faults. They share a store with rows in every
+ * table, the list of calls, and the functions that judge the outcome.
  *
  * A call that reads must return the right answer or report the fault, and must return the right answer when it is
  * repeated. A call that writes must leave the store unchanged or completely changed, and an acknowledged change must

@@ -29,8 +29,8 @@ enum { WORLD = 64, MOST = 1 << 22, SLOTS = 1 << 23 };
 
 struct search {
     unsigned char (*worlds)[WORLD]; /* [MOST] the states in the order in which they were found */
-    uint32_t *slots;                /* [SLOTS] hash table of the states: number of the state + 1; 0: free */
-    uint32_t *from;                 /* [MOST] the state from which each was reached */
+    uint32_t *slots;                /* [SLOTS] hash table of the states: index of the state + 1; 0: free */
+    uint32_t *from;                 /* [MOST] index of the state from which each was reached */
     const char **by;                /* [MOST] the event that led to each */
     size_t count, at, steps;
     size_t bytes;
@@ -98,13 +98,13 @@ enum { NO_RUN, CLAIMED, OFFERED_RUN };    /* what the executor does */
 struct process {
     uint8_t phase, token, epoch, job;
 };
-/* Has only bytes and no padding, so that equal worlds have equal bytes. `up` is 1 while the daemon runs. The four
- * members after it say how often each event may still happen. */
+/* Has only bytes and no padding, so that equal worlds have equal bytes. `up` is 1 while the daemon runs. The next four
+ * members say how often the events that they are named after may still happen. */
 struct world {
     uint8_t up, crashes, lost, requests, again;
     uint8_t clients, separate; /* separate: 1: trainers in other processes run the jobs; 0: the daemon runs them */
-    uint8_t client[CLIENTS], client_job[CLIENTS]; /* numbers of jobs + 1; 0: none */
-    uint8_t key_job[CLIENTS];                     /* the key of each client in the database: job + 1 */
+    uint8_t client[CLIENTS], client_job[CLIENTS]; /* client_job: index of the job + 1; 0: none */
+    uint8_t key_job[CLIENTS];                     /* index of the job with the client's key + 1; 0: none */
     uint8_t jobs, owner[JOBS], state[JOBS], requested[JOBS];
     uint8_t lease[JOBS], epoch[JOBS], token[JOBS], ending[JOBS]; /* token: which token the lease accepts; 0: none */
     uint8_t run, run_job, run_token, tries, tokens;

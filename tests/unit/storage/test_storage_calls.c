@@ -287,7 +287,7 @@ static void sweep_removes_only_old_parts(void **state)
     assert_int_equal(write(file, "abc", 3), 3);
     int second;
     assert_int_equal(dataset_part_open(s->root, NULL, hash, &second, &bytes, &s->err), STATUS_CONFLICT);
-    /* the failed call has set it to -1, so the caller cannot close a descriptor of another file */
+    /* the failed call has set the descriptor to -1, so that the caller does not close another file by mistake */
     assert_int_equal(second, -1);
     dataset_part_close(&file);
     dataset_sweep(s->root);

@@ -9,7 +9,8 @@
 
 #include "trainer/pace.h"
 
-/* One report a second, `samples` each, for `seconds`, from the age `age`. */
+/* Reports `samples` more samples after each of `seconds` seconds. The run is `age` seconds old before the first
+ * report. */
 static void report(struct pace *pace, int64_t samples, int seconds, double age)
 {
     for (int i = 1; i <= seconds; i++)

@@ -82,7 +82,7 @@ static void noise_normalises_all_elements_and_has_its_deviation(void **state)
     assert_true(fabs(sum) < 1e-9 && fabs(square - 1) < 1e-4);
     assert_true(fabs(noise) < 0.03 && fabs(noise_square - 2.25) < 0.06);
     assert_true(channel > 1);
-    /* The next step draws other noise, and the running statistics have moved. */
+    /* step 4 draws other noise than step 3, and training has moved the running mean away from 0 */
     exec_begin(&p.exec, true, 4);
     tensor_to_planes(build_noise(&p, &c), again);
     assert_memory_not_equal(noisy, again, sizeof noisy);

@@ -63,7 +63,7 @@ static void gaussian_gradients_match_differences(void **state)
     }
 }
 
-/* A piece of a batch draws the same noise as these rows do in the whole batch. The noise has the requested mean and
+/* A row draws the same noise in a piece of a batch as in the whole batch. The noise has the requested mean and
  * variance. */
 static void noise_depends_on_the_row_of_the_whole_batch(void **state)
 {

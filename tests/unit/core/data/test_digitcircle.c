@@ -1,5 +1,5 @@
-/* Tests that the pictures equal the published ones bit for bit. Labels, ink counts, hashes of the packed bits and
- * placements come from the authors' generator under numpy. */
+/* Tests that the pictures equal the published ones bit for bit. The expected labels, ink counts, hashes of the packed
+ * bits and placements were computed with the authors' generator under numpy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -133,7 +133,7 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     float heads[3] = {3, 6, 9}, w[7];
     const struct weight changes = {.value = heads, .count = 3};
     tree_edges_weights(&edges, NULL, &changes, 1, w);
-    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 && w[0] == 6); /* nodes without data get the mean */
+    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 && w[0] == 6); /* no data: the mean of a, b, c */
     tree_edges_close(&edges);
     tree_destroy(tree);
 }
@@ -284,7 +284,7 @@ static void simulations_follow_their_definition(void **state)
         assert_ok(
             environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves, count, 300, 1, NULL, &again, err));
         assert_memory_equal(part->x, e->x + 3 * 300 * 10,
-                            20 * 10 * sizeof(float)); /* a row depends only on its node and its number in the node */
+                            20 * 10 * sizeof(float)); /* a row depends only on its node and its index in the node */
         assert_memory_not_equal(again->x, e->x, 100 * sizeof(float));
         assert_memory_equal(again->weights, e->weights, 63 * 6 * sizeof(double));
         double miss = 0;

@@ -37,7 +37,7 @@ static int count(const struct picture *picture, struct colour colour)
     return found;
 }
 
-/* Compares a picture with text that has '#' where the picture has the colour. */
+/* Asserts that a picture is red where the text has '#', and black elsewhere. */
 static void expect_art(const struct picture *picture, const char *const *art)
 {
     for (int row = 0; row < picture->rows; row++)

@@ -78,7 +78,7 @@ static void planes_free(struct planes *p)
     free(p->site);
 }
 
-/* Copies the planes once for each tap, moved by the tap. */
+/* Returns a copy of the planes for each tap of the kernel, shifted by the offset of the tap. */
 static float *moved(const struct planes *p, int high, int wide)
 {
     float *out = calloc((size_t)(p->count * high * wide * p->height * p->width), sizeof *out), *to = out;

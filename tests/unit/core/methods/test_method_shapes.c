@@ -13,7 +13,8 @@
 #include "tests/support/run_test.h"
 #include "tests/support/tiny_network.h"
 
-/* allowed for lists of cases and for tables of contents; each large model below needs at least 64 MB */
+/* bytes that opening a checkpoint may allocate, for lists of cases and tables of contents; each large model below needs
+ * at least 64 MB */
 enum { MOST_BYTES = 4 << 20 };
 
 struct subject {

@@ -1,5 +1,5 @@
-/* Tests multi-start: the choice of a fit, names in snapshots, failures. A fit has one weight, which each update moves
- * towards the number of its start. */
+/* Tests multi-start: the choice of a fit, names in snapshots, failures. A fit has one weight, to which each update adds
+ * the index of the fit's start plus 1. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ struct method_run {
     struct case_sweep sweep;
     struct multi_start multi_start;
     const double *goal; /* [FITS] the objective of each fit */
-    /* refuse_create, refuse_objective: number of the call that fails; -1: no call fails */
+    /* refuse_create, refuse_objective: index of the call that fails; -1: no call fails */
     int created, destroyed, refuse_create, refuse_objective;
     int measured;
     unsigned fails; /* bit i: the update of start i fails */

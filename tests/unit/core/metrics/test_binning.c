@@ -10,7 +10,8 @@
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
-/* Eight values in two bins have the limits 4.5 and 8. A value of 8 or more belongs to the lowest bin. */
+/* The values 1 to 8 in two bins: the bins end at 4.5 and at 8. The lowest bin contains the values below 4.5, and also
+ * those from 8 on. */
 static void limits_and_means_equal_those_computed_by_hand(void **state)
 {
     const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};

@@ -1,4 +1,4 @@
-/* The number of principal components above noise, against tables whose number of directions is known. */
+/* Tests the number of principal components that exceed noise, on tables that are made of a known number of factors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,8 @@
 #include "core/base/random/philox.h"
 #include "core/metrics/components.h"
 
-/* Sums of `factors` independent factors with weights of size one for each column, and noise. */
+/* Returns a random table. Each column is a sum of `factors` independent normal factors with normal weights, plus noise.
+ * The caller frees the table. */
 static float *planted(int rows, int columns, int factors, float noise, uint64_t seed)
 {
     float *x = malloc((size_t)rows * (size_t)columns * sizeof *x);
@@ -47,7 +48,7 @@ static void planted_factors_are_counted(void **state)
 
 static void independent_columns_have_hardly_any_components(void **state)
 {
-    for (uint64_t seed = 1; seed <= 5; seed++) /* the largest eigenvalue of noise may exceed the limit */
+    for (uint64_t seed = 1; seed <= 5; seed++) /* noise may give one component by chance */
         assert_true(count_of(planted(500, 50, 0, 1, seed), 500, 50) <= 1);
 }
 

@@ -137,7 +137,7 @@ static void the_fraction_compares_main_latents_with_the_three_largest_others(voi
     recovery_absorb(&r, &sample, 0, 2, norms); /* nobody outside contributes */
     assert_near(r.absorbed_share, 0);
     recovery_close(&r);
-    /* In this dictionary, latent 1 takes 0.6 of feature 0, and latent 0 takes the rest. */
+    /* a dictionary in which latent 0 is feature 0, and latent 1 has cosine 0.6 with feature 0 */
     const float split[2][3] = {{1, 0, 0}, {0.6f, 0.8f, 0}};
     const float ones[2] = {1, 1};
     assert_ok(recovery_create(split[0], 2, truth[0], 3, 3, &r, err));
@@ -179,7 +179,8 @@ static void codes_are_matched_by_their_correlation(void **state)
     double mean;
     (void)state;
     assert_ok(pair_moments_create(2, 2, &p, err));
-    /* latent 0: 1 2 0 3; latent 1: 0 0 1 0. Others: 1 is 2 x latent 0, 0 is 1 - latent 1. */
+    /* The codes of four samples. Latent 0 of the first dictionary has the values 1 2 0 3, latent 1 has 0 0 1 0. In the
+     * second dictionary, latent 1 is twice latent 0 of the first, and latent 0 is 1 minus latent 1 of the first. */
     const float first[4] = {1, 2, 0, 3};
     for (int s = 0; s < 4; s++) {
         int32_t own = first[s] > 0 ? 0 : 1;

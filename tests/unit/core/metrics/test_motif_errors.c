@@ -331,7 +331,8 @@ static void the_error_of_the_proof_equals_its_value_by_hand(void **state)
     motif_errors_close(&errors);
 }
 
-/* Appendix E assumes as many motifs as truths, in any arrangement. */
+/* Appendix E of the paper assumes that the number of predicted motifs equals the number of true boxes. The test draws
+ * pictures of four boxes and four motifs, some of which are outside of all boxes or of a wrong channel. */
 static void the_error_of_the_proof_bounds_the_others(void **state)
 {
     uint32_t draw = 7;

@@ -28,12 +28,12 @@ static const unsigned char consensus[MOTIF] = {3, 2, 0, 1, 2, 3, 3, 3, 1, 0};
 
 struct planted {
     unsigned char base[WINDOWS][WIDE];
-    int first[WINDOWS]; /* the first position of the site */
+    int first[WINDOWS]; /* [window] the first position of the planted motif */
     bool reverse[WINDOWS];
 };
 
-/* Plants one site in each window, at most JITTER positions from the middle. With `both`, the strand of each site is
- * random. */
+/* Plants one copy of the motif in each window, at most JITTER positions from the middle. With `both`, the strand of
+ * each copy is random. */
 static void plant(struct planted *p, uint64_t seed, bool both)
 {
     struct philox dice = philox_stream(seed, 1, 0);
@@ -91,7 +91,8 @@ static void windows_with_a_motif_on_both_strands_are_aligned_to_it(void **state)
         bool other = turn(&m);
         check_planted(&m);
         for (int n = 0; n < WINDOWS; n++) {
-            /* Trimming removed `left` columns. On the other strand, these columns are on the right of the site. */
+            /* Trimming removed `left` columns. On the other strand, these columns are at the right end of the
+             * window. */
             int removed = placement[n].reverse ? WIDTH - left - MOTIF : left;
             right += placement[n].first + removed == p->first[n] && (placement[n].reverse != other) == p->reverse[n];
         }
@@ -183,7 +184,8 @@ static void trimming_removes_weak_ends_only(void **state)
     assert_int_equal(m.width, 0);
 }
 
-/* The first position is weak and alone; the last one is as weak, but near the motif. */
+/* The first position is weak, and two positions without information separate it from the motif. The last one is as
+ * weak, but only one such position separates it. */
 static void trimming_removes_a_weak_end_that_is_alone(void **state)
 {
     static const double counts[][BASES] = {{140, 20, 20, 20}, {50, 50, 50, 50}, {50, 50, 50, 50}, {200, 0, 0, 0},

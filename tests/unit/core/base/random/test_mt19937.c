@@ -66,7 +66,7 @@ static void bulk_draws_equal_single_draws(void **state)
     mt19937_init(&one, 9);
     mt19937_init(&bulk, 9);
     for (int count = 0; count < 700; count = count * 5 / 4 + 1) {
-        assert_int_equal(mt19937_u32(&one), mt19937_u32(&bulk)); /* switches between odd and even positions */
+        assert_int_equal(mt19937_u32(&one), mt19937_u32(&bulk)); /* lets bulk draws begin at odd words too */
         mt19937_uniforms(&bulk, drawn, count);
         for (int i = 0; i < count; i++)
             assert_true(mt19937_uniform(&one) == drawn[i]);

@@ -20,8 +20,8 @@
 
 static const struct method *const method = &dictionary_method;
 
-/* These runs cover every learner and both sources. Each run trains, evaluates and changes its case within a few
- * dozen steps. */
+/* These runs cover every learner and both sources. Each run trains and evaluates a case (one combination of settings)
+ * and begins the next one within a few dozen steps. */
 static const struct config_setting iid[] = {
     {"source", "iid"},
     {"features", "12"},
@@ -60,8 +60,8 @@ static const struct config_setting one[] = {
     {"batch", "40"},    {"test_samples", "200"},   {"pursuit_samples", "50"}, {"checkpoint_every", "1000"},
     {NULL, NULL}};
 
-/* These runs read the hidden layers of superposition models: a rug and a trained model in two sizes each, and a single
- * autoencoder. */
+/* These runs read the hidden layers of superposition models: a rug (fixed weights) and a trained model in two sizes
+ * each, and a single autoencoder. */
 static const struct config_setting hidden[] = {{"source", "rug"},
                                                {"sources", "rug,trained"},
                                                {"features", "16"},

@@ -1,5 +1,5 @@
-/* Tests runs of environments: exact resume for any case and phase, threads, recovery, results, artifacts, queries,
- * faults. */
+/* Tests runs of environments: exact resume in every case (combination of settings) and phase, threads, recovery,
+ * results, artifacts, queries, faults. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

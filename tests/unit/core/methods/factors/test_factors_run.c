@@ -1,5 +1,5 @@
-/* Tests runs of factors: exact resume for any case and phase, threads, restarts, results, artifacts, queries, faults.
- */
+/* Tests runs of factors: exact resume in every case (combination of settings) and phase, threads, restarts, results,
+ * artifacts, queries, faults. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,8 @@
 
 static const struct method *const method = &factors_method;
 
-/* This run has several models, early choice between restarts, and changes of case within a hundred steps. */
+/* This run fits several models with several restarts each, and drops all but one restart early. It changes from one
+ * case to the next within a hundred steps. */
 static const struct config_setting many[] = {{"experiment", "rho"},
                                              {"models", "sparse-vae,vsc"},
                                              {"rhos", "0,0.5"},

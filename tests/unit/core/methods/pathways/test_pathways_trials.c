@@ -105,7 +105,8 @@ static void trials_equal_a_decoder_with_the_explicit_matrix(void **state)
                 nonzeros += picture.codes[plan.layers - 1][k] != 0;
             assert_int_equal(nonzeros, request.nonzeros);
             assert_int_equal(outcome.draws, 1);
-            /* the trial computes these figures from the list of spikes, this test from the whole map */
+            /* compares the local norms: the trial computes them from the list of non-zero entries, this test from the
+             * whole code */
             for (int l = 0; l < plan.layers; l++) {
                 const struct dictionary_shape *s = &w.scenario.dictionary[l].shape;
                 struct local_window stripe = {1, s->width, s->filters, 1, 2 * s->extent_w - 1};
@@ -225,7 +226,7 @@ static void worst_supports_correlate_most_with_one_column(void **state)
         first = number == 0 ? target : first;
     }
     struct trial_request request = {
-        .seed = 4, .nonzeros = 3 * 47, .number = 1, .draws = 1}; /* one non-zero more than the columns that exist */
+        .seed = 4, .nonzeros = 3 * 47, .number = 1, .draws = 1}; /* only 3 * 47 - 1 other columns overlap a column */
     struct trial_outcome outcome;
     assert_int_equal(trial_run(&w.scenario, w.space, &request, &outcome, NULL), STATUS_INVALID);
     close_whole(&w);

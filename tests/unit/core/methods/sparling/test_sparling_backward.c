@@ -97,8 +97,8 @@ static void compare(const struct model *m, const real *dense, const real *sparse
         const char *name = params_name(m->network->params, i);
         double tolerance = 1e-5;
         bool bias = strncmp(name, "g.", 2) == 0 && strstr(name, ".bias");
-        /* The next batch norm cancels most of this gradient, so rounding errors are large relative to it. The test
-         * compares them with the previous array if that is larger. */
+        /* The next batch norm cancels most of this gradient, so rounding errors are large relative to it. The tolerance
+         * is therefore relative to the gradient of the previous array if that is larger. */
         if (bias || strcmp(name, "g.first.weight") == 0) {
             size = fmax(size, before);
             tolerance = 5e-5;
@@ -143,7 +143,7 @@ static void bf16_changes_gradients_only_slightly(void **state)
     close_model(&m);
 }
 
-/* Tests the kernel tables from number `first` on. Tests of wide networks leave out ref, which is slow. */
+/* Tests the kernel tables from index `first` of `tables` on. Tests of wide networks leave out ref, which is slow. */
 static void check(const struct config_setting *more, double density, bool threads, int first)
 {
     static const char *const tables[] = {"ref", "avx2", "avx512"};

@@ -60,7 +60,7 @@ static void start(struct trial *t, int threads)
 {
     assert_ok(run_env_open(&t->environment, threads, NULL, err));
     assert_ok(method->create(&t->config, &t->environment.env, &t->run, err));
-    t->run->step_seconds = 0; /* each step then makes one update, or one piece of a validation */
+    t->run->step_seconds = 0; /* each step then makes one update, or reads one batch of a validation */
 }
 
 static void begin(struct trial *t, const struct config_setting *more, int threads)

@@ -76,8 +76,8 @@ static struct balance balance_of(struct trial *t)
     return b;
 }
 
-/* After the calibration, a channel is active in at most as many samples without its name as it misses samples with its
- * name. Both numbers are nearly equal. */
+/* After the calibration, the number of samples without its name in which a channel is active is at most the number of
+ * samples with its name in which the channel is inactive, and nearly equal to it. */
 static void a_calibration_balances_missed_and_false_samples_of_each_name(void **state)
 {
     struct trial t;

@@ -153,7 +153,8 @@ static void a_centred_motif_is_reported_where_its_channel_reads(void **state)
     struct box box;
     (void)state;
     planes[2 * COLS + 1] = 5;
-    /* the next two would be reported beyond the last column, so only the larger one stays, at the edge */
+    /* three columns to the right, the next two motifs would be beyond the map, so the larger one is reported in the
+     * last column */
     planes[3 * COLS + 8] = 2;
     planes[3 * COLS + 9] = 4;
     planes[PLACES + 2 * COLS + 1] = 7;
@@ -181,7 +182,7 @@ static void motifs_that_share_their_extent_are_one(void **state)
 {
     float planes[2 * PLACES] = {0};
     (void)state;
-    planes[2 * COLS + 1] = 3; /* the middle one is the strongest, and both others lie in its extent */
+    planes[2 * COLS + 1] = 3; /* the motif 5 removes the motifs 3 and 4, which lie in its extent */
     planes[2 * COLS + 3] = 5;
     planes[3 * COLS + 4] = 4;
     planes[5 * COLS + 1] = 1; /* further away */

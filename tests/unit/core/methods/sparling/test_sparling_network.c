@@ -121,8 +121,8 @@ static void decoding_agrees_with_teacher_forcing(void **state)
         struct tensor *motifs = network_motifs(&s.exec, s.network, batch->images, 8, 1);
         struct network_memory memory = network_memory(&s.exec, s.network, motifs);
         assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 8, 5, decoded, &err), STATUS_OK);
-        /* The samples with even numbers get the decoded tokens as their label, so decoding is exact for them. The
-         * others get other tokens. */
+        /* Samples with an even index get the decoded tokens as their label, so decoding is exact for them. All other
+         * samples get other tokens. */
         int32_t inputs[8 * 6], targets[8 * 6];
         int length = 6;
         for (int i = 0; i < 8; i++)

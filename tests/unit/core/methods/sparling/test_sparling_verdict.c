@@ -157,7 +157,7 @@ static void error_of_a_constant_answer_gives_not_learned(void **state)
 {
     struct fixture *f = *state;
     struct evaluation_row *row = &f->run->evaluation.row[0];
-    row->e2ee = 0.7; /* a constant answer has the error .8, and .7 is less than a fifth below it */
+    row->e2ee = 0.7; /* a constant answer has the error .8; .7 is less than a fifth lower */
     assert_int_equal(verdict_by(f, "no-better-than-constant"), VERDICT_NOT_LEARNED);
     row->e2ee = 0.6;
     assert_int_equal(verdict_by(f, "low-accuracy"), VERDICT_PARTLY);
@@ -420,7 +420,7 @@ static void run_that_is_loaded_after_its_end_has_the_same_findings_and_names(voi
     assert_int_equal(f->findings.count, before->count);
     for (int i = 0; i < before->count; i++)
         assert_string_equal(f->findings.list[i].text, before->list[i].text);
-    /* the table is read, although such a short training hardly gives names */
+    /* the checkpoint contains the table of channel names, although such a short training finds hardly any name */
     assert_ok(channel_names_read(&reader, NAMES, 4, &names, err));
     free(names);
     test_free(before);

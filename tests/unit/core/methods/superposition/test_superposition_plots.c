@@ -202,7 +202,8 @@ static void chart_of_losses_against_p_has_theory_and_points(void **state)
             assert_true(fabs(rows[i].x / (0.01 * pow(10, i / (FINE - 1.0))) - 1) < 1e-7);
         assert_close(rows[0].y, theory_bayes(0.01, theory_sigma(0.01, 0.25)));
         assert_int_equal(rows_of(table, "n_d / n_s = 0.25", "antipodal pairs", rows, FINE),
-                         /* a chart has this line only if one of its ratios n_d / n_s is at least one half */
+                         /* a chart has the line of antipodal pairs only if one of its ratios n_d / n_s is at least one
+                          * half */
                          large ? FINE : 0);
         assert_int_equal(rows_of(table, "n_d / n_s = 0.25", "\"rug, n_s = 32\"", rows, FINE), 2);
         assert_close(rows[0].y, d.run->outcomes[0].loss);
@@ -233,7 +234,8 @@ static void chart_of_activations_has_their_bounds(void **state)
     end(&d);
 }
 
-/* A chart has one panel for each value, but at most eight, and at most twelve lines of measurements. */
+/* A chart has one panel for each p, but only for the first eight. The panels show the first twelve lines of
+ * measurements (one for each model and size). */
 static void charts_hold_at_most_eight_panels_and_twelve_lines(void **state)
 {
     struct drawn d;

@@ -43,7 +43,8 @@ static void a_row_has_the_sums_of_the_theory(void **state)
     assert_true(with_zero > 0 && with_zero < 24);
 }
 
-/* Computes W by the definition of a rug, and checks that all sets are equally likely. */
+/* Compares the row and the products of a rug with the matrix of its definition. Checks that rug_create() chooses every
+ * row of the Hadamard matrix equally often. */
 static void a_rug_equals_the_matrix_of_its_definition(void **state)
 {
     enum { N = 32, D = 11 };

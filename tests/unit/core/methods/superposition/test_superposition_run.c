@@ -1,5 +1,5 @@
-/* Tests runs of superposition: exact resume for any case and phase, threads, stop rules, results, artifacts, queries,
- * lists. */
+/* Tests runs of superposition: exact resume in every case (combination of settings) and phase, threads, stop rules,
+ * results, artifacts, queries, lists. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,8 @@
 
 static const struct method *const method = &superposition_method;
 
-/* This run has all three models, two sizes and several draws. It trains, evaluates and changes its case within a few
- * hundred steps. */
+/* This run has all three models, two sizes and several draws. It trains and evaluates a case and begins the next one
+ * within a few hundred steps. */
 static const struct config_setting many[] = {{"experiment", "loss-ratio"},
                                              {"models", "rug,trained,linear"},
                                              {"sizes", "32,64"},
@@ -212,7 +212,7 @@ static void statistics_equal_those_of_the_explicit_matrix(void **state)
     assert_true(fabs(s.lyapunov - lyapunov) < 1e-5 && fabs(s.lyapunov_code - code) < 1e-5);
     assert_true(s.dropped > 0.9 / N && s.saturation >= 1);
     assert_true(s.kolmogorov > 0 && s.kolmogorov < 1);
-    struct rug rug; /* the statistics of a rug are computed from one row, because all rows have the same */
+    struct rug rug; /* all rows of a rug have the same statistics, so they are computed from one row */
     assert_ok(rug_create(64, 24, 1, 0, &rug, err));
     assert_ok(statistics_rug(&rug, pool, kernels_best(), 0.2, 1.5, -0.2, 1, &s, err));
     assert_true(fabs(s.diagonal_mean - 1.5) < 1e-6 && s.diagonal_sd < 1e-7 && s.antisymmetric == 0 && s.dropped == 0);
@@ -321,7 +321,7 @@ static void a_checkpoint_answers_queries(void **state)
             assert_int_equal(answer.n_s, 64);
             sum += answer.loss;
         }
-        assert_true(fabs(sum / 1000 / run->outcomes[0].loss - 1) < 1e-4); /* the evaluation uses the same samples */
+        assert_true(fabs(sum / 1000 / run->outcomes[0].loss - 1) < 1e-4); /* the run evaluated these 1000 samples */
         struct answer answer = {0};
         const struct sink sink = {&answer, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
         float values[64] = {0}, odd[64] = {2};

@@ -143,7 +143,7 @@ static void a_pair_with_both_features_on_loses_the_smaller(void **state)
     assert_within(sum / N / 2, theory_pairs(.3, .5), 2e-4);
     assert_within(theory_pairs(.3, 1), 0, 0);
     assert_true(isnan(theory_pairs(.3, .49)));
-    /* this loss is below the Bayes bound, which holds for Gaussian interference only */
+    /* the loss of antipodal pairs is below the Bayes bound, which holds for Gaussian interference only */
     assert_true(theory_pairs(.044, .5) < theory_bayes(.044, theory_sigma(.044, .5)));
 }
 
