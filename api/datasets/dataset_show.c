@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "api/datasets/dataset_formats.h"
 #include "api/datasets/datasets.h"
 #include "api/jobs/job_spec.h"
 #include "api/json/config_json.h"
@@ -104,32 +105,13 @@ void dataset_respond(struct exchange *x, int status, const char *name)
     respond_body(x, status, "application/json");
 }
 
-/* Lists the formats of uploads with the options that each of them reads. */
-static void list_formats(const struct sink *out)
-{
-    size_t count;
-    const struct collection_format *const *formats = collection_formats(&count);
-    sink_begin_list(out, "formats");
-    for (size_t i = 0; i < count; i++) {
-        sink_begin_object(out, NULL);
-        sink_text(out, "name", formats[i]->name);
-        sink_text(out, "media_type", formats[i]->media_type);
-        sink_begin_list(out, "options");
-        for (const struct collection_option_name *o = collection_option_names; o->name != NULL; o++)
-            if (formats[i]->reads & o->option)
-                sink_text(out, NULL, o->name);
-        sink_end_list(out);
-        sink_end_object(out);
-    }
-    sink_end_list(out);
-}
-
 void datasets_list(struct exchange *x)
 {
     struct error err;
     const char **names, *text;
     size_t count, size;
     int64_t bytes;
+    enum status status = STATUS_OK;
     error_clear(&err);
     if (dataset_list(x->api->options.data, &x->arena, &names, &count, &err) != STATUS_OK ||
         dataset_bytes(x->api->options.data, NULL, &bytes, &err) != STATUS_OK) {
@@ -139,7 +121,7 @@ void datasets_list(struct exchange *x)
     sink_begin_object(x->out, NULL);
     sink_begin_list(x->out, "datasets");
     for (size_t i = 0; i < count; i++) {
-        enum status status = dataset_read(x->api->options.data, names[i], "about.json", &x->arena, &text, &size, &err);
+        status = dataset_read(x->api->options.data, names[i], "about.json", &x->arena, &text, &size, &err);
         if (status == STATUS_OK)
             json_sink_raw(&x->json, NULL, text);
         else if (status != STATUS_NOT_FOUND) { /* a data set that was deleted meanwhile is skipped */
@@ -158,7 +140,11 @@ void datasets_list(struct exchange *x)
         sink_end_object(x->out);
     }
     sink_end_list(x->out);
-    list_formats(x->out);
+    status = dataset_formats(x, &err);
+    if (status != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
     sink_end_object(x->out);
     respond_json(x, 200);
 }

@@ -156,10 +156,25 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err)
+/* Finds out whether a folder belongs into a list. files: NULL for the uploads, else see dataset_list_holding(). */
+static enum status listed(const char *root, const char *name, const char *const *files, bool *yes, struct error *err)
+{
+    char path[DATASET_FILES];
+    enum dataset_kind kind;
+    enum status status = dataset_find(root, name, &kind, err);
+    *yes = !status && kind == (files ? DATASET_FOREIGN : DATASET_OURS);
+    if (!*yes || !files)
+        return status;
+    for (*yes = false; !*yes && *files; files++)
+        *yes = path_of(path, root, name, *files, NULL) == STATUS_OK && access(path, R_OK) == 0;
+    return STATUS_OK;
+}
+
+static enum status list(const char *root, const char *const *files, struct arena *arena, const char ***names,
+                        size_t *count, struct error *err)
 {
     size_t capacity = 0;
-    enum dataset_kind kind;
+    bool yes;
     enum status status = STATUS_OK;
     DIR *dir = root ? opendir(root) : NULL;
     *names = NULL;
@@ -167,7 +182,7 @@ enum status dataset_list(const char *root, struct arena *arena, const char ***na
     if (root && !dir && status_unopened(errno) == STATUS_IO)
         return unread(err);
     for (const char *name; !status && dir && (name = next_name(dir, &status, err));) {
-        if (strlen(name) >= DATASET_NAME || (status = dataset_find(root, name, &kind, err)) || kind != DATASET_OURS)
+        if (strlen(name) >= DATASET_NAME || (status = listed(root, name, files, &yes, err)) || !yes)
             continue;
         if (*count == capacity) {
             const char **larger = arena_alloc(arena, (capacity = capacity ? 2 * capacity : 64) * sizeof *larger);
@@ -185,6 +200,17 @@ enum status dataset_list(const char *root, struct arena *arena, const char ***na
     if (!status && *count > 0)
         qsort(*names, *count, sizeof **names, by_name);
     return status;
+}
+
+enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err)
+{
+    return list(root, NULL, arena, names, count, err);
+}
+
+enum status dataset_list_holding(const char *root, const char *const *files, struct arena *arena, const char ***names,
+                                 size_t *count, struct error *err)
+{
+    return list(root, files, arena, names, count, err);
 }
 
 enum status dataset_read(const char *root, const char *name, const char *file, struct arena *arena, const char **bytes,

@@ -32,6 +32,9 @@ void dataset_sweep_parts(const char *root);
 
 /* Lists the names of the uploads in alphabetical order, in the arena. */
 enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err);
+/* Lists the operator's own folders that contain one of `files` (NULL-terminated), in alphabetical order. */
+enum status dataset_list_holding(const char *root, const char *const *files, struct arena *arena, const char ***names,
+                                 size_t *count, struct error *err);
 /* Reads a file of a data set into the arena and adds a NUL. NOT_FOUND: the data set or the file does not exist. */
 enum status dataset_read(const char *root, const char *name, const char *file, struct arena *arena, const char **bytes,
                          size_t *size, struct error *err);

@@ -125,6 +125,17 @@ static enum status list_all(struct sets *s)
     return status;
 }
 
+static enum status list_holding(struct sets *s)
+{
+    static const char *const wanted[] = {"none", "data", NULL};
+    const char **names;
+    size_t count;
+    enum status status = dataset_list_holding(s->root, wanted, &s->arena, &names, &count, &s->err);
+    if (status == STATUS_OK && count != 0) /* the upload has such a file, but the folder is not the operator's own */
+        complain("%zu folders are listed\n", count);
+    return status;
+}
+
 static enum status owner_bytes(struct sets *s)
 {
     static const char *const owners[] = {NULL, "anna", "bert"};
@@ -190,9 +201,11 @@ static const struct {
     const char *name;
     enum status (*call)(struct sets *s);
     int least; /* smallest number of system calls that must have failed */
-} cases[] = {{"put", put_one, 10},    {"read", read_kept, 2},        {"remove", remove_kept, 5},
-             {"parts", open_part, 5}, {"list", list_all, 4},         {"bytes", owner_bytes, 30},
-             {"find", find_kept, 3},  {"find a part", find_part, 1}, {"for a job", bind_job, 6}};
+} cases[] = {{"put", put_one, 10},       {"read", read_kept, 2},
+             {"remove", remove_kept, 5}, {"parts", open_part, 5},
+             {"list", list_all, 4},      {"bytes", owner_bytes, 30},
+             {"find", find_kept, 3},     {"find a part", find_part, 1},
+             {"for a job", bind_job, 6}, {"list of genomes", list_holding, 4}};
 
 static void failed_call_leaves_data_sets_whole(void **state)
 {
@@ -302,6 +315,16 @@ static void sweep_removes_only_old_parts(void **state)
     dataset_sweep(s->root);
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
     assert_int_equal(kind_of(s, "foreign"), DATASET_FOREIGN);
+    static const char *const wanted[] = {"index", "other", NULL};
+    assert_int_equal(dataset_list_holding(s->root, wanted, &s->arena, &names, &count, &s->err), STATUS_OK);
+    assert_int_equal(count, 0);
+    (void)snprintf(command, sizeof command, "mkdir '%s/also' && touch '%s/also/index' '%s/foreign/other'", s->root,
+                   s->root, s->root);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(dataset_list_holding(s->root, wanted, &s->arena, &names, &count, &s->err), STATUS_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(names[0], "also");
+    assert_string_equal(names[1], "foreign");
     assert_int_equal(kind_of(s, "none"), DATASET_NONE);
     fault_call_after(0, EACCES, false); /* a folder that motifd may not read must not hide the others */
     assert_int_equal(kind_of(s, "foreign"), DATASET_FOREIGN);

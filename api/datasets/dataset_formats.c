@@ -1,0 +1,94 @@
+/* Lists the formats of uploads with the options that each of them reads, so that clients offer no other options.
+ *
+ * The row of a format (core/data/uploads) states its options. The parameters of the route PUT /v1/datasets/{name} state
+ * the type and the range of each option. The values of the option genome are the genomes of the operator. */
+#include "api/datasets/dataset_formats.h"
+
+#include <string.h>
+
+#include "core/data/uploads/collection.h"
+#include "storage/files/dataset.h"
+
+/* The genomes of the operator. */
+struct genomes {
+    const char **name;
+    size_t count;
+};
+
+static const struct api_parameter *parameter_of(const struct exchange *x, const char *name)
+{
+    const struct api_route *route = route_find(&x->api->routes, "PUT", "/v1/datasets/name");
+    const struct api_parameter *p = route != NULL ? route->query : NULL;
+    while (p != NULL && p->type != PARAMETER_END && strcmp(p->name, name) != 0)
+        p++;
+    return p != NULL && p->type != PARAMETER_END ? p : NULL;
+}
+
+/* True if the format reads this value of an option. A value is the index in collection_layouts or
+ * collection_negatives; `values` is the format's set of bits, or 0 for all. */
+static bool reads(const struct collection_format *format, enum collection_option option, const char *value)
+{
+    const bool layout = option == OPTION_LAYOUT, negatives = option == OPTION_NEGATIVES;
+    const unsigned bits = layout ? format->layouts : negatives ? format->negatives : 0;
+    const char *const *names = layout ? collection_layouts : collection_negatives;
+    for (unsigned i = 0; bits != 0 && names[i] != NULL; i++)
+        if (strcmp(names[i], value) == 0)
+            return (bits & 1u << i) != 0;
+    return true;
+}
+
+static void write_choices(const struct sink *out, const struct api_parameter *p, const struct collection_format *format,
+                          enum collection_option option, const struct genomes *genomes)
+{
+    sink_begin_list(out, "choices");
+    for (size_t i = 0; option == OPTION_GENOME && i < genomes->count; i++)
+        sink_text(out, NULL, genomes->name[i]);
+    for (const char *const *c = p->choices; c != NULL && *c != NULL; c++)
+        if (reads(format, option, *c))
+            sink_text(out, NULL, *c);
+    sink_end_list(out);
+}
+
+static void write_option(const struct sink *out, const struct api_parameter *p, const struct collection_format *format,
+                         enum collection_option option, const struct genomes *genomes)
+{
+    const bool choice = p->choices != NULL || option == OPTION_GENOME;
+    sink_begin_object(out, NULL);
+    sink_text(out, "name", p->name);
+    sink_text(out, "type", choice ? "choice" : p->type == PARAMETER_INTEGER ? "integer" : "text");
+    sink_text(out, "meaning", collection_option_meaning(option, format->name));
+    if (choice)
+        write_choices(out, p, format, option, genomes);
+    if (p->type == PARAMETER_INTEGER) {
+        sink_integer(out, "min", p->min);
+        sink_integer(out, "max", p->max);
+    }
+    sink_end_object(out);
+}
+
+enum status dataset_formats(struct exchange *x, struct error *err)
+{
+    size_t count;
+    struct genomes genomes;
+    const struct collection_format *const *formats = collection_formats(&count);
+    enum status status = dataset_list_holding(x->api->options.data, collection_genome_files, &x->arena, &genomes.name,
+                                              &genomes.count, err);
+    if (status != STATUS_OK)
+        return status;
+    sink_begin_list(x->out, "formats");
+    for (size_t i = 0; i < count; i++) {
+        sink_begin_object(x->out, NULL);
+        sink_text(x->out, "name", formats[i]->name);
+        sink_text(x->out, "media_type", formats[i]->media_type);
+        sink_begin_list(x->out, "options");
+        for (const struct collection_option_name *o = collection_option_names; o->name != NULL; o++) {
+            const struct api_parameter *p = formats[i]->reads & o->option ? parameter_of(x, o->name) : NULL;
+            if (p != NULL)
+                write_option(x->out, p, formats[i], o->option, &genomes);
+        }
+        sink_end_list(x->out);
+        sink_end_object(x->out);
+    }
+    sink_end_list(x->out);
+    return STATUS_OK;
+}
