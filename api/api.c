@@ -286,6 +286,9 @@ static bool admit(struct exchange *x)
                             API_TARGET_MAX);
         } else if (path_guess(x, meant)) {
             respond_problem(x, PROBLEM_NOT_FOUND, "There is no such path; did you mean %s?", meant);
+        } else if (match->refused != NULL) {
+            respond_problem(x, PROBLEM_NOT_FOUND, "There is no such path: a %s matches %s.", match->refused,
+                            match->pattern);
         } else {
             respond_problem(x, PROBLEM_NOT_FOUND, "There is no such path; /openapi.json lists the paths.");
         }

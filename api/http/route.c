@@ -90,11 +90,13 @@ static enum status cut(const char *path, size_t bytes, struct segments *out, str
     return STATUS_OK;
 }
 
-/* Compares the path of a pattern and of a target, and fills the parameters. */
+/* Compares the path of a pattern and of a target, and fills the parameters. If only the text of a parameter is wrong,
+ * match->refused describes this parameter. */
 static bool matches(const char *pattern, const struct segments *path, struct route_match *match)
 {
     match->count = 0;
     size_t at = 1;
+    const struct path_parameter *refused = NULL;
     for (size_t i = 0; i < path->count; i++) {
         if (at > strlen(pattern))
             return false;
@@ -107,12 +109,18 @@ static bool matches(const char *pattern, const struct segments *path, struct rou
             continue;
         }
         const struct path_parameter *p = find_parameter(piece + 1, length - 2);
-        if (match->count == ROUTE_PARAMS || !parameter_takes(p, path->text[i]))
+        if (match->count == ROUTE_PARAMS)
             return false;
+        if (!parameter_takes(p, path->text[i]))
+            refused = p;
         match->names[match->count] = p->name;
         memcpy(match->values[match->count++], path->text[i], strlen(path->text[i]) + 1);
     }
-    return at > strlen(pattern);
+    if (refused != NULL && at > strlen(pattern)) {
+        match->refused = refused->meaning;
+        match->pattern = refused->pattern;
+    }
+    return refused == NULL && at > strlen(pattern);
 }
 
 static void add_method(char *allow, size_t size, const char *method)

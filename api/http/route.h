@@ -82,6 +82,9 @@ struct route_match {
     char values[ROUTE_PARAMS][ROUTE_PARAM_BYTES];
     const char *query; /* text behind '?', or NULL */
     struct error err;  /* for 400: what is wrong */
+    /* for 404: what the part of the path is that no route takes ("name of a data set"), and its pattern; NULL: the path
+     * is unknown */
+    const char *refused, *pattern;
 };
 void route_match(const struct route_table *table, const char *method, const char *target, struct route_match *match);
 /* Returns the route of a method and a target, or NULL if the table has none. */

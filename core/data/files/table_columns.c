@@ -1,7 +1,20 @@
 /* Finds the columns of a table by their names (table_columns.h). */
 #include "core/data/files/table_columns.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* Names the first columns, so that the user sees which name is meant. */
+static enum status no_column(const struct csv *csv, const char *wanted, struct error *err)
+{
+    char names[120] = "";
+    size_t used = 0;
+    int i = 0;
+    for (; i < csv->count && used + strlen(csv->field[i]) + 6 < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", csv->field[i]);
+    return error_set(err, STATUS_INVALID, NULL, "row 1: no column is called '%.60s'; the columns are %s%s", wanted,
+                     names, i < csv->count ? ", ..." : "");
+}
 
 static enum status find_role(const struct csv *csv, const char *wanted, const char *const *usual, int *column,
                              struct error *err)
@@ -9,8 +22,7 @@ static enum status find_role(const struct csv *csv, const char *wanted, const ch
     *column = -1;
     if (wanted && wanted[0] != '\0') {
         *column = csv_find(csv, wanted);
-        return *column >= 0 ? STATUS_OK
-                            : error_set(err, STATUS_INVALID, NULL, "row 1: no column is called '%.60s'", wanted);
+        return *column >= 0 ? STATUS_OK : no_column(csv, wanted, err);
     }
     for (; *usual && *column < 0; usual++)
         *column = csv_find(csv, *usual);

@@ -105,6 +105,10 @@ static void each_format_is_recognised(void **state)
     assert_fault(s->f, "", "'oops' is not a number");
     assert_int_equal(put(s, "/v1/datasets/four?label=", "text/csv", csv), 400);
     assert_fault(s->f, "label", "1 to 60 bytes");
+    assert_int_equal(put(s, "/v1/datasets/My%20Data", "text/csv", csv), 404);
+    assert_non_null(strstr(text_at(s->f, "/detail"), "name of an artifact, a data set or a file matches ^[a-z0-9"));
+    assert_int_equal(put(s, "/v1/datasets/four?label=kind", "text/csv", csv), 422);
+    assert_fault(s->f, "", "row 1: no column is called 'kind'; the columns are a, b, label");
     assert_int_equal(ask(s->f, "GET", "/v1/datasets/four", NULL), 404);
     assert_int_equal(folder_entries(s->root, ""), 3);
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
@@ -158,7 +162,7 @@ static void option_that_a_format_does_not_read_is_refused(void **state)
     assert_int_equal(folder_entries(s->root, ""), 0);
     assert_int_equal(ask(s->f, "GET", "/v1/datasets", NULL), 200);
     assert_string_equal(text_at(s->f, "/formats/3/name"), "csv");
-    assert_string_equal(text_at(s->f, "/formats/3/options/1"), "group");
+    assert_string_equal(text_at(s->f, "/formats/3/options/1/name"), "group");
 }
 
 /* The same bytes with the same options are the same set; with other options they are a different set. */
