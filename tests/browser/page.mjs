@@ -7,6 +7,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { archive, numbers, sound, tensors, zip } from "./files.mjs";
 import { Browser, Daemon, ENDLESS, none, Report, sleep, TINY, until } from "./harness.mjs";
 
@@ -384,8 +385,20 @@ await report.test("each view loads its own script, and the first view is small",
   await view.context().close();
 });
 
+const field = (option) => page.locator(`#o-${option}`);
+
+/** Selects a file on the page Data, states the options, and uploads it. `file`: a path, or a file for Playwright. */
+async function uploadByPage(file, options = {}) {
+  await page.locator("input[type=file]").setInputFiles(file);
+  for (const [option, value] of Object.entries(options)) {
+    const list = (await field(option).evaluate((e) => e.tagName)) === "SELECT";
+    await (list ? field(option).selectOption(value) : field(option).fill(value));
+  }
+  await page.getByRole("button", { name: "Upload", exact: true }).click();
+}
+
 await report.test("an invalid data set is refused with its row; a valid one is uploaded, previewed and deleted", async () => {
-  const put = (text) => page.locator("input[type=file]").setInputFiles({ name: "mine.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+  const put = (text) => uploadByPage({ name: "mine.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
   const rows = Array.from({ length: 40 }, (_, i) => `${i % 7},${i % 5},${i % 2 ? "a" : "b"}\n`).join("");
   await show(page, "#/data");
   await page.getByText("No data sets yet").waitFor();
@@ -404,33 +417,111 @@ await report.test("an invalid data set is refused with its row; a valid one is u
 
 const fixture = (path) => readFileSync(new URL(`../fixtures/${path}`, import.meta.url));
 
-/** Uploads a file of each accepted ending; the browser sends no Content-Type for most of them. */
+/** A genome of the operator: a folder in the folder of data sets. */
+function makeGenome(name) {
+  const folder = join(daemon.dir, "data", name), line = 60, bases = Array.from({ length: 3000 }, (_, i) => "ACGT"[(i * 7 + i * i * 3 + (i >> 5)) % 4]).join("");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "genome.fa"), `>chr1\n${bases.match(new RegExp(`.{${line}}`, "g")).join("\n")}\n`);
+  writeFileSync(join(folder, "genome.fa.fai"), `chr1\t${bases.length}\t6\t${line}\t${line + 1}\n`);
+}
+
+const rows12 = Array.from({ length: 12 }, (_, i) => [i, (i * 2) % 5, i % 2 ? "one" : "two"]);
+const cells = rows12.flatMap(([a, b]) => [a, b, a - b]);
+const plain = (between, head, row) => Buffer.from([head, ...rows12.map(row)].map((line) => line.join(between) + "\n").join(""));
+
+/** Files of each format: [ending, bytes, options, what the document of the data set must contain]. */
+async function formatFiles() {
+  const labels = (ending) => ["labels.csv", Buffer.from(`file,label\n${rows12.map(([i, , name]) => `${i}.${ending},${name}\n`).join("")}`)];
+  const png = Buffer.from(await page.evaluate(() => { const canvas = Object.assign(document.createElement("canvas"), { width: 8, height: 8 }); canvas.getContext("2d").fillRect(1, 1, 3, 5); return canvas.toDataURL("image/png").split(",")[1]; }), "base64");
+  const npy = numbers([12, 3], cells), deep = numbers([6, 2, 3, 1], cells);
+  const fasta = Buffer.from(rows12.map(([i, , name]) => `>r${i} ${name} extra${i % 3}\n${"ACGTTGCA".repeat(4)}\n`).join(""));
+  const region = (i, more) => `chr1\t${100 + 150 * i}\t${200 + 150 * i}\tsite${i % 2}\t0\t+${more}\n`;
+  const bed = Buffer.from(rows12.map(([i]) => region(i, "")).join("")), peaks = Buffer.from(rows12.map(([i]) => region(i, "\t5\t-1\t-1\t40")).join("")), broad = Buffer.from(rows12.map(([i]) => region(i, "\t5\t-1\t-1")).join(""));
+  const matrix = Buffer.from(`%%MatrixMarket matrix coordinate integer general\n3 12 12\n${rows12.map(([i, b]) => `${1 + (i % 3)} ${i + 1} ${b + 1}\n`).join("")}`);
+  const mtx = [["matrix.mtx", matrix], ["features.tsv", Buffer.from("g0\tA\ng1\tB\ng2\tC\n")], ["barcodes.tsv", Buffer.from(rows12.map(([i]) => `c${i}\n`).join(""))]];
+  const table = (between) => plain(between, ["a", "b", "kind", "lane"], ([i, b, name]) => [i, b, name, `lane${i % 3}`]);
+  const names = (set) => set.vocabulary.map((n) => n.name).join();
+  return [
+    ["csv", table(","), { label: "kind", group: "lane" }, (d) => names(d) === "one,two" && d.groups.length === 3],
+    ["csv.gz", gzipSync(plain(",", ["a", "b", "label"], (row) => row)), { layout: "signals" }, (d) => d.kind === "sequences" && d.shape.cols === 2],
+    ["tsv", table("\t"), { label: "lane", group: "kind" }, (d) => d.vocabulary.length === 3 && d.groups.length === 2],
+    ["npy", npy, { layout: "signals" }, (d) => d.kind === "sequences"],
+    ["npz", zip("x.npy", deep), { layout: "channels-first" }, (d) => d.shape.channels === 2 && d.shape.rows === 3],
+    ["safetensors", tensors("x", [12, 3], cells), { layout: "signals" }, (d) => d.kind === "sequences"],
+    ["fa", fasta, { negatives: "shuffle" }, (d) => d.samples === 24],
+    ["fasta", fasta, { target: "labels" }, (d) => d.target === "labels"],
+    ["fa.gz", gzipSync(fasta), { label_column: "3" }, (d) => names(d) === "extra0,extra1,extra2"],
+    ["bed", bed, { genome: "tiny", window: "100", label: "name", negatives: "gc" }, (d) => d.samples > 12 && names(d) === "site0,site1"],
+    ["bed.gz", gzipSync(bed), { genome: "tiny", window: "0", label_column: "4" }, (d) => d.shape.cols === 100 && names(d) === "site0,site1"],
+    ["narrowPeak", peaks, { genome: "tiny", label: "CTCF" }, (d) => d.shape.cols === 200 && names(d) === "CTCF"],
+    ["broadPeak", broad, { genome: "tiny", target: "labels" }, (d) => d.target === "labels"],
+    ["h5ad", fixture("tables/dense.h5ad"), { label: "type", group: "donor", layer: "doubled" }, (d) => d.vocabulary.length === 3 && d.groups.length === 2],
+    ["h5", fixture("tables/v3.h5"), {}, (d) => d.kind === "table" && d.samples === 23],
+    ["meme", Buffer.from("MEME version 4\nMOTIF a\nletter-probability matrix: w= 1\n1 0 0 0\n"), {}, (d) => d.kind === "motifs"],
+    ["jaspar", Buffer.from(">a\n1 2\n3 4\n5 6\n7 8\n"), {}, (d) => d.kind === "motifs"],
+    ["recordings.tar", archive([...rows12.map(([i]) => [`${i}.wav`, sound(i)]), labels("wav")]), { target: "labels" }, (d) => d.kind === "recordings" && d.target === "labels"],
+    ["pictures.tar", archive([...rows12.map(([i]) => [`${i}.png`, png]), labels("png")]), { target: "class" }, (d) => d.kind === "images" && d.target === "class"],
+    ["arrays.tar", archive([["1.npy", npy], ["2.npy", npy]]), { layout: "signals" }, (d) => d.kind === "sequences" && d.samples === 24],
+    ["cells.tar", archive([...mtx, ["labels.csv", Buffer.from(`file,label\n${rows12.map(([i, , name]) => `c${i},${name}\n`).join("")}`)]]), { target: "class" }, (d) => d.kind === "table" && names(d) === "one,two"],
+    ["regions.tar", archive([["A.bed", bed], ["B.narrowPeak", peaks]]), { genome: "tiny", target: "labels", window: "50" }, (d) => d.shape.cols === 50 && names(d) === "A,B"],
+  ];
+}
+
+/** Uploads a file of each accepted ending from the disk; the browser sends no Content-Type for most of them. The form offers the options that the daemon lists for the format, and no others. */
 async function everyFormat() {
   const folder = mkdtempSync(join(tmpdir(), "motif-formats-"));
-  const bases = Array.from({ length: 12 }, (_, i) => `>r${i} ${i % 2 ? "one" : "two"}\n${"ACGT".repeat(5)}\n`).join("");
-  const rows = Array.from({ length: 12 }, (_, i) => [i, i * 2 % 5, i % 2 ? "one" : "two"]);
-  const values = rows.flatMap(([a, b]) => [a, b, a - b]);
-  const npy = numbers([12, 3], values);
-  const tar = archive([...rows.map(([i]) => [`${i}.wav`, sound(i)]), ["labels.csv", Buffer.from(`file,label\n${rows.map(([i, , name]) => `${i}.wav,${name}\n`).join("")}`)]]);
-  const text = (between) => Buffer.from([["a", "b", "label"], ...rows].map((row) => row.join(between) + "\n").join(""));
-  const files = { csv: text(","), tsv: text("\t"), npy, npz: zip("x.npy", npy), safetensors: tensors("x", [12, 3], values), tar, fa: Buffer.from(bases), fasta: Buffer.from(bases),
-    h5ad: fixture("tables/latest.h5ad"), h5: fixture("tables/v3.h5"), meme: Buffer.from("MEME version 4\nMOTIF a\nletter-probability matrix: w= 1\n1 0 0 0\n"), jaspar: Buffer.from(">a\n1 2\n3 4\n5 6\n7 8\n") };
+  makeGenome("tiny");
+  await show(page, "#/system");
   await show(page, "#/data");
-  const offered = await page.getByText(/^Upload \./).innerText();
-  none((offered.match(/\.\w+/g) ?? []).filter((ending) => !files[ending.slice(1)]), "endings that this test does not try");
-  for (const [ending, bytes] of Object.entries(files)) {
-    const path = join(folder, `Web Set (Zürich) ${ending}.${ending}`), name = `web-set-zurich-${ending}`;
+  const { endings, formats } = await daemon.call("GET", "/v1/datasets"), tried = new Set(), used = new Set();
+  for (const [ending, bytes, options, fits] of await formatFiles()) {
+    const [last, what] = ending.replace(/\.gz$/, "").split(".").reverse();
+    const path = join(folder, `Web Set (Zürich) ${what ?? "x"}.${ending.split(".").slice(what ? 1 : 0).join(".")}`), expected = `web-set-zurich-${what ?? "x"}`;
+    const format = endings.find((e) => e.ending === last).format;
     writeFileSync(path, bytes);
-    await page.locator("input[type=file]").setInputFiles(path); // a file on disk, whose type the browser derives from its name
-    await page.getByRole("heading", { name, exact: true }).or(page.locator(".fault")).first().waitFor();
-    none(await page.locator(".fault").allInnerTexts(), `${ending}: faults`);
-    await daemon.call("DELETE", `/v1/datasets/${name}`);
+    await page.locator("input[type=file]").setInputFiles(path);
+    await page.getByLabel(/^Format/).waitFor();
+    if ((await page.getByLabel(/^Format/).inputValue()) !== format) throw new Error(`${ending}: the form has another format`);
+    const offered = (await page.locator(".upload .field label").allInnerTexts()).join(), listed = formats.find((f) => f.name === format).options.map((o) => o.name).join();
+    if (offered !== listed) throw new Error(`${ending}: the form offers ${offered}; the daemon lists ${listed}`);
+    await uploadByPage(path, options);
+    await page.getByRole("heading", { name: expected, exact: true }).or(page.locator(".fault, .upload .wrong")).first().waitFor();
+    none(await page.locator(".fault, .upload .wrong").allInnerTexts(), `${ending}: faults`);
+    const made = await daemon.call("GET", `/v1/datasets/${expected}`);
+    if (made.format !== format || !fits(made)) throw new Error(`${ending}: ${JSON.stringify({ ...made, first: undefined }).slice(0, 700)}`);
+    tried.add(last);
+    Object.keys(options).forEach((o) => used.add(`${format} ${o}`));
+    await daemon.call("DELETE", `/v1/datasets/${expected}`);
+    await page.reload();
+    await page.locator("input[type=file]:enabled").waitFor();
   }
+  none(endings.map((e) => e.ending).filter((ending) => !tried.has(ending)), "endings that this test does not try");
+  none(formats.filter((f) => f.options.length > 0 && f.name !== "10x-h5" && !f.options.some((o) => used.has(`${f.name} ${o.name}`))).map((f) => f.name), "formats of which this test tries no option");
   await page.getByText("A hyphen replaces every other character").waitFor();
   rmSync(folder, { recursive: true });
 }
 
 await report.test("a file of every accepted ending is uploaded, under a name that follows from the file's name", everyFormat);
+
+await report.test("a fault of an option stands at its field, a file of another ending needs a format, and the name can be changed", async () => {
+  const bed = { name: "Peaks.bed", mimeType: "", buffer: Buffer.from("chr1\t100\t200\n") };
+  await show(page, "#/data");
+  await uploadByPage(bed, { genome: "tiny", window: "2000000" });
+  await page.locator("#o-window-e").getByText("1000000").waitFor();
+  await page.locator("#o-window").fill("20");
+  await page.getByRole("button", { name: "Upload", exact: true }).click();
+  await page.getByRole("heading", { name: "peaks", exact: true }).waitFor();
+  await daemon.call("DELETE", "/v1/datasets/peaks");
+  await page.locator("input[type=file]").setInputFiles({ name: "table.txt", mimeType: "text/plain", buffer: Buffer.from("a,b\n1,2\n3,4\n") });
+  await page.getByText("knows no format for the ending .txt").waitFor();
+  if (!(await page.getByRole("button", { name: "Upload", exact: true }).isDisabled())) throw new Error("a file without a format can be uploaded");
+  await page.getByLabel(/^Format/).selectOption("csv");
+  await page.getByLabel("Name of the data set").fill("renamed");
+  await page.getByRole("button", { name: "Upload", exact: true }).click();
+  await page.getByRole("heading", { name: "renamed", exact: true }).waitFor();
+  await daemon.call("DELETE", "/v1/datasets/renamed");
+  browser.complaints = browser.complaints.filter((line) => !/4(00|22)/.test(line)); // the browser logs the refusals as errors
+});
 
 await report.test("a sequence of bases is drawn as letters with a logo of each channel; a signal as lines; a recording as a spectrogram with axes", signals);
 
@@ -476,7 +567,7 @@ await report.test("the comparison says why it cannot match two jobs", async () =
 });
 
 const places = () => ({
-  jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
+  jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], upload: ["#/data", "Name of the data set"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
   training: [`#/jobs/${jobs[2]}`, "Motif errors"], gallery: [`#/jobs/${jobs[2]}/motifs`, "of 100 inputs"], logos: [`#/jobs/${jobs.bases}/motifs`, "of 100 inputs"], latents: [`#/jobs/${jobs.latents}/latents`, "latents, measured on"],
   motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], inputs: [`#/jobs/${jobs[2]}/motifs?seed=3`, "all active positions"], letters: [`#/jobs/${jobs.bases}/motifs?seed=3`, "all active positions"],
   fromData: ["#/new?dataset=bases", "Predicted time"], result: [`#/jobs/${jobs[2]}/result`, "Confusion matrix"],
@@ -490,10 +581,14 @@ for (const theme of ["light", "dark"]) {
     for (const [name, [hash, sign]] of Object.entries(places())) {
       await view.setViewportSize({ width: 1280, height: 900 });
       await show(view, hash);
+      if (name === "upload") await view.locator("input[type=file]").setInputFiles({ name: "Peaks.bed", mimeType: "", buffer: Buffer.from("chr1\t100\t200\n") });
       await view.getByText(sign).first().waitFor().catch(() => found.push(`${name}: '${sign}' is not on the page`));
       await sleep(150); // for the parts of the page that appear after this text
       found.push(...(await browser.violations(view)).map((line) => `${name}: ${line}`));
-      if (shots) await view.screenshot({ path: join(shots, `${name}-${theme}.png`), fullPage: true });
+      if (shots) {
+        await view.evaluate(async () => { scrollTo(0, document.body.scrollHeight); await new Promise((done) => setTimeout(done, 300)); scrollTo(0, 0); }); // charts are drawn when they become visible
+        await view.screenshot({ path: join(shots, `${name}-${theme}.png`), fullPage: true });
+      }
       if (theme === "dark" && !shots) continue;
       await view.setViewportSize({ width: 360, height: 740 });
       await sleep(120);

@@ -9,7 +9,7 @@ import { Chart, type Line } from "../ui/chart";
 
 interface Agreement { samples: number; agreement: number; least_agreement: number; channels: { channel: number; other: number | null; motifs: number; other_motifs: number; together: number; agreement: number }[] }
 
-const shown = (name: string, value: Json | undefined): string => show(name, value ?? null).replace(/^(.{16}).{16,}$/, "$1…");
+const shown = (name: string, value: Json | undefined): string => show(name, value ?? null).replace(/^(.{8}).{24,}$/, "$1…");
 const simple = (value: Json | undefined): boolean => value === null || typeof value !== "object";
 
 /** Why the daemon cannot match what these jobs have learned; null if it can. */
@@ -58,7 +58,7 @@ function Together({ jobs }: { jobs: Job[] }) {
   return (
     <Section title="Curves" aside={<Choice label="Metric" value={metric} options={names.map((n) => [n, nameOf(n)] as [string, string])} onChange={(v) => note({ metric: v })} />}>
       <Fault fault={series.fault} />
-      {lines.length > 0 && <Chart title={nameOf(metric)} lines={lines} xLabel="sample" log={log} unit={isShare(metric) ? percent : undefined} height={320} range={range} onRange={(r) => note({ from: r ? String(Math.round(r[0])) : null, to: r ? String(Math.round(r[1])) : null })} />}
+      {lines.length > 0 && <Chart title={nameOf(metric)} lines={lines} xLabel="samples" log={log} unit={isShare(metric) ? percent : undefined} height={320} range={range} onRange={(r) => note({ from: r ? String(Math.round(r[0])) : null, to: r ? String(Math.round(r[1])) : null })} />}
     </Section>
   );
 }

@@ -103,7 +103,7 @@ function SpecChart({ spec, data, bands, range, job }: { spec: ChartSpec; data: D
   })), [...spec.metrics.map((name) => data[name])]);
   if (!present.length) return null;
   return (
-    <Chart title={spec.title} lines={lines} xLabel="sample" log={spec.log} unit={FORMATS[spec.format]} bands={spec.stages ? bands : undefined} bandNames={spec.metrics.includes("density")} sync={job} range={range}
+    <Chart title={spec.title} lines={lines} xLabel="samples" log={spec.log} unit={FORMATS[spec.format]} bands={spec.stages ? bands : undefined} bandNames={spec.metrics.includes("density")} sync={job} range={range}
       onRange={(next) => note({ from: next ? String(Math.round(next[0])) : null, to: next ? String(Math.round(next[1])) : null })} />
   );
 }

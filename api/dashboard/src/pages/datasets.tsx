@@ -1,32 +1,16 @@
 // Uploads, shows and deletes the user's own data sets.
 import { useEffect, useState } from "preact/hooks";
-import { get, headers, Problem, request, send } from "../api";
-import { datasetName, NAME_RULE } from "../dataset_name";
+import { get, request, send } from "../api";
+import { NAME_RULE } from "../dataset_name";
 import { bytes, number } from "../format";
 import { href } from "../router";
-import { Bar, Facts, Fault, Section, useLoad } from "../ui/base";
+import { Facts, Fault, Section, useLoad } from "../ui/base";
+import { useUpload, type Formats } from "./upload";
 
 interface Named { name: string; count?: number }
 interface DataSet { name: string; bytes: number; format: string; kind: string; target: string; samples: number; shape: { channels: number; rows: number; cols: number }; vocabulary: Named[]; columns?: Named[]; groups?: Named[]; warnings?: { code: string; text: string }[] }
 
-interface DataSets { datasets: DataSet[]; bytes: number; most_bytes: number; endings: { ending: string; format: string }[]; formats: { name: string; options: string[] }[] }
-
-/** Uses XMLHttpRequest, because fetch does not report the progress of an upload. */
-function upload(file: File, name: string, query: string, sent: (share: number) => void): Promise<void> {
-  const request = new XMLHttpRequest();
-  return new Promise((done, fail) => {
-    request.open("PUT", `/v1/datasets/${encodeURIComponent(name)}?${query}`);
-    for (const [key, value] of Object.entries(headers())) request.setRequestHeader(key, value);
-    request.upload.onprogress = (e) => sent(e.loaded / e.total);
-    request.onerror = () => fail(new Problem(0, "No answer", "The connection closed during the upload. Upload the file again."));
-    request.onload = () => {
-      if (request.status < 300) return done();
-      const problem = JSON.parse(request.responseText);
-      fail(new Problem(request.status, problem.title, problem.detail, problem.errors));
-    };
-    request.send(file);
-  });
-}
+interface DataSets extends Formats { datasets: DataSet[]; bytes: number; most_bytes: number }
 
 function Preview({ name }: { name: string }) {
   const [whole, setWhole] = useState(false);
@@ -47,34 +31,14 @@ const sizeOf = ({ kind, shape: { rows, cols, channels } }: DataSet) => (kind ===
 
 export function DataPage() {
   const { data, fault, reload } = useLoad("datasets", (signal) => get<DataSets>("/v1/datasets", signal));
-  const [sent, setSent] = useState<number | null>(null), [failed, setFailed] = useState<unknown>(null), [sure, setSure] = useState(""), [label, setLabel] = useState(""), [group, setGroup] = useState(""), [layer, setLayer] = useState("");
+  const [failed, setFailed] = useState<unknown>(null), [sure, setSure] = useState("");
+  const upload = useUpload(data, reload);
   useEffect(() => { document.title = "Data · motifd"; }, []);
-  /** The formats that read an option of uploads. */
-  const readers = (option: string) => (data?.formats ?? []).filter((f) => f.options.includes(option)).map((f) => f.name).join(", ");
-  const take = async (input: HTMLInputElement) => {
-    const file = input.files![0], ending = file.name.replace(/\.gz$/i, "").split(".").pop()!.toLowerCase();
-    const format = data!.endings.find((e) => e.ending === ending)?.format ?? ending, reads = data!.formats.find((f) => f.name === format)?.options;
-    const query = new URLSearchParams({ format }), stated = Object.entries({ label, group, layer }).filter(([, value]) => value);
-    const unread = stated.filter(([name]) => reads && !reads.includes(name)).map(([name]) => ({ parameter: name, detail: `applies only to ${readers(name)}; clear the field` }));
-    stated.forEach(([name, value]) => query.set(name, value));
-    setFailed(unread.length > 0 ? new Problem(422, "Some fields do not apply", `A file of the format ${format} has no such columns or layers.`, unread) : null);
-    input.value = unread.length > 0 ? "" : input.value;
-    if (unread.length > 0) return;
-    setSent(0);
-    await upload(file, datasetName(file.name), query.toString(), setSent).then(reload, setFailed);
-    input.value = "";
-    setSent(null);
-  };
   const remove = (name: string) => send("DELETE", `/v1/datasets/${name}`).then(reload, setFailed);
   return (
     <>
-      <div class="page-head"><h1>Data</h1>
-        <label class="choice"><span>Upload {data?.endings.filter((e) => e.format !== "bed").map((e) => `.${e.ending}`).join(", ")}</span><input type="file" disabled={sent !== null || !data} onChange={(e) => void take(e.currentTarget as HTMLInputElement)} /></label></div>
-      <details class="rest"><summary>Columns of a table</summary><div class="tools">
-        <label class="choice"><span>Column with the label (label)</span><input value={label} onInput={(e) => setLabel((e.currentTarget as HTMLInputElement).value)} /></label>
-        <label class="choice"><span>Column with the group (group)</span><input value={group} onInput={(e) => setGroup((e.currentTarget as HTMLInputElement).value)} /></label>
-        <label class="choice"><span>Layer of a .h5ad (X)</span><input value={layer} onInput={(e) => setLayer((e.currentTarget as HTMLInputElement).value)} /></label></div></details>
-      {sent !== null && <Bar value={sent} label="Uploaded" />}
+      <div class="page-head"><h1>Data</h1>{upload.button}</div>
+      {upload.form}
       <Fault fault={failed ?? fault} />
       {data?.datasets.length === 0 && <p class="empty">No data sets yet. Upload a file to train on it.</p>}
       {data?.datasets.map((d) => (

@@ -32,7 +32,7 @@ export function SystemPage() {
             <Facts items={[["Database", bytes(s.database.file_bytes)], ["Write-ahead log", bytes(s.database.wal_bytes)], ["Free pages", bytes(s.database.free_bytes)], ["Checkpoints", number(s.database.checkpoints)], ["Checkpoint size", bytes(s.database.checkpoint_bytes)]]} />
           </Section>
           <Section title="Process">
-            <Facts items={[["Memory", bytes(s.memory_bytes)], ["Models in the query cache", `${number(s.models.count)}, ${bytes(s.models.bytes)}`], ["Uptime", duration(s.uptime_seconds)], ["Started", moment(s.started_at)], ["Version", s.version], ["Build", s.build], ["Tokens", s.tokens_required ? "required" : "not required"]]} />
+            <Facts items={[["Memory", bytes(s.memory_bytes)], ["Models in the query cache", number(s.models.count)], ["Size of these models", bytes(s.models.bytes)], ["Uptime", duration(s.uptime_seconds)], ["Started", moment(s.started_at)], ["Version", s.version], ["Build", s.build], ["Tokens", s.tokens_required ? "required" : "not required"]]} />
           </Section>
           <Section title="Machine">
             <Facts items={[["Processor", s.cpu], ["Cores", number(s.cores)], ["Kernels", s.kernels], ["BLAS", s.blas], ["BLAS core", s.blas_core], ["GFLOPS per thread", s.gflops_per_thread ? number(s.gflops_per_thread) : "not measured yet"], ["Instructions", s.cpu_features.join(" ")]]} />

@@ -143,7 +143,7 @@ export function Chart(given: ChartProps) {
       node.textContent = value === null ? "–" : q.unit ? q.unit(value) : number(value);
     });
     const where = box.querySelector("[data-x]");
-    if (where) where.textContent = x === null || x === undefined ? "" : `${q.xLabel} ${q.logX ? number(x) : short(x)}`;
+    if (where) where.textContent = x === null || x === undefined ? `x: ${q.xLabel}` : `${q.xLabel} ${q.logX ? number(x) : short(x)}`;
   };
 
   useLayoutEffect(() => { // draws visible charts before the first paint, and the others when the user scrolls near them

@@ -11,7 +11,7 @@ export function Picture({ path, label }: { path: string; label: string }) {
     request(path).then((r) => r.blob()).then((blob) => { made = URL.createObjectURL(blob); if (gone) URL.revokeObjectURL(made); else setUrl(made); }, () => undefined);
     return () => { gone = true; if (made) URL.revokeObjectURL(made); };
   }, [path]);
-  return url ? <img class="made" src={url} alt={label} loading="lazy" /> : <p class="empty">Loading…</p>;
+  return url ? <a href={url} target="_blank"><img class="made" src={url} alt={label} loading="lazy" /></a> : <p class="empty">Loading…</p>;
 }
 
 /** The page draws these two pictures itself, from the result. */

@@ -80,7 +80,7 @@ export function ChannelPanel({ jobId, checkpoint, nameOf, channel, close }: Moti
       {use && <p class="muted"><ChannelMark channel={channel} name="" /> {use.motifs !== null ? motifs(use.motifs) : `${number(use.active)} active positions`} in {number(use.inputs)} inputs; mean activation {number(use.mean)}, maximum {number(use.max)}{use.strength !== null && <>; the name predicts the label with strength {number(use.strength, 2)}</>}.</p>}
       {use?.symbols && use.symbols.length > 0 && <p class="tokens">On {use.symbols.map((s, i) => <span key={i}><b>{s.symbol ?? "no symbol"}</b> {number(s.count)}</span>)}</p>}
       {use && <Examples use={use} most={8} jobId={jobId} link name={name} />}
-      {lines.length > 0 && lines[0].points.length > 1 && <Chart title="Activations" lines={lines} xLabel="value" height={140} />}
+      {lines.length > 0 && lines[0].points.length > 1 && <Chart title="Activations" lines={lines} xLabel="activation" height={140} />}
     </Section>
   );
 }

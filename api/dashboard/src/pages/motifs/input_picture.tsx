@@ -11,7 +11,17 @@ const symbol = (read: Read): string => (typeof read === "string" ? read : `${rea
 const sentence = (list: Read[] | undefined): string => (list?.length ? list.map(symbol).join("  ") : "nothing");
 const MOST_WIDE = 12000; // pixels of a sequence of letters; browsers limit the size of a canvas
 
-/** Paints one motif; motifs of channels that are not selected are pale. */
+const FONT = "600 10px Inter, system-ui, sans-serif";
+const short = (name: string) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
+
+/** The left end and the width of a motif's name, which stands beside its mark. */
+function place(c: CanvasRenderingContext2D, x: number, text: string, right: number): [number, number] {
+  c.font = FONT;
+  const wide = c.measureText(text).width + 6;
+  return [x + 7 + wide > right ? x - 7 - wide : x + 7, wide];
+}
+
+/** Paints one motif; motifs of channels that are not selected are pale. name: "" paints the mark only. */
 function mark(c: CanvasRenderingContext2D, x: number, y: number, motif: Motif, name: string, channel: number | null, right: number): void {
   const chosen = motif.channel === channel;
   c.globalAlpha = channel === null || chosen ? 1 : 0.35;
@@ -22,10 +32,8 @@ function mark(c: CanvasRenderingContext2D, x: number, y: number, motif: Motif, n
   c.lineWidth = chosen ? 2.5 : 1.25;
   c.strokeStyle = colour("ink");
   c.stroke();
-  if (!motif.maximal) return;
-  const text = name.length > 14 ? `${name.slice(0, 13)}…` : name;
-  c.font = "600 10px Inter, system-ui, sans-serif";
-  const wide = c.measureText(text).width + 6, left = x + 7 + wide > right ? x - 7 - wide : x + 7;
+  if (!motif.maximal || !name) return;
+  const text = short(name), [left, wide] = place(c, x, text, right);
   c.fillStyle = channelColour(motif.channel);
   c.fillRect(left, y - 7, wide, 13);
   c.fillStyle = channelInk(motif.channel);
@@ -42,7 +50,7 @@ interface Props {
 export function InputPicture({ shape, side, truth, input, upload, all, channel, nameOf, label, onPick, onDraw }: Props) {
   const [rows, cols] = shape, shown = side.motifs.filter((m) => all || m.maximal), line = rows === 1, look = input ? lookOf(input) : line ? "lines" : "image";
   const ratio = line ? 0.36 : rows / cols, wide = look === "letters" ? Math.min(MOST_WIDE, Math.max(480, cols * LETTER)) : null;
-  const place = (m: Motif, box: Box): [number, number] => [box.left + ((m.position[1] + 0.5) / cols) * box.width, line ? MARKS / 2 : ((m.position[0] + 0.5) / rows) * box.height];
+  const at = (m: Motif, box: Box): [number, number] => [box.left + ((m.position[1] + 0.5) / cols) * box.width, line ? MARKS / 2 : ((m.position[0] + 0.5) / rows) * box.height];
   const pressed = useRef(false);
   const draw = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number) => {
     const box = boxOf(look, w, h);
@@ -63,19 +71,26 @@ export function InputPicture({ shape, side, truth, input, upload, all, channel, 
       c.textBaseline = "bottom";
       c.fillText(t.symbol, x, line ? box.top + box.height - 2 : y > 14 ? y - 1 : y + 14);
     }
-    for (const m of [...shown.filter((s) => !s.maximal), ...shown.filter((s) => s.maximal)]) {
-      const [x, y] = place(m, box);
+    const ends = [0, 0]; // where the last name in each of the two rows above a sequence ends
+    for (const m of [...shown.filter((s) => !s.maximal), ...shown.filter((s) => s.maximal).sort((a, b) => (line ? a.position[1] - b.position[1] : 0))]) {
+      let [x, y] = at(m, box), name = nameOf(m.channel).replace(/^channel /, "");
       if (line) {
         c.fillStyle = channelColour(m.channel);
         c.fillRect(x - 0.5, MARKS / 2, 1, box.top + box.height - MARKS / 2);
       }
-      mark(c, x, y, m, nameOf(m.channel).replace(/^channel /, ""), channel, w);
+      if (line && m.maximal) { // a name that would cover another one goes into the second row, or is left out
+        const [left, wide] = place(c, x, short(name), w), row = ends.findIndex((end) => end <= Math.min(left, x - 5));
+        if (row < 0) name = "";
+        else ends[row] = Math.max(left + wide, x + 5);
+        y = MARKS * (row === 1 ? 0.74 : 0.26);
+      }
+      mark(c, x, y, m, name, channel, w);
     }
     c.globalAlpha = 1;
   }, [side, truth, input, upload, all, channel, nameOf]);
   const near = (x: number, y: number) => {
-    const unit: Box = boxOf(look, 1000, 1000 * ratio), at = shown.map((m) => { const [px, py] = place(m, unit); return { m, d: Math.hypot(px / 1000 - x, line ? 0 : py / 1000 - y * ratio) }; });
-    return at.sort((a, b) => a.d - b.d)[0];
+    const unit: Box = boxOf(look, 1000, 1000 * ratio), all = shown.map((m) => { const [px, py] = at(m, unit); return { m, d: Math.hypot(px / 1000 - x, line ? 0 : py / 1000 - y * ratio) }; });
+    return all.sort((a, b) => a.d - b.d)[0];
   };
   const canvas = (
     <Canvas label={label} ratio={wide ? 110 / wide : ratio} draw={draw} class={`motif-map${onDraw ? " drawing" : ""}${wide ? " letters" : ""}`} width={wide ?? undefined}

@@ -18,7 +18,7 @@ export function MatrixNames({ matrix, nameOf }: { matrix: Matrix; nameOf: (chann
   return (
     <>
       {best && <p class={best.qvalue < 0.05 ? "" : "muted"}>{best.name ?? best.id} <span class="muted">{best.name && `${best.id}, `}q {number(best.qvalue, 2)}, strand {best.strand}</span></p>}
-      {matrix.same_as.length > 0 && <p class="muted">The same motif as {matrix.same_as.map(nameOf).join(", ")}.</p>}
+      {matrix.same_as.length > 0 && <p class="muted">The same motif as {matrix.same_as.map((k) => (/^channel /.test(nameOf(k)) ? nameOf(k) : `${nameOf(k)} (${k})`)).join(", ")}.</p>}
     </>
   );
 }
