@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <strings.h>
 
 #define BODY_LIMIT (256u << 20)
@@ -46,6 +47,11 @@ static enum status open_http(struct http *http, const char *server, const char *
     http->server = strdup(server);
     if (!http->curl || !http->server)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    if (http->authorities && access(http->authorities, R_OK) != 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "%.200s cannot be read; --cacert, MOTIFD_CACERT, CURL_CA_BUNDLE or SSL_CERT_FILE must name a "
+                         "PEM file of certificate authorities",
+                         http->authorities);
     for (size_t end = strlen(http->server); end > 0 && http->server[end - 1] == '/'; end--)
         http->server[end - 1] = 0;
     if (strncmp(http->server, "http://", 7) != 0 && strncmp(http->server, "https://", 8) != 0)

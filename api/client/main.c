@@ -139,6 +139,7 @@ static bool read_form(struct ctl *ctl, const struct options *args)
     ctl->yaml = form && strcmp(form, "yaml") == 0;
     ctl->json = ctl->yaml || options_has(args, "json") || (form && strcmp(form, "json") == 0);
     ctl->quiet = options_has(args, "quiet");
+    ctl->out.bare = ctl->quiet;
     return !form || ctl->json || strcmp(form, "table") == 0;
 }
 

@@ -284,12 +284,25 @@ void table_write(const struct table *table, bool colour, struct buf *out)
         buf_text(out, "\n");
 }
 
+/* Writes the first cell of each row, without the titles. */
+static void write_first_column(const struct table *table, struct buf *out)
+{
+    out->failed |= table->failed;
+    for (size_t i = (size_t)table->columns; i < table->count; i += (size_t)table->columns) {
+        buf_text(out, table->cells[i]);
+        buf_text(out, "\n");
+    }
+}
+
 void term_table(struct term *term, struct table *table)
 {
     struct buf out;
     buf_init(&out, 4u << 20);
     table->wrap = term->live ? term->columns : 0;
-    table_write(table, term->colour, &out);
+    if (term->bare)
+        write_first_column(table, &out);
+    else
+        table_write(table, term->colour, &out);
     term_flush(term, &out);
     buf_close(&out);
     table_close(table);

@@ -17,6 +17,7 @@ struct term {
     bool live;   /* the stream is a terminal, so a line can be replaced by the next one */
     bool colour; /* colours are used: `live` is true, NO_COLOR is not set and TERM is not "dumb" */
     int columns; /* width of the terminal; 100 when it is not a terminal */
+    bool bare;   /* term_table() writes only the first column, one cell on a line, for scripts */
     bool failed; /* the output is incomplete, because memory was short or a write failed */
 };
 /* Finds out what `stream` can show. */

@@ -354,6 +354,15 @@ static void jobs_are_found_by_name_tag_and_result(void **state)
     ctl("list --where seed>=0 --sort -created_at --name night-1 -q");
     expect(0);
     assert_string_equal(got.out, line);
+    ctl("show night-1 -q");
+    expect(0);
+    assert_string_equal(got.out, line);
+    ctl("checkpoints night-1 -q"); /* the sequence numbers without a head */
+    expect(0);
+    assert_int_equal(strspn(got.out, "0123456789\n"), strlen(got.out));
+    assert_true(strlen(got.out) >= 2);
+    ctl("list --cacert /no/such.pem");
+    expect(2);
     ctl("list --where seed<=-1 --name night-1");
     expect(0);
     shows("no jobs");

@@ -175,6 +175,8 @@ static int show_run(struct ctl *ctl, const struct options *args)
         return code;
     if (ctl->json) {
         ctl_print_json(ctl, job);
+    } else if (ctl->quiet) {
+        fprintf(ctl->out.stream, "%s\n", id);
     } else {
         struct buf out;
         buf_init(&out, 4u << 20);
