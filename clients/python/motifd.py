@@ -150,6 +150,8 @@ class Client:
         cafile = cafile or os.environ.get("MOTIFD_CACERT") or None
         self.timeout, self.retries = timeout, retries
         self._parts = parts
+        if cafile and not os.path.isfile(cafile):
+            raise ValueError(f"there is no file {cafile!r}; cafile= or MOTIFD_CACERT must name a PEM file of certificate authorities")
         self._tls = ssl.create_default_context(cafile=cafile) if parts.scheme == "https" else None
         self._local = threading.local()
 
@@ -207,7 +209,7 @@ class Client:
                 if isinstance(error, ssl.SSLCertVerificationError):
                     raise Unreachable(f"{self.url}: the certificate is not trusted: {error.verify_message}; cafile= names the authority") from error
                 if last or not repeat:
-                    raise Unreachable(f"{self.url} does not answer: {error}") from error
+                    raise Unreachable(f"{self.url} does not answer: {error}{_hint(error)}") from error
                 _pause(attempt)
                 continue
             if answer.status in (429, 503) and not last:  # the daemon has not executed the request
@@ -601,6 +603,10 @@ class _Labels:
             self.back = {str(at): value for at, value in enumerate(self.table)}
         self.named = False
 
+        wrong = [value for value in self.table if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and not 0 <= value < len(self.names or [])]
+        if self.names is not None and wrong:
+            raise ValueError(f"names has {len(self.names)} names, for the labels 0 to {len(self.names) - 1}; Y also has {wrong[0]}")
+
     def use_names(self) -> None:
         """States that an upload contains the names of a set, and not their numbers."""
         self.back = {self.name(at): value for at, value in enumerate(self.table)}
@@ -645,6 +651,15 @@ class _Labels:
 
 
 # ---- estimators ---------------------------------------------------------------------------------------------------------------------
+
+
+def _hint(error: Exception) -> str:
+    """Says what the caller can do about a connection that failed."""
+    if isinstance(error, ssl.SSLError):
+        return "; the server may expect http:// instead of https://"
+    if isinstance(error, ConnectionRefusedError):
+        return "; is the daemon running? `motifd serve` starts one; url= or MOTIFD_SERVER selects another"
+    return ""
 
 
 def _check(estimator: Any, X: Any, y: Any = None, reset: bool = True, **rules: Any) -> Any:
@@ -773,8 +788,15 @@ class Motifs(_TransformerMixin, _Estimator):
         tokens, sets of names, or a boolean array [n][names]. names: the names of integer labels or of the columns of Y. groups: a name or
         number for each input; inputs of one group are either all trained on or all held out. boxes: [m][6], the columns are sample, row0, row1,
         col0, col1 and symbol; only the evaluation uses them."""
+        if isinstance(X, (str, bytes, os.PathLike)):
+            raise ValueError("X must be an array or a list of texts of letters, not one text; Client.upload() uploads a file")
+        if Y is None:
+            raise ValueError("Motifs needs labels: pass Y with an integer, a text, a list of tokens or a set of names for each input")
         if len(X) != len(Y):
             raise ValueError(f"X and Y must have the same length; got {len(X)} and {len(Y)}")
+        if len(X) == 0:
+            raise ValueError("X is empty")
+        X, Y = (getattr(value, "to_numpy", lambda value=value: value)() for value in (X, Y))  # frames and series of pandas
         client, labels = self._client(), _Labels(Y, names)
         data, format, options = self._files(X, labels, groups, boxes)
         self.data_ = client.upload(data, format, **options)
@@ -794,6 +816,9 @@ class Motifs(_TransformerMixin, _Estimator):
             if sets:
                 labels.use_names()
             if isinstance(X[0], str):
+                wrong = next((text for text in X if not text.isalpha()), None)
+                if wrong is not None:
+                    raise ValueError(f"X must contain texts of letters only; got {str(wrong)[:60]!r}. Read files into arrays, or use Client.upload()")
                 records = "".join(f">s{at} {label}\n{letters}\n" for at, (letters, label) in enumerate(zip(X, words)))
                 return records.encode(), "fasta", {"target": "labels"} if sets else {}
             return _recordings(X, self.sample_rate, words, sets, groups), "tar", {}
@@ -1240,7 +1265,8 @@ class export:
 
     @staticmethod
     def mlflow(job: Job, url: str, experiment: str = "motifd", token: Optional[str] = None, cafile: Optional[str] = None) -> str:
-        """Sends the configuration, the series and the figures of the result to an MLflow tracking server; returns the id of the run."""
+        """Sends the configuration, the series and the figures of the result to an MLflow tracking server; returns the id of the run. The times
+        of the points are computed as for tensorboard()."""
         server = Client(url, token, cafile)
 
         def post(path: str, body: Dict[str, Any]) -> Dict[str, Any]:
@@ -1257,7 +1283,8 @@ class export:
             {"key": "motifd.job", "value": job.id}, {"key": "motifd.kind", "value": job.kind}, {"key": "motifd.verdict", "value": str(job.verdict)}]})
         run_id, table = run["run"]["info"]["run_id"], job.metrics()
         steps = table.pop("step").tolist()
-        metrics = [{"key": name, "value": float(value), "timestamp": begin, "step": step}
+        last = steps[-1] if steps else 1
+        metrics = [{"key": name, "value": float(value), "timestamp": begin + int((end - begin) * step / max(1, last)), "step": step}
                    for name, column in table.items() for step, value in zip(steps, column.tolist()) if np.isfinite(value)]
         metrics += [{"key": f"result.{name}", "value": float(value), "timestamp": end, "step": steps[-1] if steps else 0}
                     for name, value in job.result.items() if isinstance(value, (int, float)) and np.isfinite(value)]

@@ -26,6 +26,7 @@ sys.path[:0] = [PYTHON, os.path.join(HERE, "..", "harness")]
 import motifd  # noqa: E402
 from daemon import TINY as TINY_NET, Daemon  # noqa: E402
 from played import Answer, Server  # noqa: E402
+import tensorboard_file  # noqa: E402
 
 MOTIFD = os.path.abspath(sys.argv.pop(1))
 TINY = {"width": 8, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "units": 1, "validation_every": 40, "validation_samples": 8,
@@ -238,6 +239,26 @@ class Labels(unittest.TestCase):
                 motifd._Labels(wrong, None)
 
 
+class Newcomers(unittest.TestCase):
+    def test_a_usual_mistake_is_answered_with_what_to_do(self):
+        X, y = pictures(8)
+        for mistake, error, text in (
+                (lambda: motifd.Motifs().fit("pictures.npz", y), ValueError, "Client.upload"),
+                (lambda: motifd.Motifs().fit(["a.png", "b.png"], [0, 1]), ValueError, "texts of letters.*'a.png'"),
+                (lambda: motifd.Motifs().fit(X, None), ValueError, "needs labels"),
+                (lambda: motifd.Motifs().fit(X, y[:3]), ValueError, "same length; got 8 and 3"),
+                (lambda: motifd.Motifs().fit(X[:0], y[:0]), ValueError, "X is empty"),
+                (lambda: motifd.Motifs().fit(X, [0, 1, 2, 0, 1, 2, 0, 1], names=["a", "b"]), ValueError, "names has 2 names.*also has 2"),
+                (lambda: motifd.Motifs().fit(X * np.nan, y), ValueError, "NaN or infinity"),
+                (lambda: motifd.Client("localhost:8080"), ValueError, "http://HOST:PORT"),
+                (lambda: motifd.Client("https://127.0.0.1:9", cafile="/no/such.pem"), ValueError, "no file '/no/such.pem'"),
+                (lambda: motifd.Client("http://127.0.0.1:9", retries=0).get("/v1/jobs"), motifd.Unreachable, "motifd serve"),
+                (lambda: motifd.Client(DAEMON.url.replace("http", "https"), retries=0).get("/v1/jobs"), motifd.Unreachable, "expect http://"),
+                (lambda: motifd.Client().upload(b"a,b\n1,2\n", "csv", layer="raw"), motifd.MotifdError, "layer.*does not apply to csv")):
+            with self.assertRaisesRegex(error, text):
+                mistake()
+
+
 class Jobs(unittest.TestCase):
     def test_a_job_is_paused_resumed_and_cancelled(self):
         job = motifd.Client().submit("sparling", LONG, "digitcircle-quick", name="long")
@@ -360,22 +381,22 @@ class Export(unittest.TestCase):
         # Every event file of TensorBoard begins with these bytes: the length 24 of the first record and the masked checksum of this length.
         self.assertEqual(motifd._record(bytes(24))[:12].hex(), "1800000000000000a37f4b22")
 
-    def test_an_event_file_contains_every_point(self):
+    def test_an_independent_decoder_reads_every_point_of_an_event_file(self):
         with tempfile.TemporaryDirectory() as folder:
-            with open(motifd.export.tensorboard(self.job(), folder), "rb") as file:
+            path = motifd.export.tensorboard(self.job(), folder)
+            with open(path, "rb") as file:
                 data = file.read()
-        events, at = [], 0
-        while at < len(data):
-            size = struct.unpack_from("<Q", data, at)[0]
-            events.append(data[at + 12:at + 12 + size])
-            self.assertEqual(motifd._record(events[-1]), data[at:at + 16 + size])
-            at += 16 + size
+        self.assertIn("tfevents", os.path.basename(path))  # TensorBoard reads only files with this word in their name
+        first, *events = tensorboard_file.events(data)
         begin = 1767225600.0
-        self.assertEqual(events[0], b"\x09" + struct.pack("<d", begin) + b"\x1a\x0dbrain.Event:2")
-        self.assertEqual(events[1], b"\x09" + struct.pack("<d", begin + 100 * 10 / 300) + b"\x10\x0a" + b"\x2a\x0d\x0a\x0b\x0a\x04loss\x15" + struct.pack("<f", 2))
-        self.assertEqual(events[2][9:12], b"\x10\xac\x02")  # step 300 as a varint
-        self.assertIn(b"\x0a\x08accuracy\x15" + struct.pack("<f", 0.5), events[2])
-        self.assertEqual(len(events), 3)
+        self.assertEqual((first["file_version"], first["wall_time"], first["values"]), ("brain.Event:2", begin, {}))
+        self.assertEqual([(event["step"], event["values"]) for event in events], [(10, {"loss": 2.0}), (300, {"loss": 1.5, "accuracy": 0.5})])
+        self.assertEqual([event["wall_time"] for event in events], [begin + 100 * 10 / 300, begin + 100])
+        for at in range(len(data)):  # the decoder notices every changed byte, so it would notice a wrong file
+            changed = bytearray(data)
+            changed[at] ^= 1
+            with self.assertRaises(ValueError):
+                list(tensorboard_file.events(bytes(changed)))
 
     def test_a_run_is_sent_to_mlflow(self):
         script = Script(answer_of(404, {"error_code": "RESOURCE_DOES_NOT_EXIST"}), answer_of(200, {"experiment_id": "4"}), answer_of(200, {"run": {"info": {"run_id": "r"}}}), answer_of(200, {}))
@@ -389,6 +410,26 @@ class Export(unittest.TestCase):
         self.assertEqual(sent, {("loss", 10): 2.0, ("loss", 300): 1.5, ("accuracy", 300): 0.5, ("result.mse", 300): 0.25, ("result.seed", 300): 1.0})
         self.assertEqual(asked[5][1], {"run_id": "r", "status": "FINISHED", "end_time": 1767225700000})
         self.assertTrue(all(headers["Authorization"] == "Bearer secret" for _, _, headers, _ in script.asked))
+
+
+    def test_mlflow_gets_batches_within_its_limits(self):
+        # MLflow's REST API allows at most 1000 metrics and 100 parameters in a call of runs/log-batch.
+        document = {**self.document, "config": {f"field{i}": i for i in range(250)}}
+        script = Script(answer_of(200, {"experiment": {"experiment_id": "4"}}), answer_of(200, {"run": {"info": {"run_id": "r"}}}), answer_of(200, {}))
+        steps = [[10 * i, 1 / (1 + i)] for i in range(2500)]
+        job = motifd.Job(motifd.Client(Broken.server.play(Script(answer_of(200, {"series": {"loss": steps}})))), document)
+        table = job.metrics()
+        job.metrics = lambda: dict(table)
+        motifd.export.mlflow(job, Broken.server.play(script), "digits")
+        batches = [json.loads(body) for _, path, _, body in script.asked if path.endswith("log-batch")]
+        self.assertTrue(all(batch["run_id"] == "r" for batch in batches))
+        self.assertEqual([len(batch.get("params", [])) for batch in batches if "params" in batch], [100, 100, 50])
+        self.assertEqual([len(batch["metrics"]) for batch in batches if "metrics" in batch], [1000, 1000, 502])
+        metrics = [metric for batch in batches for metric in batch.get("metrics", [])]
+        for metric in metrics:
+            self.assertEqual({name: type(value) for name, value in metric.items()}, {"key": str, "value": float, "timestamp": int, "step": int})
+        times = [metric["timestamp"] for metric in metrics if metric["key"] == "loss"]
+        self.assertEqual((times, times[0], times[-1]), (sorted(times), 1767225600000, 1767225700000))
 
 
 class Conventions(unittest.TestCase):
