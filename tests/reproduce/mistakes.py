@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes fifteen usual mistakes and prints the detail of each answer as rows of a Markdown table.
+"""Makes usual mistakes and prints the detail of each answer as rows of two Markdown tables: fifteen mistakes of submissions and reads, and
+mistakes of uploads.
 
 usage: mistakes.py MOTIFD [OLDER_MOTIFD]     with an older build, the table has its answers too
 
-The table in docs/reference/mistakes.md is the output of this script."""
+The tables in docs/reference/mistakes.md are the output of this script."""
 import json
 import os
 import subprocess
@@ -39,6 +40,28 @@ MISTAKES = (
 )
 
 
+def upload(options, body=TABLE):
+    return ("PUT", f"/v1/datasets/new?{options}", body)
+
+
+FASTA = b">a one\nACGTACGT\n>b two\nTTGCAACG\n"
+UPLOADS = (
+    ("`label_column` of a .csv", *upload("format=csv&label_column=3")),
+    ("`layout=channels-first` of a .csv", *upload("format=csv&layout=channels-first")),
+    ("`layer` of a .csv", *upload("format=csv&layer=raw")),
+    ("`group` of a .fa", *upload("format=fasta&group=donor", FASTA)),
+    ("`negatives=gc` of a .fa", *upload("format=fasta&negatives=gc", FASTA)),
+    ("`label=kind` of a .csv without such a column", *upload("format=csv&label=kind")),
+    ("`labels=label`", *upload("format=csv&labels=label")),
+    ("`target=clas`", *upload("format=csv&target=clas")),
+    ("`format=xlsx`", *upload("format=xlsx")),
+    ("a .bed without `genome`", *upload("format=bed", b"chr1\t1\t9\n")),
+    ("a .csv sent as .npy", *upload("format=npy")),
+    ("a .csv with text in a column of numbers", *upload("format=csv", TABLE + b"1,many,a\n")),
+    ("the name `My Data`", "PUT", "/v1/datasets/My%20Data?format=csv", TABLE),
+)
+
+
 def ask(url, method, path, body, kind="application/json"):
     data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else None
     request = urllib.request.Request(url + path, method=method, data=data, headers={"Content-Type": kind})
@@ -49,7 +72,7 @@ def ask(url, method, path, body, kind="application/json"):
         return error.code, json.loads(error.read())
 
 
-def answers(motifd):
+def answers(motifd, mistakes):
     with tempfile.TemporaryDirectory() as folder:
         words = [os.path.abspath(motifd), "serve", "--listen", "127.0.0.1:0", "--db", f"{folder}/m.db", "--data", f"{folder}/data", "--workers", "1"]
         os.mkdir(f"{folder}/data")
@@ -59,7 +82,7 @@ def answers(motifd):
             url = daemon.stdout.readline().split()[-1]
             assert ask(url, "PUT", "/v1/datasets/rows?format=csv", TABLE, "text/csv")[0] == 201
             job = ask(url, "POST", "/v1/jobs", JOB)[1]["id"]
-            for _, method, path, body in MISTAKES:
+            for _, method, path, body in mistakes:
                 status, document = ask(url, method, path.replace("{id}", job), body)
                 errors = [error["detail"] for error in document.get("errors", [])]
                 text = document.get("detail", "no hint: an empty answer")
@@ -69,12 +92,14 @@ def answers(motifd):
             daemon.wait()
 
 
-def main():
-    builds = [list(answers(path)) for path in reversed(sys.argv[1:3])]
+def print_table(mistakes, motifds):
+    builds = [list(answers(path, mistakes)) for path in motifds]
     print("| mistake | " + " | ".join(("before", "now") if len(builds) > 1 else ("answer",)) + " |")
     print("| --- |" + " --- |" * len(builds))
-    for number, mistake in enumerate(MISTAKES):
+    for number, mistake in enumerate(mistakes):
         print(f"| {mistake[0]} | " + " | ".join(build[number].replace("|", "\\|") for build in builds) + " |")
 
 
-main()
+print_table(MISTAKES, list(reversed(sys.argv[1:3])))
+print()
+print_table(UPLOADS, sys.argv[1:2])
