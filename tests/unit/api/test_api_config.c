@@ -107,7 +107,7 @@ static void text_that_is_not_json_gets_its_line_and_column(void **state)
         {"{\"kind\":\"\\ud800\"}", "half"},
         {"{\"kind\":01}", "start with 0"},
         {"{\"kind\":1.}", "decimal point"},
-        {"{} {}", "something follows"},
+        {"{} {}", "more text follows"},
         {"\xef\xbb\xbf{}", "value"},
         {"{\"kind\":\"a\tb\"}", "control"},
         {"{\"kind\":\"echo\"", "expected"},
