@@ -72,7 +72,7 @@ static enum status read_from(struct api_upload *u, const struct byte_source *fro
                                          .genome = u->request.genome,
                                          .window = u->request.window};
     struct collection_limits limits = COLLECTION_LIMITS;
-    limits.bytes = u->request.stored > limits.bytes ? u->request.stored : limits.bytes;
+    limits.bytes = u->request.stored;
     return collection_read(u->request.format, from, &options, &limits, &u->collection, err);
 }
 

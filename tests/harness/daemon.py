@@ -1,8 +1,11 @@
 """A daemon for a Python test, on a free port and a given database."""
+import atexit
+import ctypes
 import json
 import os
 import signal
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -34,6 +37,12 @@ def allow_mpi():
                        "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
 
 
+def die_with_the_test():
+    """Runs in a child process before exec(): the kernel kills the child when the test ends, however it ends."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+
+
 class Daemon:
     """A daemon. At the end of a `with` block, the daemon is stopped properly. After an exception, the end of its log is printed and it is killed."""
 
@@ -44,12 +53,21 @@ class Daemon:
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        # The kernel's signal follows the thread that started the process, and other threads may end before the test does.
+        main = threading.current_thread() is threading.main_thread()
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=die_with_the_test if main else None)
+        atexit.register(self.abandon)
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
             raise SystemExit(f"the daemon did not start; it ended with {self.process.wait(60)}")
         self.url = line.split()[-1]
         self.port = int(self.url.rsplit(":", 1)[1])
+
+    def abandon(self):
+        """Kills the daemon of a test that failed without ending it; otherwise the test's pipes stay open and its caller waits forever."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
 
     def end(self, number=signal.SIGTERM):
         """Stops the daemon and returns its exit code."""
@@ -70,9 +88,7 @@ class Daemon:
             if kind is None and self.process.poll() is None:
                 self.end()
         finally:
-            if self.process.poll() is None:
-                self.process.kill()
-                self.process.wait()
+            self.abandon()
 
     def ask(self, method, path, body=None, kind=JSON, headers=None):
         """Sends a request; `body` is bytes, or any other value as JSON. Returns (status, headers, bytes or parsed JSON)."""

@@ -41,8 +41,18 @@ class Forward:
         return answer
 
 
+def events_after(answer, last):
+    """Returns the answer to a client that has read the events of a stream up to the id `last`: the later events, or 204 if there are none."""
+    def number(block):
+        ids = [line[4:] for line in block.split(b"\n") if line.startswith(b"id: ")]
+        return int(ids[0]) if ids else 0
+    left = [block for block in answer.body.split(b"\n\n") if number(block) > last]
+    return answer.but(body=b"".join(block + b"\n\n" for block in left)) if left else answer.but(status=204, headers={}, body=b"")
+
+
 class Replay:
-    """Answers each request with the recorded answers to the same request, in order; the last answer is repeated. Unknown requests get 404."""
+    """Answers each request with the recorded answers to the same request, in order; the last answer is repeated. Unknown requests get 404. A request with
+    Last-Event-ID gets the events of a recorded stream after that id."""
 
     def __init__(self, tape):
         self.tape, self.used, self.lock = tape, set(), threading.Lock()
@@ -58,7 +68,9 @@ class Replay:
                 return Answer(method, path, 404, {"Content-Type": "application/problem+json"}, b'{"title":"not on the tape"}')
             at = (fresh or same[-1:])[0]
             self.used.add(at)
-            return self.tape[at]
+            last, found = headers.get("Last-Event-ID"), self.tape[at]
+            stream = found.status == 200 and found.headers.get("Content-Type", "").startswith("text/event-stream")
+            return events_after(found, int(last)) if last and stream else found
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -71,6 +71,7 @@ COMMANDS = (
     ("datasets-preview", "datasets preview rows --output rows.png", 0, ""), ("datasets-delete", "datasets delete rows", 0, ""),
     ("datasets-what", "datasets drop rows", 2, ""),
     ("yaml", "show @ -o yaml", 0, '"succeeded"'), ("get", "get @ result.by_density.0.fpe", 0, ""), ("get-none", "get @ result.none", 2, ""), ("logs", "logs @", 0, "succeeded"),
+    ("logs-json", "logs @ --json", 0, '"succeeded"'),
     ("sites", "sites @3 --samples 8", 0, ""),
     ("sites-gff", "sites @3 --samples 8 --output s.gff", 0, "s.gff"), ("sites-json", "sites @3 --samples 4 --format json", 0, '"sites"'),
     ("sites-file", "sites @3 --input seq.fa --format narrowpeak", 0, ""), ("sites-what", "sites @3 --input in.npy", 2, ""), ("sites-none", "sites @ --samples 8", 1, ""),

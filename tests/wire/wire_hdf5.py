@@ -4,16 +4,20 @@ files get a problem that names the fault and leave nothing behind.
 
 usage: wire_hdf5.py MOTIFD MOTIFCTL FOLDER"""
 import hashlib
+import io
 import json
 import os
 import pathlib
 import random
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from daemon import Daemon, run_checks  # noqa: E402
@@ -91,6 +95,48 @@ def a_tiny_file_with_a_huge_table_is_refused_at_once(daemon):
     assert time.monotonic() - begun < 60
 
 
+def largest_files(process, stop, seen):
+    """Records the largest size of each nameless file that the process has open, until `stop` is set."""
+    folder = f"/proc/{process}/fd"
+    while not stop.is_set():
+        for number in os.listdir(folder):
+            try:
+                if " (deleted)" in os.readlink(f"{folder}/{number}"):
+                    seen[number] = max(seen.get(number, 0), os.stat(f"{folder}/{number}").st_size)
+            except OSError:  # closed in the meantime
+                continue
+
+
+def files_that_expand_take_no_more_disk_than_the_quota(folder):
+    """Small compressed files whose values are larger than --datasets-bytes are refused, and nothing of them stays. The table of HDF5 is refused by its
+    size, before its first row. The array of the .npz ends at the quota."""
+    quota, head = 8 << 20, b"{'descr': '<f4', 'fortran_order': False, 'shape': (2048, 8192), }"
+    array = b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + head.ljust(117) + b"\n" + struct.pack("<f", 1.5) * (2048 * 8192)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("x.npy", array)
+    sides = {1 << 22: 20000, 1 << 20: 2000}  # of the table without values, which then would take 40 MB or more
+    table = bytes_of("bomb.h5ad")
+    words = [int.from_bytes(table[at:at + 8], "little") for at in range(0, len(table) - 7, 8)]
+    table = b"".join(sides.get(word, word).to_bytes(8, "little") for word in words) + table[len(table) // 8 * 8:]
+    sets = os.path.join(folder, "small-data")
+    with Daemon(sys.argv[1], os.path.join(folder, "small"), "--data", sets, "--datasets-bytes", str(quota)) as daemon:
+        for format, data, words in (("h5ad", table, "20000 rows of 2000 features take more than"), ("npz", packed.getvalue(), "take more than")):
+            assert len(data) < quota / 8, len(data)
+            stop, seen = threading.Event(), {}
+            watch = threading.Thread(target=largest_files, args=(daemon.process.pid, stop, seen))
+            watch.start()
+            refused(daemon, data, words, f"?format={format}")
+            stop.set()
+            watch.join()
+            assert max(seen.values(), default=0) <= quota, (format, seen)
+            open_files = [os.readlink(f"/proc/{daemon.process.pid}/fd/{number}") for number in os.listdir(f"/proc/{daemon.process.pid}/fd")]
+            assert not any("(deleted)" in name and sets in name for name in open_files), open_files
+            assert daemon.ask("GET", "/v1/datasets")[2]["bytes"] == 0
+            assert not any(files for _, _, files in os.walk(sets)), list(os.walk(sets))
+        assert put(daemon, "fits", bytes_of("csr.h5ad"), "?format=h5ad")[0] == 201
+
+
 def damaged_files_never_harm_the_daemon(daemon):
     """Files with random damage: each upload is stored or refused with a reason; afterwards the daemon reads a good file."""
     draw = random.Random(1)
@@ -164,7 +210,8 @@ def main():
                 faults_name_the_format_and_the_reason, a_tiny_file_with_a_huge_table_is_refused_at_once,
                 damaged_files_never_harm_the_daemon, an_upload_that_breaks_off_can_be_resumed, motifctl_finds_the_format_from_the_ending,
                 the_python_client_uploads_files)])
-        run_checks((a_daemon_without_the_program_says_so.__name__, lambda: a_daemon_without_the_program_says_so(folder)))
+        run_checks(*[(check.__name__, lambda check=check: check(folder)) for check in (
+            files_that_expand_take_no_more_disk_than_the_quota, a_daemon_without_the_program_says_so)])
 
 
 main()

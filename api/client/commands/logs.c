@@ -22,6 +22,7 @@ struct logs {
     bool follow;
     bool ended;   /* the job has reached a final state */
     bool stopped; /* there is nothing more to read */
+    bool broken;  /* the connection was left before its end, because an event did not fit into memory */
 };
 
 static bool is_final(const char *state)
@@ -82,7 +83,9 @@ static bool on_event(void *context, const char *type, const char *data)
 static bool on_piece(void *context, const char *bytes, size_t count)
 {
     struct logs *logs = context;
-    return event_stream_add(&logs->events, bytes, count);
+    bool more = event_stream_add(&logs->events, bytes, count);
+    logs->broken = !more && !logs->stopped;
+    return more;
 }
 
 /* Reads the stream over one connection. If the connection breaks, the caller calls this again, and the daemon continues
@@ -98,6 +101,7 @@ static int read_stream(struct logs *logs, const char *path)
     snprintf(last, sizeof(last), "Last-Event-ID: %s", logs->events.last);
     if (logs->events.last[0])
         request.headers[0] = last;
+    logs->broken = false;
     event_stream_begin(&logs->events, on_event, logs);
     enum status status = http_call(logs->ctl->http, &request, &answer, &err);
     int code = CTL_SUCCESS;
@@ -107,7 +111,7 @@ static int read_stream(struct logs *logs, const char *path)
         code = ctl_refused(logs->ctl, &answer);
     else if (status != STATUS_OK && !logs->stopped && !logs->events.last[0])
         code = ctl_fault(logs->ctl, CTL_UNREACHABLE, &err);
-    else if (status == STATUS_OK && !logs->follow && strcmp(before, logs->events.last) == 0)
+    else if (status == STATUS_OK && !logs->broken && !logs->follow && strcmp(before, logs->events.last) == 0)
         logs->stopped = true; /* the stream ended without a new event, so all were read */
     http_answer_close(&answer);
     return code;

@@ -4,8 +4,11 @@
 
 #include <pthread.h>
 #include <sodium/utils.h>
+#include <strings.h>
 
+#include "api/http/service.h"
 #include "api/models/model_cache.h"
+#include "api/queries/query_gate.h"
 #include "core/draw/picture.h"
 #include "core/draw/png.h"
 
@@ -387,11 +390,97 @@ static void cache_closes_the_model_unused_for_longest(void **state)
     arena_close(&arena);
 }
 
+/* A query that waits for its slot while its job replaces the checkpoint that the query has found. */
+struct replacing {
+    struct api_fixture *f;
+    struct query_ticket held; /* occupies the only slot */
+    pthread_t thread;
+    const char *id;
+    bool replaced;
+};
+
+static bool never_stops(void *context)
+{
+    (void)context;
+    return false;
+}
+
+static void *leave_slot(void *context)
+{
+    struct replacing *r = context;
+    query_gate_leave(r->f->api->gate, &r->held);
+    return NULL;
+}
+
+/* The gate calls this while the query waits. Stores the next checkpoint, which deletes the one before, and lets another
+ * thread leave the slot, because the gate is locked now. */
+static bool replace_meanwhile(void *context)
+{
+    struct replacing *r = context;
+    if (r->replaced)
+        return false;
+    r->replaced = true;
+    assert_int_equal(add_checkpoint(r->f, r->id, 20, 0.5, 200), 2);
+    assert_int_equal(pthread_create(&r->thread, NULL, leave_slot, r), 0);
+    return false;
+}
+
+static const char *json_type(void *context, const char *name)
+{
+    (void)context;
+    return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
+}
+
+/* Sends a query whose checkpoint disappears while it waits; returns the status. *seq: checkpoint of the answer. */
+static int ask_while_replaced(struct api_fixture *f, const char *body, double *seq)
+{
+    char id[STORAGE_ID];
+    submit_job(f, "{\"kind\":\"echo\"}", id);
+    claim_job(f, id);
+    assert_int_equal(add_checkpoint(f, id, 10, 0.5, 100), 1);
+    struct replacing r = {.f = f, .held = {.stop = never_stops}, .id = id};
+    assert_int_equal(query_gate_enter(f->api->gate, &r.held), QUERY_ENTERED);
+    const struct api_request request = {.method = "POST",
+                                        .target = path_of(id, "/motifs"),
+                                        .header = json_type,
+                                        .body = body,
+                                        .body_bytes = strlen(body),
+                                        .scope = API_SCOPE_ADMIN,
+                                        .gone = replace_meanwhile,
+                                        .gone_context = &r};
+    struct api_response response;
+    api_handle(f->api, &request, &response);
+    assert_true(r.replaced);
+    assert_int_equal(pthread_join(r.thread, NULL), 0);
+    cJSON *json = cJSON_ParseWithLength(response.body.data, response.body.size);
+    const cJSON *checkpoint = cJSON_GetObjectItemCaseSensitive(json, "checkpoint");
+    *seq = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(checkpoint, "seq"));
+    int status = response.status;
+    cJSON_Delete(json);
+    api_response_close(&response);
+    finish_job(f, id, "{}");
+    return status;
+}
+
+static void query_of_the_latest_checkpoint_reads_the_next_one_if_it_is_replaced(void **state)
+{
+    struct api_fixture *f = *state;
+    double seq;
+    query_gate_destroy(f->api->gate);
+    assert_int_equal(query_gate_create(1, 4, &f->api->gate, &f->err), STATUS_OK);
+    assert_int_equal(ask_while_replaced(f, SAMPLE, &seq), 200);
+    assert_true(seq == 2);
+    /* a client that names the checkpoint wants no other one */
+    assert_int_equal(ask_while_replaced(f, "{\"inputs\":[{\"sample\":{\"seed\":3}}],\"checkpoint\":1}", &seq), 404);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(input_is_a_seed_an_array_a_file_or_the_body, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(query_reads_the_checkpoint_that_is_named, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(query_of_the_latest_checkpoint_reads_the_next_one_if_it_is_replaced, api_setup,
+                                        api_teardown),
         cmocka_unit_test_setup_teardown(each_fault_of_an_input_is_reported_with_its_pointer, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(numbers_of_all_inputs_together_are_limited, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(accept_decides_between_picture_and_json, api_setup, api_teardown),

@@ -143,7 +143,7 @@ static enum status check_size(const struct table *t, struct error *err)
     if (head->rows > limits->samples)
         return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld samples, the most that is allowed",
                          (long long)limits->samples);
-    if (head->rows > limits->bytes / (int64_t)sizeof(float) / head->cols)
+    if (head->rows > limits->bytes / head->cols) /* a value takes one byte at least (value_store.h) */
         return error_set(err, STATUS_LIMIT, NULL,
                          "%lld rows of %lld features take more than %lld bytes, the most that is allowed; choose "
                          "features before the upload",
