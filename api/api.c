@@ -263,6 +263,8 @@ static bool admit_headers(struct exchange *x)
         unread = "If-Match";
     else if (!reads && exchange_header(x, "If-None-Match") != NULL)
         unread = "If-None-Match";
+    else if (route_answers(route, 201) && !route_keeps_keys(route) && exchange_header(x, "Idempotency-Key") != NULL)
+        unread = "Idempotency-Key";
     else if (exchange_header(x, "Content-Range") != NULL)
         unread = "Content-Range";
     if (unread != NULL)

@@ -112,7 +112,7 @@ static void write_parameters(const struct sink *out, const struct api_route *rou
         parameter_schema(out, p);
         sink_end_object(out);
     }
-    if (strcmp(route->method, "POST") == 0 && route_answers(route, 201)) {
+    if (route_keeps_keys(route)) {
         header_parameter(out, "Idempotency-Key",
                          "a repeated request with the same key gets the first answer again and creates nothing");
     }

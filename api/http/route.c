@@ -179,6 +179,11 @@ bool route_answers(const struct api_route *route, int status)
     return false;
 }
 
+bool route_keeps_keys(const struct api_route *route)
+{
+    return strcmp(route->method, "POST") == 0 && route->request_schema != NULL && route_answers(route, 201);
+}
+
 bool route_streams(const struct api_route *route)
 {
     return route->body_limit == API_UPLOAD_MAX;

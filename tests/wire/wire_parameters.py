@@ -54,7 +54,8 @@ def each_route_refuses_an_unknown_parameter(daemon):
 def each_route_refuses_conditions_and_ranges_that_it_does_not_follow(daemon):
     followed = 0
     for method, path, body, kind, answers in routes(daemon):
-        for name, value, follows in (("If-Match", '"x"', "412" in answers), ("If-None-Match", '"x"', method == "GET"), ("Content-Range", "bytes 1-2/3", False)):
+        for name, value, follows in (("If-Match", '"x"', "412" in answers), ("If-None-Match", '"x"', method == "GET"), ("Content-Range", "bytes 1-2/3", False),
+                                     ("Idempotency-Key", "once", method != "POST" or "201" not in answers or "json" in (kind or ""))):
             if follows:
                 followed += 1
                 continue
