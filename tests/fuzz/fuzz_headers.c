@@ -1,7 +1,7 @@
 /* Fuzz target of request heads and tokens. It passes heads to the guard as the HTTP parser does. An input is a line
  * "METHOD TARGET VERSION", then one line for each header. A request that the guard accepts must have an unambiguous
- * length, one Host that the server serves, and no foreign Origin. The header Authorization must grant exactly the
- * scope of the request's one token. The target knows this scope from its own list of tokens, which contains no
+ * length, one Host that the server serves, and no foreign Origin. The header Authorization must grant exactly the scope
+ * of the token in it. The target finds this scope in its own list of tokens, where it compares secrets instead of
  * hashes. */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* Spoken words over the wire: a data set that motifd makes, a job that trains on it, queries with recordings. */
+/* Tests spoken words over HTTP: a data set that motifd makes, a job that trains on it, queries with recordings. */
 #include <sys/stat.h>
 
 #include "tests/wire/wire.h"

@@ -1,5 +1,5 @@
-/* The machine's clock changes again and again while the daemon works. Deadlines must hold, jobs must end, and
- * times must be in order. */
+/* Tests a daemon whose machine changes its clock again and again. Deadlines must hold, jobs must end, and times must be
+ * in order. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* Data sets over the wire:
+/* Tests data sets over HTTP:
  * - uploads that the daemon accepts, and uploads that it refuses with the row or member that is wrong
  * - uploads that break and are resumed, and uploads during which the daemon is killed
  * - lists and documents of data sets

@@ -1,5 +1,5 @@
-/* The life of jobs and of the daemon over the wire: pause, resume, cancel, priorities, shutdown, restart, and the
- * rule that one daemon owns a database. */
+/* Tests the life of jobs and of the daemon: pause, resume, cancel, priorities, shutdown, restart, and the rule that one
+ * daemon owns a database. */
 #include <signal.h>
 
 #include "tests/wire/wire.h"

@@ -1,4 +1,4 @@
-/* Recovery of pathways over the wire: with convolutions from the request, with convolutions of finished jobs, and
+/* Tests the recovery of pathways over HTTP: with convolutions from the request, with convolutions of finished jobs, and
  * every reason for a refusal. */
 #include <math.h>
 

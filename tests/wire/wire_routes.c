@@ -432,7 +432,7 @@ static void openapi_lists_exactly_the_served_routes(void **state)
                                                           : id,
                        brace == NULL ? "" : strchr(brace, '}') + 1);
         char *again = strchr(path, '{');
-        if (again != NULL) { /* a second placeholder: {seq}, {name}, or the number of an item such as {channel} */
+        if (again != NULL) { /* a second placeholder: {seq}, {name}, or an index such as {channel} */
             (void)snprintf(again, 64, "%s",
                            strncmp(again, "{seq}", 5) == 0    ? "latest"
                            : strncmp(again, "{name}", 6) == 0 ? "summary.json"

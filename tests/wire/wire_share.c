@@ -1,5 +1,5 @@
-/* Limits per token: the number of threads of its running jobs, the bytes that its jobs store, and the bytes of its
- * data sets. */
+/* Tests the limits of each token: the number of threads of its running jobs, the bytes that its jobs store, and the
+ * bytes of its data sets. */
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Tokens over the wire. motifd creates, lists and revokes tokens on the command line. Requests must carry a token,
- * and each token has one of three scopes. The database never contains a token's secret. */
+/* Tests tokens. motifd creates, lists and revokes tokens on the command line. Requests must carry a token, and each
+ * token has one of three scopes. The database never contains a token's secret. */
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* The audit log, the rate limit, TLS, and a backup while the daemon works. */
+/* Tests the audit log, the rate limit, TLS, and a backup while the daemon works. */
 #include <curl/curl.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
-/* Forged bundles. Each test case changes one part of a bundle and recomputes the hashes that cover it. The api must
- * refuse a wrong bundle, name the wrong part by its JSON pointer, and store nothing. It must import a bundle that is
- * unusual but consistent. */
+/* Tests forged bundles. Each test case changes one part of a bundle and recomputes the hashes that cover it. The api
+ * must refuse a wrong bundle, name the wrong part by its JSON pointer, and store nothing. It must import a bundle that
+ * is unusual but consistent. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/transfer/chain.h"

@@ -1,5 +1,5 @@
-/* Configurations of submitted jobs: which ones the api refuses, with which fault, and what documents contain of
- * the accepted ones. */
+/* Tests the configurations of submitted jobs: which ones the api refuses, with which fault, and which fields of an
+ * accepted configuration the documents contain. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/json/config_json.h"

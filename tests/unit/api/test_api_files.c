@@ -1,4 +1,4 @@
-/* Downloads: checkpoints as safetensors, metrics, artifacts and evaluations. */
+/* Tests downloads: checkpoints as safetensors, metrics, artifacts and evaluations. */
 #include "tests/unit/api/api_fixture.h"
 
 /* ---- safetensors ---- */

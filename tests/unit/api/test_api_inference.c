@@ -1,5 +1,5 @@
-/* The Open Inference Protocol: the requests of its specification, adapted to a model with one input, as JSON and with
- * the binary tensor data extension; every data type; and every reason for a refusal. */
+/* Tests the Open Inference Protocol: the requests of its specification, adapted to a model with one input, as JSON and
+ * with the binary tensor data extension; every data type; and every reason for a refusal. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <math.h>

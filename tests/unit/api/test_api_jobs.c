@@ -1,4 +1,4 @@
-/* The life of jobs over the api: submission, idempotency keys, lists, ETags, changes and deletion. */
+/* Tests the life of jobs over the api: submission, idempotency keys, lists, ETags, changes and deletion. */
 #include "tests/unit/api/api_fixture.h"
 
 #define NOWHERE "01ARZ3NDEKTSV4RRFFQ69G5FAV"

@@ -1,4 +1,4 @@
-/* Lists of jobs (filters, order, members), tags, names that stand for ids, and hints for mistakes. */
+/* Tests lists of jobs (filters, order, members), tags, names that stand for ids, and hints for mistakes. */
 #include "tests/unit/api/api_fixture.h"
 
 /* Submits a job with this name and finishes it with this result. */

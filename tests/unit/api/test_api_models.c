@@ -1,5 +1,5 @@
-/* Unusual requests to trained models, and requests while memory is missing. The models are two of sparling and one
- * of pathways. The cache of open models is so small that each request opens its model again.
+/* Tests unusual requests to trained models, and requests while memory is missing. The models are two of sparling and
+ * one of pathways. The cache of open models is so small that each request opens its model again.
  *
  * One test sends requests that do not fit a model; the api must refuse each and name the right fault. Another test
  * lets every allocation fail, one after the other, in these requests: comparisons, top activations, ONNX exports,

@@ -1,4 +1,4 @@
-/* Unusual situations:
+/* Tests the api in unusual situations:
  * - methods that lack one function, and methods whose functions fail
  * - queries that send requests while they compute
  * - jobs that change between two reads of them

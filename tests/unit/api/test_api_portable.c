@@ -1,4 +1,4 @@
-/* Export and import of models as safetensors files. */
+/* Tests the export and import of models as safetensors files. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <pthread.h>

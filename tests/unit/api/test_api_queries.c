@@ -1,5 +1,5 @@
-/* The queries motifs and predict: every form of input, every reason for a refusal, pictures, and the cache of open
- * models. */
+/* Tests the queries `motifs` and `predict`: every form of input, every reason for a refusal, pictures, and the cache of
+ * open models. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <pthread.h>

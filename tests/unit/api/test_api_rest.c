@@ -1,5 +1,6 @@
-/* Cases that the other tests do not cover: attestations of jobs that start from another job's checkpoint, pages of
- * the audit log, events of every kind, labels and problem documents with values out of range, and long names. */
+/* Tests what the other tests of the api do not cover: attestations of jobs that start from another job's checkpoint,
+ * pages of the audit log, events of every kind, labels and problem documents with values out of range, and long
+ * names. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/json/config_json.h"

@@ -1,5 +1,6 @@
-/* The service: admission, scopes, targets, health, metrics, kinds and OpenAPI. argv[1] may name a script that
- * validates the OpenAPI document, and responses against it. The script reads both from its standard input. */
+/* Tests the routes about the service itself and what all routes share: admission, scopes, targets, health, metrics,
+ * kinds and OpenAPI. argv[1] may name a script that validates the OpenAPI document, and responses against it. The
+ * script reads both from its standard input. */
 #include "api/documents/dashboard.h"
 #include "api/http/service.h"
 #include "tests/unit/api/api_fixture.h"

@@ -1,5 +1,5 @@
-/* The routes of data sets: formats and names, uploads in pieces and in parallel, and deletion while jobs use a set.
- * The test also sends each request while one system call or allocation fails, for each of them. The response must
+/* Tests the routes of data sets: formats and names, uploads in pieces and in parallel, and deletion while jobs use a
+ * set. The test also sends each request while one system call or allocation fails, for each of them. The response must
  * report the failure, no set may be incomplete, and the repeated request must succeed. */
 #include "tests/unit/api/api_sweep.h"
 

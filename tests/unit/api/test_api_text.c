@@ -1,4 +1,4 @@
-/* Parsers and writers of the api: JSON, the JSON sink, request targets, headers and cursors. */
+/* Tests the parsers and writers of the api: JSON, the JSON sink, request targets, headers and cursors. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The routes of trainers: tokens, repeated messages, epochs, and checkpoints in pieces. The test also sends each
+/* Tests the routes of trainers: tokens, repeated messages, epochs, and checkpoints in pieces. The test also sends each
  * request while an allocation or SQLite call fails, for each of them, and then repeats the request. */
 #include "tests/unit/api/api_sweep.h"
 

@@ -1,4 +1,4 @@
-/* The order in which queries compute: a batch lets other queries compute between its inputs, one caller cannot
+/* Tests the order in which queries compute: a batch lets other queries compute between its inputs, one caller cannot
  * take every place, and a query that is stopped leaves the queue. */
 #include "api/queries/query_gate.h"
 

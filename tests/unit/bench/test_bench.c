@@ -1,4 +1,5 @@
-/* Every benchmark reports plausible results in a fraction of a second, and errors name invalid options. */
+/* Tests that every benchmark reports plausible results in a fraction of a second, and that errors name invalid
+ * options. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The parser of server-sent events gets whole streams in pieces of every size. */
+/* Tests the parser of server-sent events: it gets whole streams in pieces of every size. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Drawing and parsing in motifctl, without a terminal and without a server. */
+/* Tests drawing and parsing in motifctl, without a terminal and without a server. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

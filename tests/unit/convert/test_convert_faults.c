@@ -1,6 +1,6 @@
-/* Files that a conversion must refuse: parts that are missing or do not fit each other, links that lead elsewhere,
- * values that are stored in another file, unknown filters, and tiny files whose tables exceed the limits. Each file is
- * valid except for one fault. The message must name the fault. */
+/* Tests files that a conversion must refuse: parts that are missing or do not fit each other, links that lead
+ * elsewhere, values that are stored in another file, unknown filters, and tiny files whose tables exceed the limits.
+ * Each file is valid except for one fault. The message must name the fault. */
 #include "convert/convert.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* What the process of a conversion can still do after it has entered its sandbox: only read and write what is open.
- * Each attempt is made in a child process, because there is no way out of the sandbox. */
+/* Tests that the process of a conversion, after it has entered its sandbox, can only read and write the files that are
+ * open. Each attempt is made in a child process, because there is no way out of the sandbox. */
 #include "convert/sandbox.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* Bodies of requests: the server keeps small ones in memory and large ones in an unnamed file. Both have limits. */
+/* Tests the storage of request bodies: the server keeps small bodies in memory and large ones in unnamed files. Memory
+ * and files have limits. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

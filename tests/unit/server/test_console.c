@@ -1,4 +1,4 @@
-/* Both ends of the console, in the daemon and in the command: requests and answers, users that are refused, slow
+/* Tests both ends of the console, in the daemon and in the command: requests and answers, users that are refused, slow
  * clients, other files in the place of the socket, and missing descriptors, memory and threads. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* At a shutdown the process ends at its deadline even when its threads do not end. A second signal ends it at
- * once. */
+/* Tests that a process that shuts down ends at its deadline even when its threads do not end, and that a second signal
+ * ends it at once. */
 #include "server/process/deadline.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Child processes: their environment and input, their output line by line, and how they end. Also programs that do
- * not exist, and missing descriptors and memory. */
+/* Tests child processes: their environment and input, their output line by line, and how they end. Also tests programs
+ * that do not exist, and missing descriptors and memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

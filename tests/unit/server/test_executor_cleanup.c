@@ -1,5 +1,5 @@
-/* The daemon removes what a killed mpirun left, and nothing else. It must not remove folders or memory of other
- * processes, memory that is older than the folder of mpirun, or memory that a process still maps. */
+/* Tests that the daemon removes what a killed mpirun left, and nothing else. It must not remove folders or memory of
+ * other processes, memory that is older than the folder of mpirun, or memory that a process still maps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

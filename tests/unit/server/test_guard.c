@@ -1,4 +1,4 @@
-/* The guard of request heads: it refuses requests that libmicrohttpd accepts although RFC 9112 forbids them. */
+/* Tests the guard of request heads: it refuses requests that libmicrohttpd accepts although RFC 9112 forbids them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Rate limits: the steady rate, a burst of at most the requests of two seconds, and one bucket per caller. */
+/* Tests rate limits: the steady rate, a burst of at most the requests of two seconds, and one bucket per caller. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>

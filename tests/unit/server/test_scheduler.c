@@ -1,4 +1,4 @@
-/* The scheduler and the executor on a real store, with a method whose result shows every lost or repeated step.
+/* Tests the scheduler and the executor on a real store, with a method whose result shows every lost or repeated step.
  * The thread sanitizer must report nothing. */
 #include <setjmp.h>
 #include <stdarg.h>

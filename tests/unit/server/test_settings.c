@@ -1,4 +1,4 @@
-/* Settings: their sources and which source wins, the reports of all faults, and addresses. Also how the log
+/* Tests settings: their sources and which source wins, the reports of all faults, and addresses. Also tests how the log
  * escapes characters. */
 #include <setjmp.h>
 #include <stdarg.h>

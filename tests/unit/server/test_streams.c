@@ -1,4 +1,4 @@
-/* The thread that feeds event streams, on a real store. The connections are simulated by a mutex and a flag. */
+/* Tests the thread that feeds event streams, on a real store. A mutex and a flag simulate each connection. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>

@@ -445,7 +445,8 @@ static enum status import_job(struct fixture *f)
     return status;
 }
 
-/* Waits until a lazy call is on disk. Returns the status of the call or of the flush. */
+/* Waits until the change of a call that returned `status` is on disk. Returns `status` if the call failed, and
+ * otherwise the status of the flush. */
 static enum status then_flush(struct fixture *f, enum status status)
 {
     return status == STATUS_OK ? storage_flush(f->storage, &f->err) : status;

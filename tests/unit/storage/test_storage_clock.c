@@ -1,4 +1,4 @@
-/* The system clock is changed while the store is open, and between two starts. */
+/* Tests a store whose system clock is changed while the store is open, and between two starts. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include "tests/support/clock.h"

@@ -1,5 +1,5 @@
-/* The disk is full for a while. Points of metrics wait in memory, and are stored in order once there is space.
- * Other writes are refused. Points beyond the memory limit are lost, and the log reports that. */
+/* Tests a store whose disk is full for a while. Points of metrics wait in memory, and are stored in order once there is
+ * space. Other writes are refused. Points beyond the memory limit are lost, and the log reports that. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>

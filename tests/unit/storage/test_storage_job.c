@@ -391,7 +391,8 @@ static void newest_progress_is_stored(void **state)
     assert_string_equal(job_of(f, id).progress, "{\"step\":100}");
 }
 
-/* A lazy write reaches the disk within a second without a flush. */
+/* storage_job_progress() returns before its change is on disk. Without a flush, the change must reach the disk within a
+ * second. */
 static void progress_is_on_disk_within_a_second(void **state)
 {
     struct fixture *f = *state;

@@ -242,7 +242,7 @@ static void reduced_series_follow_the_definition(void **state)
 
 /* ---- long series: summaries give the same result as the points --------------------------------------- */
 
-#define LONG 70000 /* number of points: more than four rows of summaries, so that two levels are used */
+#define LONG 70000 /* points: more than four rows of block summaries, so that level 2 exists */
 
 static void fill_long(struct fixture *f, const char *id, struct storage_point *all, int from, int to)
 {
@@ -311,8 +311,8 @@ static void summaries_give_the_same_result_as_points(void **state)
     submit_running(f, id);
     fill_long(f, id, all, 0, LONG);
     check_long(f, id, all, LONG);
-    /* Every block but the last has a summary. A row contains the summaries of 64 blocks, and each full row has a
-     * summary in level 2. */
+    /* Every block of points but the last has a summary in level 1. A row of level 1 contains the summaries of 64
+     * blocks, and each full row has one summary in level 2. */
     int64_t sealed = (LONG - 1) / 240;
     assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 1"), sealed);
     assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 2"), sealed / 64);

@@ -1,6 +1,6 @@
-/* Situations that should never occur: rows that another program or a faulty disk changed, callers that pass
- * impossible arguments, and arenas that are a few bytes too small. Storage must refuse each with a message, must
- * not take damaged rows for valid ones, and must still work afterwards. */
+/* Tests situations that should never occur: rows that another program or a faulty disk changed, callers that pass
+ * impossible arguments, and arenas that are a few bytes too small. Storage must refuse each with a message, must not
+ * take damaged rows for valid ones, and must still work afterwards. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -209,8 +209,8 @@ static enum status submit_one(struct fixture *f)
     assert_true(strcmp(id, last) < 0 && strcmp(made.done, id) < 0);
     return STATUS_OK;
 }
-/* The call is lazy, so it succeeds. The log reports the point that cannot be stored, and the series does not
- * change. */
+/* storage_metric_append() returns before the point is stored, so it succeeds. The log reports that the point cannot be
+ * stored, and the series does not change. */
 static enum status append_point(struct fixture *f)
 {
     struct storage_metric metric = {.name = "loss", .point = {POINTS, 1}};

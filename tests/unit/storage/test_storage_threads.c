@@ -1,4 +1,4 @@
-/* Many threads use one store. The test also runs under the thread sanitizer. */
+/* Tests one store that many threads use. The test also runs under the thread sanitizer. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>

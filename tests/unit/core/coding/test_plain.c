@@ -1,5 +1,5 @@
-/* Classical decoders in a plain dictionary: FISTA compared with the pathways' basis pursuit, and recovery of supports
- * that theory guarantees. */
+/* Tests the classical decoders of sparse codes in a plain dictionary. Compares FISTA with the basis pursuit of the
+ * method pathways, and checks that supports are recovered where theory guarantees it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

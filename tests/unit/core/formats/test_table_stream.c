@@ -1,4 +1,4 @@
-/* Tables as streams: what is written is read back, and damaged streams are refused. */
+/* Tests streams of tables: what is written is read back, and damaged streams are refused. */
 #include "core/formats/table/table_stream.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* The generator of planted data: its rates, trees, exclusions, correlations, values and directions. Samples are drawn
- * once for all tests about PLANTED_TREES. */
+/* Tests the generator of planted data: its rates, trees, exclusions, correlations, values and directions. Samples are
+ * drawn once for all tests about PLANTED_TREES. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

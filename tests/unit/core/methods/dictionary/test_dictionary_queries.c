@@ -416,8 +416,8 @@ static void blocks_of_rows_give_the_codes_of_single_rows(void **state)
     close_finished(&f);
 }
 
-/* The test encodes each test row and finds the strongest ones itself. It uses topk, which selects latents in the same
- * way in the evaluation and in queries. */
+/* Encodes each test row, and checks that the gallery of every latent has the rows with the largest values of that
+ * latent. The test uses the learner topk, which selects latents in the same way in the evaluation and in queries. */
 static void the_gallery_has_the_strongest_test_rows(void **state)
 {
     struct finished f;

@@ -524,7 +524,7 @@ static void replaced_letters_change_training_samples_only(void **state)
 
 static void look_at_nothing(void *context, struct method_run *run) {}
 
-/* Validations of the first phase read the samples twice until they show on which strands motifs lie. */
+/* Validations of the first phase read each sample on both strands until they have shown on which strands motifs lie. */
 static void the_other_strand_is_decided_by_validations(void **state)
 {
     static const struct config_setting presence[] = {{"presence_weight", "1"},  {"presence_samples", "32"},

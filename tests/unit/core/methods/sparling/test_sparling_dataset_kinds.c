@@ -415,7 +415,8 @@ static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
     }
     assert_true(request == METHOD_DONE && run->reading.to - run->reading.from == 8);
     assert_true(before && !others_are_active(run));
-    /* From 1 on, tokens[t] contains the numbers of samples whose label, or answer, is at least t, so these fall. */
+    /* For t >= 1, tokens[t].present is the number of samples whose label is at least t, and tokens[t].read the number
+     * whose answer is at least t. Both numbers can only fall as t grows. */
     const struct evidence *e = &run->evaluation.evidence;
     assert_true(e->sums.read == 4 && e->tokens[0].present + e->tokens[1].present == 4);
     assert_true(e->tokens[0].read + e->tokens[1].read <= 4 && e->tokens[2].present <= e->tokens[1].present &&
