@@ -6,7 +6,7 @@
 
 #include "core/methods/method.h"
 
-/* The question with all parameters at their defaults. The caller frees its parameters. */
+/* Returns a question with all parameters at their defaults. The caller frees the parameters. */
 static inline struct method_question method_question(const struct method_query *query, const struct method_model *model,
                                                      const struct method_input *input)
 {

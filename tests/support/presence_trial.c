@@ -141,7 +141,8 @@ void trial_train(const struct config_setting *more, int threads, int every, char
         assert_true(i < 20000);
         if (every > 0 && i % every == every - 1 && t.run->phase != PHASE_CALIBRATE)
             trial_reload(&t);
-        /* At most three reloads during the calibration, because each reload makes it collect its scores again. */
+        /* At most three reloads during the calibration, because after each reload the calibration collects its scores
+         * again. */
         if (t.run->phase == PHASE_CALIBRATE && every > 0 && i % (every + 97) == 0 && again++ < 3)
             trial_reload(&t);
     }

@@ -455,7 +455,7 @@ static void openapi_lists_exactly_the_served_routes(void **state)
             bool may_lack = strstr(path, "/artifacts/") != NULL || strstr(reply.body, "do not answer") != NULL ||
                             strstr(path, "/datasets/") != NULL || strstr(path, "/uploads/") != NULL ||
                             strstr(path, "/assets/") != NULL;
-            bool of_trainers = strstr(path, "/run/") != NULL; /* these routes require a trainer's token */
+            bool of_trainers = strstr(path, "/run/") != NULL; /* whether the route requires a trainer's token */
             bool of_dna = strstr(reply.body, "reads no DNA") != NULL || strstr(reply.body, "this model reads images");
             if (reply.status != 200 && !(reply.status == 404 && may_lack) && !(reply.status == 401 && of_trainers) &&
                 !(reply.status == 409 && of_dna))
@@ -463,7 +463,7 @@ static void openapi_lists_exactly_the_served_routes(void **state)
             ask("HEAD", path, NULL, NULL, &head);
             assert_int_equal(head.status, reply.status);
             assert_int_equal(head.body_bytes, 0);
-            /* these answers change between two requests, or have no length */
+            /* whether the answer of the route changes from request to request, or has no length */
             bool varies =
                 strcmp(path, "/metrics") == 0 || strcmp(path, "/v1/system") == 0 || strstr(path, "/events") != NULL;
             if (!varies && reply.status == 200)

@@ -83,7 +83,7 @@ void assert_fault(struct api_fixture *f, const char *pointer, const char *word);
 
 /* Submits a job with POST /v1/jobs and copies its id. */
 void submit_job(struct api_fixture *f, const char *body, char id[STORAGE_ID]);
-/* Claims the next job, as an executor does, and asserts that it is this one. */
+/* Claims the next job, as an executor does, and asserts that it is the job `id`. */
 void claim_job(struct api_fixture *f, const char *id);
 void finish_job(struct api_fixture *f, const char *id, const char *result);
 /* Stores a checkpoint with two weights ("conv.weight" [3][5], "bias" [7]), an optimiser and a state entry, and returns

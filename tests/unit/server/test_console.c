@@ -187,7 +187,8 @@ static void without_a_daemon_the_client_reports_closed(void **state)
     buf_close(&out);
 }
 
-/* The console replaces a socket that a killed daemon left. When it cannot replace a file, it reports that. */
+/* The console replaces a socket that a killed daemon left. When another file is in the place of the socket, the console
+ * reports an error. */
 static void a_stale_socket_is_replaced_and_other_files_are_reported(void **state)
 {
     struct sockaddr_un old = {.sun_family = AF_UNIX};

@@ -248,7 +248,7 @@ static enum status read_notice(struct fixture *f)
     enum status status = storage_notice_next(f->storage, INT64_MAX / 2, &f->arena, &notice, &f->err);
     if (status == STATUS_OK)
         status = storage_notice_count(f->storage, &count, &f->err);
-    if (status == STATUS_OK) /* adds only the length of the data, which contain times */
+    if (status == STATUS_OK) /* adds only the length of the data, because times in the data differ */
         answer_add("%s %d %zu %lld", notice.state, notice.tries, strlen(notice.data), (long long)count);
     return status;
 }

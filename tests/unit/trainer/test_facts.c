@@ -107,7 +107,7 @@ static void facts_match_the_machine(void **state)
         if (CPU_ISSET(i, &all))
             CPU_SET(i, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    facts_fill(&facts, kernels); /* `cores` counts only those on which the process may run */
+    facts_fill(&facts, kernels); /* `cores` counts only the cores on which the process may run */
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(facts.cores, 1);
 }

@@ -39,7 +39,7 @@ static void half_a_minute_without_the_processor_barely_moves_the_end_of_a_long_r
     struct pace pace = {0};
     report(&pace, 1000, 600, 0);
     report(&pace, 50, 30, 600);
-    assert_true(pace.recent < 110); /* the speed that a user sees now */
+    assert_true(pace.recent < 110); /* `recent`, the speed that users see, follows the last seconds */
     double seconds = pace_seconds(&pace, 100000);
     assert_true(seconds > 100 && seconds < 125); /* 2,000 s at the speed of the last seconds */
 }

@@ -356,8 +356,8 @@ static void folders_of_both_layouts_are_read(void **state)
     struct error error = {0};
     struct environments_reading r = {2, false, {1, 2, 1, 0, 0.1}, NULL};
     assert_non_null(mkdtemp(folder));
-    /* This format has one line for each feature, and the nodes in another table. c is no node, so its sample is left
-     * out. */
+    /* A table with one line for each feature; another table names the node of each sample. c is no node of the tree, so
+     * sample s2 is left out. */
     put_file(folder, "tree.nwk", "((a,b)ab,d)root;\n");
     put_file(folder, "samples.tsv", "id\tweek\tplace\ns1\t1\ta\ns2\t2\tc\ns3\t1\tb\ns4\t5\ta\n");
     put_file(folder, "expression.tsv",
@@ -376,7 +376,7 @@ static void folders_of_both_layouts_are_read(void **state)
     assert_int_equal(environments_read(folder, &r, &tree, &e, &error), STATUS_INVALID);
     assert_non_null(strstr(error.message, "id 2"));
     clear(folder);
-    /* This format has one column for each feature, and a column for the outcome. Names are LEVEL:NAME. */
+    /* A table with one column for each feature and one for the outcome; the nodes of the tree are named LEVEL:NAME */
     put_file(folder, "tree_edges.tsv",
              "parent\tchild\nroot\tgenus:a\ngenus:a\tsample:1.5\ngenus:a\tsample:2.5\nroot\tsample:3.5\n");
     put_file(folder, "samples.tsv", "id\tresistant\tf0\tf1\n1.5\t0\t0.5\t3\n2.5\t1\t1\t2\n3.5\t1\t2\t2\n9\t0\t2\t2\n");

@@ -351,7 +351,7 @@ static void short_files_that_claim_large_pictures_are_refused(void **state)
     memcpy(file + 33, "\0\0\0\x18IDAT", 8);
     fault_after(0);
     assert_int_equal(decode(file, sizeof file, 4096), STATUS_CORRUPT);
-    assert_false(fault_happened()); /* it is refused before any allocation for its pixels */
+    assert_false(fault_happened()); /* the file is refused before its pixels are allocated */
     assert_int_equal(decode(file, sizeof file, 4095), STATUS_LIMIT);
     assert_int_equal(decode("", 0, 10), STATUS_CORRUPT);
     assert_int_equal(decode("GIF89a, or something else entirely", 34, 10), STATUS_CORRUPT);

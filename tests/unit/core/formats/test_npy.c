@@ -65,7 +65,7 @@ static void every_element_type_is_read(void **state)
     assert_int_equal(read_file(&f, &a), STATUS_OK);
     assert_true(a.rank == 0 && a.count == 1 && a.values[0] == -2);
     free(a.values);
-    /* with one dimension, both orders are the same */
+    /* with one dimension, C order and Fortran order are the same */
     build(&f, 1, "{'descr':'<f4','fortran_order':True,'shape':(1,)}", f4, 4);
     assert_int_equal(read_file(&f, &a), STATUS_OK);
     free(a.values);

@@ -213,7 +213,8 @@ static void first_error_in_order_of_fits_is_returned(void **state)
     /* fits run in parallel, so fits after the failed one are updated too */
     assert_true(fit_of(run, 3)->updates == 1);
 
-    /* Ranks make the same calls in the same order, so they stop after a failure. */
+    /* On several ranks, the fits are updated one after the other, so that all ranks make the same calls in the same
+     * order. The fits after the failed one are therefore not updated. */
     struct comm ranks = {.size = 2};
     run->sweep.env.comm = &ranks;
     error_clear(&err);

@@ -232,7 +232,7 @@ struct tally {
     double slowest;
 };
 
-/* Runs a case in a child process with a time limit: a case that hangs is what this test looks for. */
+/* Runs a case in a child process with a time limit, so that a case that hangs or crashes does not end the test. */
 static void in_child(const struct method *method, const void *config, const char *name, struct tally *tally)
 {
     double began = now();

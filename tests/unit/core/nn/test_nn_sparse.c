@@ -78,8 +78,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Writes the sorted values of one channel (-1: of all channels) of `number` consecutive batches. Returns their number.
- */
+/* Writes the sorted values of one channel (-1: of all channels) of `number` consecutive batches. Returns the number of
+ * values. */
 static size_t sorted(const struct layer *l, const real *batches, size_t number, int channel, real *out)
 {
     size_t n = 0;
@@ -104,7 +104,8 @@ static void quantile_from_few_large_values_is_exact(void **state)
         for (int step = 0; step < 14; step++) {
             draw(&l, step > 3 ? 0.5 : 0.0);
             for (size_t i = 0; i < l.count; i++)
-                /* step 5: too few values are above the bound; step 6: all values are above it */
+                /* step 5: too few values are above the bound from earlier batches; step 6: all values are above this
+                 * bound */
                 if (step == 5 || step == 6)
                     l.planes[i] = step == 5 ? l.planes[i] * R(0.01) - R(3.0) : l.planes[i] * R(5.0) + R(9.0);
                 else if (step == 8)

@@ -233,8 +233,8 @@ static void a_missing_data_set_is_refused_by_its_field(void **state)
 
 /* ---- codes --------------------------------------------------------------------------------------------------- */
 
-/* Compares the codes of infer_codes() with those of step_run(). Both select latents in the same way for these
- * learners. */
+/* Compares the codes of infer_codes() with those of step_run(). For the learners of this test, both functions select
+ * latents in the same way. */
 static void queries_encode_as_training_does(void **state)
 {
     enum { D = 10, M = 30, COUNT = 50 };

@@ -95,9 +95,9 @@ static void recovery_falls_with_non_zeros_and_scales_with_coherence(void **state
     assert_true(isnan(curve_crossing(&out.first, 1.5, false)));
     /* with random signs, the largest recoverable sparsity grows about like mu^-2, where mu is the coherence */
     assert_true(out.fit[0].slope > 1.6 && out.fit[0].slope < 2.6);
-    /* with adversarial signs, it grows more slowly, about like mu^-1 */
+    /* with adversarial signs, the largest recoverable sparsity grows more slowly, about like mu^-1 */
     assert_true(out.fit[2].slope > 0.6 && out.fit[2].slope < 1.7);
-    /* with adversarial signs on the worst support, it grows like mu^-1 */
+    /* with adversarial signs on the worst support, the largest recoverable sparsity grows like mu^-1 */
     assert_true(out.fit[3].slope > 0.7 && out.fit[3].slope < 1.3);
     assert_true(out.fit[3].slope < out.fit[2].slope && out.fit[2].slope < out.fit[0].slope);
     assert_true(out.fit[0].low < out.fit[0].slope && out.fit[0].slope < out.fit[0].high);

@@ -304,7 +304,7 @@ static void fields_that_the_client_gives_keep_their_values(void **state)
     assert_true(c.density_final == 0.004 && c.channels_motif == 2 && c.density_factor == fitted.density_factor);
     assert_true(c.density_start > 0.0039 / pow(0.75, 8) && c.density_start < 0.0041 / pow(0.75, 8));
     assert_true(c.plateau_density > sparling_last_density(&c) && c.plateau_density < 0.005);
-    /* The hash shows that these fields were computed from other data, so all of them are computed again. */
+    /* The hash shows that the computed fields belong to other data, so all of these fields are computed again. */
     given.context = all;
     strcpy(c.dataset.hash, "0000");
     assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
@@ -572,7 +572,8 @@ static void channels_follow_the_frequencies_of_their_names(void **state)
     const struct domain *domain = run->domain.domain;
     double count[2], share[2];
     assert_true(domain->frequencies(run->domain.state, count, share) > 0);
-    /* Computes the same frequencies from many samples. The label of one record in six contains "left" twice. */
+    /* Counts the names in many samples, to compare the counts with the frequencies. The label of one record in six
+     * contains "left" twice. */
     double drawn[2] = {0}, labels[2] = {0};
     float planes[4 * BASES];
     struct domain_truth *truth;

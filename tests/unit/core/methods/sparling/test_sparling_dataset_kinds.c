@@ -445,7 +445,8 @@ static void recordings_become_spectrograms(void **state)
     const struct box *box = truth->box;
     assert_true(truth->boxes == 1 && box->row0 == 0 && box->row1 == 1 && box->col0 == TONE / 4 / hop);
     assert_true(box->col1 >= TONE / 2 / hop && box->col1 <= TONE / 2 / hop + 2 && box->col1 <= cols);
-    /* A client sends the same recording. A longer one is cut; a shorter one is followed by silence. */
+    /* A client sends five tones, of which one is the recording of the sample. A longer recording is cut; after a
+     * shorter one, silence follows. */
     double best = INFINITY;
     for (int tone = 0; tone < 5; tone++) {
         for (int i = 0; i < TONE; i++)

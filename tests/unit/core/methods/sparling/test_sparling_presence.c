@@ -164,7 +164,7 @@ static void checkpoint_with_impossible_numbers_of_the_phase_is_refused(void **st
     trial_end(&t);
 }
 
-/* The metric is the mean over the whole validation set, although the validation is computed in pieces. */
+/* The metric is the mean over the whole validation set, although the validation computes it batch by batch. */
 static void presence_loss_of_a_validation_matches_direct_computation(void **state)
 {
     /* the first phase ends with the first validation, so no channel gets new weights after it */

@@ -188,7 +188,7 @@ static void poorly_read_name_gives_partly(void **state)
     struct evidence_token *token = &evidence_of(f)->tokens[1];
     token->both = 760; /* correlation .52 over 2,000 samples: surely below .6 */
     assert_int_equal(verdict_by(f, "symbol-read-poorly"), VERDICT_PARTLY);
-    token->both = 795; /* correlation .59: it may be .6 */
+    token->both = 795; /* correlation .59: the true correlation may be .6 */
     assert_null(found(f, "symbol-read-poorly"));
     *token = (struct evidence_token){.present = 8, .read = 8, .both = 4, .trained = 8, .explained = 0.9};
     assert_null(found(f, "symbol-read-poorly")); /* too few samples have the name */

@@ -159,7 +159,7 @@ static void a_cut_is_the_best_line_above_a_threshold(void **state)
 {
     const double p = 0.044, sigma = theory_sigma(0.044, 0.254);
     struct theory_cut best = theory_cut(p, sigma);
-    /* here, an output with a threshold is better than plain ReLU */
+    /* for this p and sigma, an output with a threshold has a smaller loss than plain ReLU */
     assert_true(best.loss < theory_optimum(p, sigma).loss);
     for (int i = -5; i <= 5; i++) {
         struct theory_cut other = theory_cut_share(p, sigma, best.share * (1 + 0.1 * i));
