@@ -32,7 +32,8 @@ static int col_of(int position)
     return LEFT + position % LINE * ADVANCE;
 }
 
-/* Draws the bar and name of a motif. Letters are at row + 24. Of two bars that overlap, the second is drawn higher. */
+/* Draws the bar and the name of a motif above the letters of the sequence. A larger `level` is drawn higher, so that
+ * bars of overlapping motifs do not cover each other. */
 static void draw_motif(struct picture *sheet, const struct splicing_planted *d, const struct box *box, int level)
 {
     const struct affinity_protein *p = &d->motifs.protein[box->symbol];

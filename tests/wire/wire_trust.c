@@ -252,7 +252,7 @@ static void with_tls_plain_http_is_refused(void **state)
     assert_int_equal(status_with(served, own.cert, 0), 200);
 }
 
-/* Returns the exit code of `motifctl health` with these words in front of it and behind it. */
+/* Returns the exit code of `motifctl health`. `before`: variables of its environment; `after`: its further options. */
 static int health_with(const struct daemon_process *served, const char *before, const char *after)
 {
     char command[512];

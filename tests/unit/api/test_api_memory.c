@@ -1,4 +1,4 @@
-/* Every allocation of every route fails, first alone and then together with all later ones. It may be an allocation
+/* Every allocation of every route fails, first alone and then together with all later ones. The allocation may be one
  * of the program, of cJSON or of SQLite, in the thread of the request, the writer thread or the parser thread. The
  * following must hold:
  * - The response is correct, or a problem document that reports the failure.

@@ -88,7 +88,8 @@ static void output_arrives_line_by_line(void **state)
     wanted[CHILD_LINE] = '\0';
     assert_memory_equal(lines.text, wanted, CHILD_LINE);
     assert_int_equal(strlen(lines.text), 600 + 3);
-    /* The last output line of motif-train or mpirun that gives a reason becomes part of `death`. */
+    /* The last output line of motif-train or mpirun that gives a reason becomes part of `death`, the text that says why
+     * the child ended. */
     child = run("echo motif-train: no memory; echo motif-train: lost; echo bye; exit 7", NULL, NULL, true, &lines);
     assert_string_equal(child.death, "the trainer ended with exit code 7 and gave no reason: motif-train: lost");
     child = run("echo 'mpirun noticed that process rank 1 exited'; kill -SEGV $$", NULL, NULL, true, &lines);
@@ -105,8 +106,8 @@ static void output_arrives_line_by_line(void **state)
     assert_string_equal(child.reason, "motif-train: a word");
 }
 
-/* Shells and mpirun report the signal of a program that they started as an exit code above 128. It becomes the
- * name of the signal. */
+/* Shells and mpirun report the signal of a program that they started as an exit code above 128. The parent reports such
+ * a code as the name of the signal. */
 static void exit_codes_above_128_are_signals(void **state)
 {
     static const struct {

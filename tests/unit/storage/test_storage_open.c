@@ -118,7 +118,7 @@ static void second_process_is_refused(void **state)
     fixture_reopen(f);
 }
 
-/* Two names of one file have two write-ahead logs, which would damage it. */
+/* Two names of one database have two write-ahead logs, which would damage the database. */
 static void hard_link_to_an_open_database_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -126,7 +126,7 @@ static void hard_link_to_an_open_database_is_refused(void **state)
     fixture_open(f);
     (void)snprintf(other, sizeof other, "%s-link", f->path);
     assert_int_equal(link(f->path, other), 0);
-    /* opens it in another process, because SQLite would release its locks if this process closed a second descriptor */
+    /* opens the link in another process: if this process closed a second descriptor, SQLite would lose its locks */
     pid_t child = fork();
     if (child == 0) {
         struct error theirs = {0};

@@ -145,7 +145,8 @@ static void any_number_of_ranks_gives_same_study(void **state)
     free(story);
 }
 
-/* The number of ranks changes every few updates. Points from before a checkpoint are not published again. */
+/* The number of ranks changes every few updates. A study that continues from a checkpoint does not publish points
+ * before the checkpoint again. */
 static void any_number_of_ranks_continues_a_study(void **state)
 {
     static const int courses[][4] = {{3, 1, 2, 4}, {1, 6, 1, 3}};
