@@ -387,24 +387,9 @@ const struct api_route *api_route_find(const struct api *api, const char *method
     return route_find(&api->routes, method, target);
 }
 
-size_t api_route_body_limit(const struct api_route *route)
-{
-    return route->body_limit;
-}
-
-enum api_scope api_route_scope(const struct api_route *route)
-{
-    return route->scope;
-}
-
 bool api_route_streams(const struct api_route *route)
 {
     return route_streams(route);
-}
-
-bool api_route_takes(const struct api_route *route, const char *content_type)
-{
-    return route_takes(route, content_type);
 }
 
 void api_trainer_gone(struct api *api, const char *job)

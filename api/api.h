@@ -64,12 +64,9 @@ void api_refuse(struct api *api, const struct api_request *request, int status, 
  * ended. */
 void api_trainer_gone(struct api *api, const char *job);
 
-/* Returns the route of a method and a target, or NULL. An adapter passes the route to the functions below before the
- * request is complete. */
+/* Returns the route of a method and a target, or NULL. An adapter passes the route to api_route_streams() before
+ * the request is complete. */
 const struct api_route *api_route_find(const struct api *api, const char *method, const char *target);
-size_t api_route_body_limit(const struct api_route *route);
-enum api_scope api_route_scope(const struct api_route *route);
 bool api_route_streams(const struct api_route *route);
-bool api_route_takes(const struct api_route *route, const char *content_type);
 
 #endif

@@ -12,6 +12,13 @@
 
 /* ---- cutting ----------------------------------------------------------------------------------------------------- */
 
+struct pieces {
+    const struct query_input *input; /* outlives this struct */
+    struct buf body;                 /* the body of the current request */
+    size_t at;                       /* first byte of the next piece */
+    size_t header;                   /* bytes of a table's header, which every piece repeats; 0: there is none */
+};
+
 static bool has_rows(const struct query_input *input)
 {
     return strcmp(input->pieces, "rows") == 0;
@@ -42,21 +49,22 @@ static size_t rows_of(const char *text, size_t bytes, int most)
     return bytes;
 }
 
-void query_pieces_init(struct query_pieces *pieces, const struct query_input *input)
+static void pieces_init(struct pieces *pieces, const struct query_input *input)
 {
-    *pieces = (struct query_pieces){.input = input};
+    *pieces = (struct pieces){.input = input};
     buf_init(&pieces->body, 2 * input->body.size + 1);
     if (has_rows(input))
         pieces->header = rows_of(input->body.data, input->body.size, 1);
     pieces->at = pieces->header;
 }
 
-void query_pieces_close(struct query_pieces *pieces)
+static void pieces_close(struct pieces *pieces)
 {
     buf_close(&pieces->body);
 }
 
-bool query_pieces_next(struct query_pieces *pieces, struct http_request *request)
+/* Makes the next request. Returns false if there are no more records, or no memory (body.failed). */
+static bool pieces_next(struct pieces *pieces, struct http_request *request)
 {
     const struct buf *file = &pieces->input->body;
     size_t left = file->size - pieces->at;
@@ -118,12 +126,12 @@ static int no_memory(struct ctl *ctl)
 
 int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **document)
 {
-    struct query_pieces pieces;
+    struct pieces pieces;
     struct http_request request;
     int code = CTL_SUCCESS;
     *document = NULL;
-    query_pieces_init(&pieces, input);
-    while (code == CTL_SUCCESS && query_pieces_next(&pieces, &request)) {
+    pieces_init(&pieces, input);
+    while (code == CTL_SUCCESS && pieces_next(&pieces, &request)) {
         struct http_answer answer;
         cJSON *part = NULL;
         code = ctl_call(ctl, &request, &answer, &part);
@@ -134,7 +142,7 @@ int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **d
     }
     if (code == CTL_SUCCESS && pieces.body.failed)
         code = no_memory(ctl);
-    query_pieces_close(&pieces);
+    pieces_close(&pieces);
     return code;
 }
 
@@ -219,13 +227,13 @@ static int save_joined(struct ctl *ctl, const struct joined *joined, const char 
 
 int query_pieces_save(struct ctl *ctl, const struct query_input *input, const char *file)
 {
-    struct query_pieces pieces;
+    struct pieces pieces;
     struct joined joined = {.rows = 0};
     struct http_request request;
     int code = CTL_SUCCESS;
-    query_pieces_init(&pieces, input);
+    pieces_init(&pieces, input);
     buf_init(&joined.values, SIZE_MAX / 2);
-    while (code == CTL_SUCCESS && query_pieces_next(&pieces, &request)) {
+    while (code == CTL_SUCCESS && pieces_next(&pieces, &request)) {
         struct http_answer answer;
         struct error err = {0};
         request.accept = "application/x-npy";
@@ -237,6 +245,6 @@ int query_pieces_save(struct ctl *ctl, const struct query_input *input, const ch
     if (code == CTL_SUCCESS)
         code = pieces.body.failed ? no_memory(ctl) : save_joined(ctl, &joined, file);
     buf_close(&joined.values);
-    query_pieces_close(&pieces);
+    pieces_close(&pieces);
     return code;
 }

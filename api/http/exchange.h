@@ -77,8 +77,6 @@ void response_header(struct api_response *response, const char *name, const char
     __attribute__((format(printf, 3, 4)));
 /* Makes an empty response with the id of the request. */
 void response_init(struct api_response *response, const struct api_request *request);
-/* Removes status, headers and body; the id stays. */
-void response_reset(struct api_response *response);
 /* Writes milliseconds since 1970 as RFC 3339 text in UTC with milliseconds; null for 0. */
 void sink_time(const struct sink *out, const char *key, int64_t ms);
 

@@ -17,7 +17,8 @@ void response_init(struct api_response *response, const struct api_request *requ
     (void)snprintf(response->id, sizeof response->id, "%s", request->id);
 }
 
-void response_reset(struct api_response *response)
+/* Removes status, headers and body; the id stays. */
+static void response_reset(struct api_response *response)
 {
     if (response->read_close != NULL)
         response->read_close(response->read_context);

@@ -52,18 +52,11 @@ const cJSON *json_first(const cJSON *group);
 /* Returns the type of a value for error messages: "a number", "text", "an object", ...; static. */
 const char *json_type_name(const cJSON *value);
 
-/* json_attach() adds an item to an object, json_attach_last() to a list. If there is no memory to add the item, they
- * delete it and return false; cJSON's own functions do not delete it. */
+/* Adds an item to an object. If there is no memory to add the item, deletes it and returns false; cJSON's own functions
+ * do not delete it. */
 static inline bool json_attach(cJSON *to, const char *name, cJSON *item)
 {
     bool added = cJSON_AddItemToObject(to, name, item);
-    if (!added)
-        cJSON_Delete(item);
-    return added;
-}
-static inline bool json_attach_last(cJSON *to, cJSON *item)
-{
-    bool added = cJSON_AddItemToArray(to, item);
     if (!added)
         cJSON_Delete(item);
     return added;

@@ -51,17 +51,12 @@ struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm 
 
 /* The sparse layer's threshold (SPARLING §4.1): max(0, x - t), or x - t without `relu`. t: [channels]; it gets no
  * gradient, because the sparse layer (nn/sparse.h) moves it. With `relu`, the gradient passes only where the result
- * is > 0, and `active` [channels] (or NULL) is overwritten with the number of results > 0 of each channel. */
-struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu, int64_t *active);
+ * is > 0. */
+struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu);
 /* A copy of a map in which every image has a value above its threshold: if an image has none, the value that is closest
  * to the threshold of its channel becomes threshold + rise (of equally close ones the first). threshold: [channels].
  * It has no gradient, so it is an error in a training step. */
 struct tensor *op_lift(struct exec *e, struct tensor *x, const real *threshold, double rise);
-
-/* op_channels: the channels [first, first + count) of a map. op_join_channels: one map with the channels of up to 16
- * maps of the same size, in order. */
-struct tensor *op_channels(struct exec *e, struct tensor *x, int first, int count);
-struct tensor *op_join_channels(struct exec *e, struct tensor *const *parts, int count);
 
 /* Normalises x by the mean and variance of all its elements together, then adds Gaussian noise with the given
  * standard deviation. Evaluation adds the noise too. norm: its running mean and variance have one element each, and
@@ -72,10 +67,9 @@ struct tensor *op_noise(struct exec *e, struct tensor *x, struct batch_norm *nor
 struct tensor *op_relu(struct exec *e, struct tensor *x);
 struct tensor *op_sigmoid(struct exec *e, struct tensor *x);
 
-/* Max pooling of a map over windows of ph x pw positions that do not overlap; positions that fill no window are
- * ignored. The first position in scan order wins ties. */
-struct tensor *op_max_pool(struct exec *e, struct tensor *x, int ph, int pw);
-/* Max pooling as op_max_pool(), but with the result as rows [images * (height/ph) * (width/pw)][channels]. */
+/* Max pooling of a map over windows of ph x pw positions that do not overlap, with the result as rows
+ * [images * (height/ph) * (width/pw)][channels]. Positions that fill no window are ignored. The first position in scan
+ * order wins ties. */
 struct tensor *op_max_pool_rows(struct exec *e, struct tensor *x, int ph, int pw);
 /* 1x1 convolution to w->dim[0] features and max pooling in one pass, to rows as in op_max_pool_rows(). The map in
  * between is never stored. w: [out][in] or [out][in][1][1]; b: [out]. */
@@ -116,10 +110,9 @@ struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *tabl
 /* The rows of w [tokens][cols] with the given ids. ids: [count], each in [0, tokens), borrowed until backward. */
 struct tensor *op_embedding(struct exec *e, const int32_t *ids, int count, struct weight *w);
 
-/* op_add(): x + y; op_scale(): factor * x; op_dropout(): x after dropout. */
+/* op_add(): x + y; op_scale(): factor * x. */
 struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y);
 struct tensor *op_scale(struct exec *e, struct tensor *x, double factor);
-struct tensor *op_dropout(struct exec *e, struct tensor *x, double dropout);
 /* A residual connection: x + dropout(y). */
 struct tensor *op_residual(struct exec *e, struct tensor *x, struct tensor *y, double dropout);
 /* Layer norm over the columns of each row, epsilon 1e-5. gain, bias: [cols]. */
@@ -294,9 +287,7 @@ struct tally {
     const real *scale;     /* [names] factor on the loss of the name; NULL: 1 */
 };
 struct tensor *op_tally(struct exec *e, struct tensor *x, const struct tally *tally);
-/* op_sum: factor * sum of all elements of this rank; op_mean: the mean of all elements of all ranks. Halo and padding
- * of a map do not count. */
-struct tensor *op_sum(struct exec *e, struct tensor *x, double factor);
+/* The mean of all elements of all ranks. Halo and padding of a map do not count. */
 struct tensor *op_mean(struct exec *e, struct tensor *x);
 /* A loss that the caller has computed: `value`, and its gradient with respect to x [x->count], borrowed until backward.
  */

@@ -266,17 +266,3 @@ void region_clear(struct exec *e, const struct map_shape *shape, real *data, con
     struct clear_task task = {shape, within, keep, data};
     (void)op_run(e, clear_task, &task, (shape->images * shape->height + CLEAR_ROWS - 1) / CLEAR_ROWS);
 }
-
-void region_clear_planes(const struct region *r, int channels, real *planes)
-{
-    for (int row = 0; row < r->images * r->height; row++) {
-        for (int c = 0; c < channels; c++) {
-            real *to =
-                planes + (((ptrdiff_t)(row / r->height) * channels + c) * r->height + row % r->height) * r->width;
-            int from = 0;
-            for (int i = r->first[row]; i < r->first[row + 1]; from = r->span[i++].to)
-                memset(to + from, 0, (size_t)(r->span[i].from - from) * sizeof *to);
-            memset(to + from, 0, (size_t)(r->width - from) * sizeof *to);
-        }
-    }
-}

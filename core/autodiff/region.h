@@ -56,8 +56,6 @@ bool *region_sites(struct exec *e, const struct region *region, int rows, int co
 /* Writes zeros at the positions of the region that belong to no site (see region_sites()). */
 void region_clear_rest(const struct region *region, int rows, int cols, const struct map_shape *shape, real *data);
 
-/* Writes zeros outside the region, in planes [image][channel][height][width]. */
-void region_clear_planes(const struct region *region, int channels, real *planes);
 /* Writes zeros at the positions of `within` (NULL: all) that are not in `keep`; does not touch the halo. */
 void region_clear(struct exec *e, const struct map_shape *shape, real *data, const struct region *within,
                   const struct region *keep);

@@ -144,12 +144,10 @@ struct tensor *tensor_map(struct exec *exec, const struct map_shape *shape);
  * its gradient. */
 struct tensor *tensor_wrap_rows(struct exec *exec, real *data, int rows, int cols, bool wants_grad);
 /* tensor_from_planes() copies planes [image][channel][height][width], without halo, to a new map. tensor_to_planes()
- * copies a map to planes. tensor_grad_to_planes() copies the gradient of a map to planes, and writes zeros outside
- * the region where the gradient is defined. */
+ * copies a map to planes. */
 struct tensor *tensor_from_planes(struct exec *exec, const real *planes, const struct map_shape *shape,
                                   bool wants_grad);
 void tensor_to_planes(const struct tensor *map, real *planes);
-void tensor_grad_to_planes(const struct tensor *map, real *planes);
 
 /* Runs the recorded nodes in reverse. seed: the gradient of `root`, in the layout of its data; NULL: 1 everywhere, as
  * for a loss. Afterwards weight.grad contains the gradients of weights. Those of tensors from tensor_wrap_rows() and

@@ -78,28 +78,12 @@ struct tensor *tensor_from_planes(struct exec *e, const real *planes, const stru
     return x;
 }
 
-static void to_planes(const struct map_shape *shape, const real *data, real *planes)
-{
-    size_t image_planes = (size_t)shape->channels * (size_t)shape->height * (size_t)shape->width;
-    for (int image = 0; image < shape->images; image++)
-        map_to_planar(shape, data, planes + (size_t)image * image_planes, image);
-}
-
 void tensor_to_planes(const struct tensor *map, real *planes)
 {
-    to_planes(&map->map, map->data, planes);
-}
-
-void tensor_grad_to_planes(const struct tensor *map, real *planes)
-{
-    const struct map_shape *s = &map->map;
-    if (map->grad_ready)
-        to_planes(s, map->grad, planes);
-    else
-        memset(planes, 0,
-               sizeof(real) * (size_t)s->images * (size_t)s->channels * (size_t)s->height * (size_t)s->width);
-    if (map->where != NULL)
-        region_clear_planes(map->where, s->channels, planes);
+    const struct map_shape *shape = &map->map;
+    size_t image_planes = (size_t)shape->channels * (size_t)shape->height * (size_t)shape->width;
+    for (int image = 0; image < shape->images; image++)
+        map_to_planar(shape, map->data, planes + (size_t)image * image_planes, image);
 }
 
 struct tensor *op_out_rows(struct exec *e, int rows, int cols, bool wants)

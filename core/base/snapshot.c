@@ -169,11 +169,6 @@ enum status snapshot_add_i64(struct snapshot *snapshot, const char *name, int64_
     return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, name, 0, NULL, at, err);
 }
 
-enum status snapshot_add_u64(struct snapshot *snapshot, const char *name, uint64_t *at, struct error *err)
-{
-    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U64, name, 0, NULL, at, err);
-}
-
 enum status snapshot_add_f64(struct snapshot *snapshot, const char *name, double *at, struct error *err)
 {
     return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, name, 0, NULL, at, err);

@@ -59,7 +59,6 @@ enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enu
                          int rank, const uint64_t *dim, void *at, struct error *err);
 /* Each adds a single number as a state entry. */
 enum status snapshot_add_i64(struct snapshot *snapshot, const char *name, int64_t *at, struct error *err);
-enum status snapshot_add_u64(struct snapshot *snapshot, const char *name, uint64_t *at, struct error *err);
 enum status snapshot_add_f64(struct snapshot *snapshot, const char *name, double *at, struct error *err);
 
 /* Adds several numbers, each an int64_t or a double. */

@@ -28,16 +28,6 @@ double bound_error(double patch, double mu, double stripe, double x_max, double 
     return sqrt(patch) * (mu * fmax(0, stripe - 1) * x_max + zeta);
 }
 
-double bound_uniqueness(double mu)
-{
-    return 0.5 * (1 + 1 / mu);
-}
-
-double bound_soft(double mu, double x_min, double x_max, double zeta, double threshold)
-{
-    return 0.5 * (1 + x_min / (mu * x_max)) - (zeta + threshold) / (mu * x_max);
-}
-
 double bound_pursuit(double mu)
 {
     return (1 + 1 / mu) / 3;

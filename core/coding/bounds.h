@@ -25,9 +25,7 @@ double bound_failure(double mu, double stripe, double atoms, double x_min, doubl
  * if the decoder found the layer's support. `patch`: the largest number of non-zeros in a patch of the code. */
 double bound_error(double patch, double mu, double stripe, double x_max, double zeta);
 
-/* Limits on S of multi-layer convolutional sparse coding (Papyan, Romano and Elad, JMLR 2017). */
-double bound_uniqueness(double mu);
-double bound_soft(double mu, double x_min, double x_max, double zeta, double threshold);
+/* Limit on S of multi-layer convolutional sparse coding (Papyan, Romano and Elad, JMLR 2017). */
 double bound_pursuit(double mu);
 
 /* The instance bound: the proof of Theorem 3.1 for one code x in one dictionary with columns a_k. The proof's last step

@@ -1,4 +1,4 @@
-/* The RGB raster: rectangles, lines, marks, text in the font of font.c, and palettes. */
+/* The RGB raster: rectangles, marks, text in the font of font.c, and palettes. */
 #include "core/draw/picture.h"
 
 #include <math.h>
@@ -42,33 +42,14 @@ void picture_destroy(struct picture *picture)
     }
 }
 
-/* The pixel at (row, col); NULL if it is outside. */
-static uint8_t *pixel(const struct picture *picture, int64_t row, int64_t col)
-{
-    if (row < 0 || col < 0 || row >= picture->rows || col >= picture->cols)
-        return NULL;
-    return picture->pixels + ((size_t)row * (size_t)picture->cols + (size_t)col) * 3;
-}
-
 static void set(struct picture *picture, int64_t row, int64_t col, struct colour colour)
 {
-    uint8_t *at = pixel(picture, row, col);
-    if (at != NULL) {
-        at[0] = colour.red;
-        at[1] = colour.green;
-        at[2] = colour.blue;
-    }
-}
-
-void picture_set(struct picture *picture, int row, int col, struct colour colour)
-{
-    set(picture, row, col, colour);
-}
-
-struct colour picture_get(const struct picture *picture, int row, int col)
-{
-    const uint8_t *at = pixel(picture, row, col);
-    return at != NULL ? (struct colour){at[0], at[1], at[2]} : (struct colour){0, 0, 0};
+    if (row < 0 || col < 0 || row >= picture->rows || col >= picture->cols)
+        return;
+    uint8_t *at = picture->pixels + ((size_t)row * (size_t)picture->cols + (size_t)col) * 3;
+    at[0] = colour.red;
+    at[1] = colour.green;
+    at[2] = colour.blue;
 }
 
 static int64_t clamp(int64_t value, int64_t high)
@@ -119,59 +100,14 @@ void picture_grey(struct picture *picture, int row, int col, const float *values
     }
 }
 
-void picture_blit(struct picture *picture, int row, int col, const struct picture *from, int scale)
-{
-    for (int r = 0; r < from->rows; r++) {
-        for (int c = 0; c < from->cols; c++) {
-            fill(picture, (int64_t)row + (int64_t)r * scale, (int64_t)col + (int64_t)c * scale, scale, scale,
-                 picture_get(from, r, c));
-        }
-    }
-}
-
-/* Bresenham's algorithm. The running time grows with the distance of the ends, so the caller keeps them near the
- * picture. */
-void picture_line(struct picture *picture, int row0, int col0, int row1, int col1, struct colour colour)
-{
-    int64_t rows = llabs((int64_t)row1 - row0), cols = llabs((int64_t)col1 - col0);
-    int64_t row = row0, col = col0, error = cols - rows;
-    int row_step = row0 < row1 ? 1 : -1, col_step = col0 < col1 ? 1 : -1;
-    for (int64_t left = rows > cols ? rows : cols; left >= 0; left--) {
-        set(picture, row, col, colour);
-        int64_t twice = 2 * error;
-        if (twice > -rows) {
-            error -= rows;
-            col += col_step;
-        }
-        if (twice < cols) {
-            error += cols;
-            row += row_step;
-        }
-    }
-}
-
-/* Draws all points whose squared distance from the centre is in [least, most]. */
-static void annulus(struct picture *picture, int row, int col, int radius, int64_t least, int64_t most,
-                    struct colour colour)
-{
-    for (int64_t r = -radius; r <= radius; r++) {
-        for (int64_t c = -radius; c <= radius; c++) {
-            int64_t distance = r * r + c * c;
-            if (distance >= least && distance <= most)
-                set(picture, row + r, col + c, colour);
-        }
-    }
-}
-
+/* Draws all points whose squared distance from the centre is at most radius * (radius + 1). */
 void picture_disc(struct picture *picture, int row, int col, int radius, struct colour colour)
 {
-    annulus(picture, row, col, radius, 0, (int64_t)radius * radius + radius, colour);
-}
-
-void picture_ring(struct picture *picture, int row, int col, int radius, struct colour colour)
-{
-    int64_t square = (int64_t)radius * radius;
-    annulus(picture, row, col, radius, square - radius + 1, square + radius, colour);
+    int64_t most = (int64_t)radius * radius + radius;
+    for (int64_t r = -radius; r <= radius; r++)
+        for (int64_t c = -radius; c <= radius; c++)
+            if (r * r + c * c <= most)
+                set(picture, row + r, col + c, colour);
 }
 
 void picture_cross(struct picture *picture, int row, int col, int radius, struct colour colour)

@@ -26,10 +26,6 @@ struct picture {
 enum status picture_create(int rows, int cols, struct colour ground, struct picture **picture, struct error *err);
 void picture_destroy(struct picture *picture); /* NULL is allowed */
 
-/* Sets or reads one pixel. Outside the picture, setting has no effect and reading returns black. */
-void picture_set(struct picture *picture, int row, int col, struct colour colour);
-struct colour picture_get(const struct picture *picture, int row, int col);
-
 /* Fills a rectangle of rows x cols pixels whose upper left corner is (row, col). */
 void picture_fill(struct picture *picture, int row, int col, int rows, int cols, struct colour colour);
 /* Draws a frame of `thickness` pixels just inside the rectangle. */
@@ -38,13 +34,9 @@ void picture_outline(struct picture *picture, int row, int col, int rows, int co
 /* Draws values: [rows][cols] from 0 (colour `low`) to 1 (`high`), each as a square of scale x scale pixels. */
 void picture_grey(struct picture *picture, int row, int col, const float *values, int rows, int cols, int scale,
                   struct colour low, struct colour high);
-/* Draws another picture with each pixel as a square of scale x scale pixels. */
-void picture_blit(struct picture *picture, int row, int col, const struct picture *from, int scale);
 
-void picture_line(struct picture *picture, int row0, int col0, int row1, int col1, struct colour colour);
 /* Draw a mark centred at (row, col) with a diameter of 2 * radius + 1 pixels. */
 void picture_disc(struct picture *picture, int row, int col, int radius, struct colour colour);
-void picture_ring(struct picture *picture, int row, int col, int radius, struct colour colour);
 void picture_cross(struct picture *picture, int row, int col, int radius, struct colour colour);
 
 /* Draws printable ASCII in a 5 x 7 font with the upper left corner at (row, col); other bytes become a box. A newline

@@ -22,12 +22,6 @@ static const struct file_type types[] = {
     {"jaspar", "text/x-jaspar", {"jaspar"}, NULL},
 };
 
-const struct file_type *file_types(size_t *count)
-{
-    *count = sizeof types / sizeof types[0];
-    return types;
-}
-
 const struct file_type *file_type_of(const char *media_type)
 {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)

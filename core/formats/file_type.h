@@ -21,7 +21,5 @@ struct file_type {
 
 /* Returns the row of a media type; NULL: there is none. */
 const struct file_type *file_type_of(const char *media_type);
-/* Returns all rows. */
-const struct file_type *file_types(size_t *count);
 
 #endif

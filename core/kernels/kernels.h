@@ -43,8 +43,8 @@ struct conv_norm {
  *
  *     out = weights * in + bias + add
  *
- * weights: from conv_pack(); for the gradient of the input, from conv_pack_transposed(), with `in` = the gradient of
- * the output. bias: [16 out_blocks] or NULL. add: optional strip, may be `out`. moments: NULL, or [2][16
+ * weights: from conv_pack_blocks(); for the gradient of the input, from conv_pack_transposed_blocks(), with `in` = the
+ * gradient of the output. bias: [16 out_blocks] or NULL. add: optional strip, may be `out`. moments: NULL, or [2][16
  * out_blocks], overwritten with the mean and the sum of squared deviations of the strip's rows * width outputs, for
  * moments_merge(). The vector tables compute 3x3 kernels by Winograd's algorithm in tiles of 4x4 outputs, so `rows`
  * is best a multiple of 4; the rounding error is below 3e-6 of the largest output at 64 channels.
@@ -465,21 +465,16 @@ const struct kernels *kernels_named(const char *name);
 /* The number of reals of packed weights: [out block][in block][kernel_h][kernel_w][16 in][16 out], zero in the padding.
  */
 size_t conv_packed_size(int out_channels, int in_channels, int kernel_h, int kernel_w);
-/* Packs weights [out][in][kernel_h][kernel_w]. conv_pack_transposed() packs them for the gradient of the input: in and
- * out exchanged, taps reversed. The packed size is then conv_packed_size(in_channels, out_channels, ...). The functions
- * with `first` and `count` pack only these output blocks of the packed order, so that threads can share the work. */
-void conv_pack(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w, real *packed);
-void conv_pack_transposed(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w,
-                          real *packed);
+/* Pack the output blocks [first, first + count) of weights [out][in][kernel_h][kernel_w]; threads can share the work.
+ * packed: the array of all blocks. conv_pack_transposed_blocks() packs the weights for the gradient of the input: in
+ * and out exchanged, taps reversed. The packed size is then conv_packed_size(in_channels, out_channels, ...). */
 void conv_pack_blocks(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w, int first,
                       int count, real *packed);
 void conv_pack_transposed_blocks(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w,
                                  int first, int count, real *packed);
-/* weights[out][in][kh][kw] += sum of `count` packed partials, `stride` reals apart, in order. conv_unpack_add_parts()
- * adds parts [first, first + parts) of conv_unpack_parts(), so that threads can share the work. */
+/* weights[out][in][kh][kw] += sum of `count` packed partials, `stride` reals apart, in order. A call adds the parts
+ * [first, first + parts) of conv_unpack_parts(); threads can share the work. */
 int conv_unpack_parts(int out_channels, int in_channels);
-void conv_unpack_add(const real *partials, int count, size_t stride, int out_channels, int in_channels, int kernel_h,
-                     int kernel_w, real *weights);
 void conv_unpack_add_parts(const real *partials, int count, size_t stride, int out_channels, int in_channels,
                            int kernel_h, int kernel_w, int first, int parts, real *weights);
 

@@ -49,18 +49,6 @@ void conv_pack_transposed_blocks(const real *weights, int out_channels, int in_c
                             lanes_from(in_channels, i), packed);
 }
 
-void conv_pack(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w, real *packed)
-{
-    conv_pack_blocks(weights, out_channels, in_channels, kernel_h, kernel_w, 0, map_blocks(out_channels), packed);
-}
-
-void conv_pack_transposed(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w,
-                          real *packed)
-{
-    conv_pack_transposed_blocks(weights, out_channels, in_channels, kernel_h, kernel_w, 0, map_blocks(in_channels),
-                                packed);
-}
-
 /* A part: PART input channels of a pair of blocks. */
 enum { PART = 4, PARTS = MAP_LANES / PART };
 
@@ -90,13 +78,6 @@ void conv_unpack_add_parts(const real *partials, int count, size_t stride, int o
                     to[((size_t)row * (size_t)in_channels + (size_t)col) * taps] += sum[col * MAP_LANES + row];
         }
     }
-}
-
-void conv_unpack_add(const real *partials, int count, size_t stride, int out_channels, int in_channels, int kernel_h,
-                     int kernel_w, real *weights)
-{
-    conv_unpack_add_parts(partials, count, stride, out_channels, in_channels, kernel_h, kernel_w, 0,
-                          conv_unpack_parts(out_channels, in_channels), weights);
 }
 
 void planar_pack(const real *weights, int out_channels, int in_channels, real *packed)

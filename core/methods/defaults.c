@@ -95,14 +95,6 @@ uint64_t method_model_bytes(const struct method *method, const struct method_mod
     return method->model_bytes != NULL ? method->model_bytes(model) : MODEL_BYTES_DEFAULT;
 }
 
-const struct method_query *method_query_find(const struct method *method, const char *name, bool item)
-{
-    for (size_t i = 0; i < method->query_count; i++)
-        if (strcmp(method->queries[i].name, name) == 0 && (method->queries[i].item != NULL) == item)
-            return &method->queries[i];
-    return NULL;
-}
-
 const struct method_query *method_comparison(const struct method *method)
 {
     for (size_t i = 0; i < method->query_count; i++)

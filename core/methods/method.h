@@ -477,8 +477,6 @@ enum status method_begin_evaluation(const struct method *method, struct method_r
 enum status method_result(const struct method *method, struct method_run *run, const struct sink *out,
                           struct error *err);
 uint64_t method_model_bytes(const struct method *method, const struct method_model *model);
-/* The query with this name, with or without an item; NULL: the method has no such query. */
-const struct method_query *method_query_find(const struct method *method, const char *name, bool item);
 /* The query that takes another job's model; NULL: jobs of this kind cannot be compared. */
 const struct method_query *method_comparison(const struct method *method);
 

@@ -262,23 +262,6 @@ enum status motif_errors_add_map(struct motif_errors *errors, const float *map, 
     return status;
 }
 
-enum status motif_errors_merge(struct motif_errors *into, const struct motif_errors *from, struct error *err)
-{
-    if (into->symbols != from->symbols || into->channels != from->channels || into->reach != from->reach)
-        return error_set(err, STATUS_INVALID, NULL, "motif errors of different shapes cannot be joined");
-    for (size_t i = 0; i < 3 * cells(into); i++)
-        into->boxes[i] += from->boxes[i];
-    into->samples += from->samples;
-    into->motifs += from->motifs;
-    into->weaker += from->weaker;
-    into->taken += from->taken;
-    into->crowded += from->crowded;
-    into->most = from->most > into->most ? from->most : into->most;
-    for (int i = 0; i <= MOTIF_COUNTS; i++)
-        into->counts[i] += from->counts[i];
-    return STATUS_OK;
-}
-
 void motif_errors_fold(struct motif_errors *errors, int symbol)
 {
     int64_t *matrices[2] = {errors->boxes, errors->windows};
@@ -321,12 +304,6 @@ static enum status assign(const struct motif_errors *errors, const int64_t *matr
     enum status status = assignment_best(score, errors->channels, errors->symbols, symbol_of, matched, err);
     free(score);
     return status;
-}
-
-enum status motif_errors_assign(const struct motif_errors *errors, enum motif_form form, int *symbol_of,
-                                struct error *err)
-{
-    return assign(errors, matrix_of(errors, form), symbol_of, NULL, err);
 }
 
 /* The symbol that a channel marks most often, and how often; -1: it marks none. */

@@ -12,7 +12,7 @@
  * share of all motifs, including those that are not the strongest of their cell.
  *
  * Both forms work on lists of active motifs, because a motif map has few. A struct motif_errors sums over samples.
- * motif_errors_merge() adds the sums of parts; the figures are the same in any order. One thread at a time. */
+ * The figures are the same in any order. One thread at a time. */
 #ifndef MOTIF_CORE_METRICS_MOTIF_ERRORS_H
 #define MOTIF_CORE_METRICS_MOTIF_ERRORS_H
 
@@ -79,8 +79,6 @@ enum status motif_errors_add(struct motif_errors *errors, const struct motif *mo
 /* Adds one sample from a dense map: [channels][rows][cols]. Errors as for motif_errors_add(). */
 enum status motif_errors_add_map(struct motif_errors *errors, const float *map, int rows, int cols,
                                  const struct box *boxes, int box_count, struct error *err);
-/* Adds the counts of `from` to `into`. STATUS_INVALID: symbols, channels or reach differ. */
-enum status motif_errors_merge(struct motif_errors *into, const struct motif_errors *from, struct error *err);
 
 /* Removes the boxes of `symbol` from the counts: a motif in such a box becomes a false positive, and a box without a
  * motif is no false negative. The caller uses this for symbols that are trivial to find (SPARLING, Appendix L: the
@@ -102,10 +100,7 @@ double motif_errors_proof(const struct motif_errors *errors);
 enum status motif_errors_report(const struct motif_errors *errors, enum motif_form form, struct motif_report *out,
                                 struct error *err);
 
-/* symbol_of: [channels], the symbol that each channel represents. By the best one-to-one matching: -1 for a channel
- * that gets no symbol. By majority: -1 for a channel that marks no symbol. */
-enum status motif_errors_assign(const struct motif_errors *errors, enum motif_form form, int *symbol_of,
-                                struct error *err);
+/* symbol_of: [channels], the symbol that each channel marks most often; -1 for a channel that marks no symbol. */
 void motif_errors_majority(const struct motif_errors *errors, enum motif_form form, int *symbol_of);
 
 #endif

@@ -183,19 +183,3 @@ enum status shuffling_finish(const struct shuffling *s, struct shuffled_errors *
         status = bootstrap_mean(s->values + i * s->shuffles, s->shuffles, into[i], err);
     return status;
 }
-
-enum status shuffled_motif_errors(const struct shuffled_sequence *sequences, int count, int first, int length,
-                                  int symbols, int folded, int channels, int shuffles, struct shuffled_errors *out,
-                                  struct error *err)
-{
-    struct shuffling *s;
-    bool done = false;
-    enum status status =
-        shuffling_create(sequences, count, first, length, symbols, folded, channels, shuffles, &s, err);
-    while (!status && !done)
-        status = shuffling_next(s, &done, err);
-    if (!status)
-        status = shuffling_finish(s, out, err);
-    shuffling_destroy(s);
-    return status;
-}

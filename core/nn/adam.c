@@ -187,11 +187,6 @@ void adam_scales(const struct adam *adam, const struct weight *weight, double le
     }
 }
 
-int64_t adam_updates(const struct adam *adam)
-{
-    return adam->updates;
-}
-
 enum status adam_snapshot_as(struct adam *adam, const char *prefix, struct snapshot *snapshot, struct error *err)
 {
     enum snapshot_type type = sizeof(real) == 4 ? SNAPSHOT_F32 : SNAPSHOT_F64;

@@ -22,8 +22,6 @@ void adam_destroy(struct adam *adam);
  * NULL) is the global gradient norm before clipping. With grad_norm or clipping, an additional pass computes the norm;
  * if it is not finite, nothing is updated and the result is STATUS_NUMERIC. */
 enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate, double *grad_norm, struct error *err);
-/* Returns the number of updates so far. */
-int64_t adam_updates(const struct adam *adam);
 
 /* Copies moments and number of updates. `from` must be the optimiser of arrays with the same shapes in the same
  * order. */

@@ -13,7 +13,6 @@ static bool allocate(struct sparse *s)
 {
     const struct sparse_config *config = &s->config;
     s->groups = config->mode == SPARSE_SINGLE ? 1 : config->channels;
-    s->active = calloc((size_t)config->channels, sizeof(*s->active));
     s->bound = calloc((size_t)map_padded(config->channels), sizeof(real));
     s->times = calloc((size_t)config->channels, sizeof(*s->times));
     s->share = calloc((size_t)config->channels, sizeof(*s->share));
@@ -21,8 +20,7 @@ static bool allocate(struct sparse *s)
               : config->accumulate > 0.0 ? 2 * (int64_t)ceil(config->accumulate) + 8
                                          : 0;
     s->top = s->keep > 0 ? calloc((size_t)(s->keep * s->groups), sizeof(real)) : NULL;
-    return s->active != NULL && s->bound != NULL && s->times != NULL && s->share != NULL &&
-           (s->keep == 0 || s->top != NULL);
+    return s->bound != NULL && s->times != NULL && s->share != NULL && (s->keep == 0 || s->top != NULL);
 }
 
 enum status sparse_create(struct sparse **out, struct params *params, const char *name,
@@ -50,7 +48,6 @@ void sparse_destroy(struct sparse *sparse)
 {
     if (sparse == NULL)
         return;
-    free(sparse->active);
     free(sparse->bound);
     free(sparse->times);
     free(sparse->share);
@@ -171,13 +168,7 @@ struct tensor *sparse_forward(struct exec *e, struct sparse *s, struct tensor *z
         update_thresholds(e, s, z, density);
         exec_profiled(e, "quantile", since);
     }
-    /* a training step counts active positions; execs that evaluate share the layer and must not write to it */
-    return op_threshold(e, z, s->threshold->value, !raw, e->training ? s->active : NULL);
-}
-
-struct tensor *sparse_penalty(struct exec *e, const struct sparse *s, struct tensor *map, double weight)
-{
-    return s->config.mode == SPARSE_L1 ? op_scale(e, op_mean(e, map), weight) : NULL;
+    return op_threshold(e, z, s->threshold->value, !raw);
 }
 
 const real *sparse_thresholds(const struct sparse *sparse)
@@ -188,11 +179,6 @@ const real *sparse_thresholds(const struct sparse *sparse)
 real *sparse_edit_thresholds(struct sparse *sparse)
 {
     return sparse->threshold == NULL ? NULL : sparse->threshold->value;
-}
-
-const int64_t *sparse_active(const struct sparse *sparse)
-{
-    return sparse->active;
 }
 
 /* "NAME.what"; the snapshot copies names. */

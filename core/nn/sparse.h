@@ -22,7 +22,7 @@ enum sparse_mode {
     SPARSE_PER_CHANNEL, /* MT in the paper: a threshold for each channel */
     SPARSE_SINGLE,      /* ST in the paper: one threshold, from the values of all channels */
     SPARSE_NONE,        /* pass-through: no threshold, no ReLU */
-    SPARSE_L1           /* ReLU without threshold; sparse_penalty() is added to the loss */
+    SPARSE_L1           /* ReLU without threshold; the caller adds the mean of the map to the loss */
 };
 
 struct sparse_config {
@@ -47,9 +47,6 @@ void sparse_destroy(struct sparse *sparse);
 /* z: the normalised motif map; density in (0, 1]. A training step first moves the thresholds t. raw: returns z - t
  * without ReLU, for the single-motif evaluation. NULL after a failure (exec.error). */
 struct tensor *sparse_forward(struct exec *e, struct sparse *sparse, struct tensor *z, double density, bool raw);
-/* With SPARSE_L1, returns `weight` times the mean of the map that sparse_forward() returned, for the caller to add to
- * the loss. NULL in the other modes. */
-struct tensor *sparse_penalty(struct exec *e, const struct sparse *sparse, struct tensor *map, double weight);
 
 /* Multiplies the density of each channel c by shares[c] > 0. The mean of the shares should be 1, so that the density of
  * the whole map stays as it is. A configuration sets them; they are not saved. Only for SPARSE_PER_CHANNEL without
@@ -62,8 +59,6 @@ void sparse_reinitialise(struct sparse *sparse, int channel, double times, int64
 const real *sparse_thresholds(const struct sparse *sparse); /* [channels]; NULL in modes without a threshold */
 /* Returns the thresholds so that the caller can change them between two steps. */
 real *sparse_edit_thresholds(struct sparse *sparse);
-/* [channels] The number of active positions in the last sparse_forward() of training, in modes with a threshold. */
-const int64_t *sparse_active(const struct sparse *sparse);
 /* Adds the values collected since the last update and the factors of reinitialised channels as SNAPSHOT_STATE entries
  * NAME.* of fixed shape. The thresholds themselves belong to `params`. Errors: those of snapshot_add(). */
 enum status sparse_snapshot(struct sparse *sparse, struct snapshot *snapshot, struct error *err);

@@ -10,8 +10,7 @@ struct sparse {
     struct sparse_config config;
     char name[SNAPSHOT_NAME];
     struct weight *threshold;
-    int groups;      /* number of independent thresholds: channels, or 1 */
-    int64_t *active; /* [channels] positions above the threshold */
+    int groups; /* number of independent thresholds: channels, or 1 */
     /* [padded channels] the quantile of the next batch is expected to be above this value; infinity in the padding
      * channels */
     real *bound;
@@ -56,8 +55,6 @@ struct quantile_task {
 bool sparse_no_memory(struct exec *e);
 /* Returns the order statistic that is the quantile of n values for this density. */
 struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density);
-/* The density of a channel: the common density times its `share`, multiplied by `times`. */
-double sparse_channel_density(const struct sparse *s, int channel, double density);
 /* The values of a map, for the kernels. */
 struct kth_set sparse_set_of(const struct tensor *z);
 /* Write the quantiles to task->quantile. sparse_select_from_batch() finds the quantiles of this batch alone.

@@ -46,7 +46,8 @@ struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density)
     return (struct rank){k < 1 ? 1 : k, 0.0};
 }
 
-double sparse_channel_density(const struct sparse *s, int channel, double density)
+/* The density of a channel: the common density times its `share`, multiplied by `times`. */
+static double channel_density(const struct sparse *s, int channel, double density)
 {
     return fmin(1.0, density * s->share[channel] * s->times[channel]);
 }
@@ -418,7 +419,7 @@ static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantil
     bool any = false;
     own.quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
     for (int c = 0; ranks != NULL && c < s->groups; c++) {
-        ranks[c] = sparse_rank_of(s, task->batch, sparse_channel_density(s, c, density));
+        ranks[c] = sparse_rank_of(s, task->batch, channel_density(s, c, density));
         any = any || s->times[c] > 1.0;
     }
     if (any && (ranks == NULL || own.quantile == NULL || !select_whole_batch(e, &own, ranks)))
@@ -438,7 +439,7 @@ static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task
         real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
         if (s->times[c] <= 1.0)
             continue;
-        struct rank rank = sparse_rank_of(s, task->batch, sparse_channel_density(s, c, density));
+        struct rank rank = sparse_rank_of(s, task->batch, channel_density(s, c, density));
         task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k, low, task->scratch);
         if (rank.share > 0.0)
             task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k + 1, high, task->scratch);

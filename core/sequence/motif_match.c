@@ -202,7 +202,8 @@ static double null_share(const double *p, int count)
     return fmax(fmin(result, 1), 1.0 / count);
 }
 
-void motif_qvalues(const double *p, int count, double *q)
+/* Computes q-values. p: [count] ascending. */
+static void qvalues(const double *p, int count, double *q)
 {
     double share = null_share(p, count), least = 1;
     for (int i = count - 1; i >= 0; i--) {
@@ -234,7 +235,7 @@ static void match(struct matching *m, struct motif_hit *hit)
     qsort(hit, (size_t)count, sizeof *hit, better);
     for (int k = 0; k < count; k++)
         m->below[k] = hit[k].p;
-    motif_qvalues(m->below, count, m->work);
+    qvalues(m->below, count, m->work);
     for (int k = 0; k < count; k++)
         hit[k].qvalue = m->work[k];
 }

@@ -38,7 +38,4 @@ struct motif_hit {
 enum status motif_match(const struct motif_database *database, const double (*query)[BASES], int width,
                         struct motif_hit *hit, struct error *err);
 
-/* Computes q-values. p: [count] ascending. */
-void motif_qvalues(const double *p, int count, double *q);
-
 #endif

@@ -232,9 +232,8 @@ static struct theory_cut line_above(const struct above *s, double p, double cut)
     return c;
 }
 
-/* Searches for the best threshold from the top downwards. With `share` >= 0, returns the threshold above which this
- * share of the distribution is. */
-static struct theory_cut find_cut(double p, double sigma, double share)
+/* Searches for the best threshold from the top downwards. */
+struct theory_cut theory_cut(double p, double sigma)
 {
     if (sigma <= 0)
         return (struct theory_cut){0, 1, 0, p, 0};
@@ -251,19 +250,10 @@ static struct theory_cut find_cut(double p, double sigma, double share)
         s.x += x;
         s.xy += y * x;
         struct theory_cut now = line_above(&s, p, y - g.step / 2);
-        if (share >= 0 ? now.share <= share : now.loss < best.loss)
+        if (now.loss < best.loss)
             best = now;
     }
     return best;
-}
-
-struct theory_cut theory_cut(double p, double sigma)
-{
-    return find_cut(p, sigma, -1);
-}
-struct theory_cut theory_cut_share(double p, double sigma, double share)
-{
-    return find_cut(p, sigma, share);
 }
 
 double theory_kolmogorov(double d, int n)

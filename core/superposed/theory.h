@@ -64,8 +64,6 @@ struct theory_cut {
     double loss;
 };
 struct theory_cut theory_cut(double p, double sigma);
-/* The best line above a threshold with P(y > cut) = share, in (0, 1). */
-struct theory_cut theory_cut_share(double p, double sigma, double share);
 
 /* P(D > d) for the Kolmogorov-Smirnov distance d of n samples from a known distribution (asymptotic series with
  * Stephens' correction). */

@@ -36,7 +36,8 @@ bool lease_state_next(enum lease_state state, enum lease_event event, enum lease
     return false;
 }
 
-bool lease_event_has_epoch(enum lease_event event)
+/* Whether an event compares the epoch. The executor's events and a registration do not. */
+static bool has_epoch(enum lease_event event)
 {
     return event == LEASE_MESSAGE || event == LEASE_END;
 }
@@ -44,7 +45,7 @@ bool lease_event_has_epoch(enum lease_event event)
 enum lease_verdict lease_apply(struct lease_place *place, enum lease_event event, int64_t epoch)
 {
     enum lease_state next;
-    if (lease_event_has_epoch(event) && epoch != place->epoch)
+    if (has_epoch(event) && epoch != place->epoch)
         return LEASE_OTHER_EPOCH;
     if (!lease_state_next(place->state, event, &next))
         return LEASE_FORBIDDEN;

@@ -41,8 +41,6 @@ enum lease_verdict {
     LEASE_OTHER_EPOCH, /* another trainer has taken over */
     LEASE_FORBIDDEN    /* the table does not allow the event */
 };
-/* Whether an event compares the epoch. The executor's events and a registration do not. */
-bool lease_event_has_epoch(enum lease_event event);
 /* Changes a lease by an event. epoch: the epoch that a trainer sends. *place changes only if the event is allowed. */
 enum lease_verdict lease_apply(struct lease_place *place, enum lease_event event, int64_t epoch);
 

@@ -30,7 +30,8 @@ void summary_add(struct summary *summary, struct storage_point point)
     summary->last = point;
 }
 
-void summary_join(struct summary *summary, const struct summary *next)
+/* `next` has the later points. */
+static void join(struct summary *summary, const struct summary *next)
 {
     if (exceeds(next->low, summary->low, 1.0))
         summary->low = next->low;
@@ -110,7 +111,7 @@ static enum status append_summary(struct db *db, int64_t series, int level, int6
             return status;
         summary = row.summaries[0];
         for (int i = 1; i < row.count; i++)
-            summary_join(&summary, &row.summaries[i]);
+            join(&summary, &row.summaries[i]);
     }
     return status;
 }
@@ -162,7 +163,7 @@ static enum status join_one(struct pyramid_reader *reader, int level, int64_t in
     if (status == STATUS_OK && index % PYRAMID_FAN >= row->count)
         status = error_set(err, STATUS_CORRUPT, NULL, "a summary of a metric series is missing");
     if (status == STATUS_OK)
-        summary_join(into, &row->summaries[index % PYRAMID_FAN]);
+        join(into, &row->summaries[index % PYRAMID_FAN]);
     return status;
 }
 

@@ -24,7 +24,6 @@ struct summary {
  * it. */
 void summary_clear(struct summary *summary);
 void summary_add(struct summary *summary, struct storage_point point);
-void summary_join(struct summary *summary, const struct summary *next); /* `next` has the later points */
 /* Writes the one to three points of a summary in step order, without duplicates, and returns their number. */
 size_t summary_points(const struct summary *summary, struct storage_point out[3]);
 

@@ -15,6 +15,7 @@
 #include "core/data/audio/audio_sequence.h"
 #include "core/data/audio/audio_spectrum.h"
 #include "core/draw/png.h"
+#include "tests/support/paper_domains.h"
 
 enum { RATE = 8000, MARGIN = 8, CAPTION = 12 };
 

@@ -63,7 +63,7 @@ static void draw(struct picture *sheet, const struct splicing_planted *d, const 
     picture_text(sheet, 8, LEFT, "motifs that bind (bars), their sequence, and which cores they make a splice site", 1,
                  black);
     for (int i = 0; i < d->length; i++) {
-        char letter[2] = {splicing_letter(bases[i]), '\0'};
+        char letter[2] = {"ACGTN"[bases[i]], '\0'};
         picture_text(sheet, row_of(i) + 24, col_of(i) + 1, letter, 1, faint);
         if (i % 20 == 0) {
             char number[12];

@@ -3,8 +3,18 @@
 #define MOTIF_TESTS_SUPPORT_METHOD_ASK_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/methods/method.h"
+
+/* Returns the query of this name that takes an item, or the one that takes none. NULL: the method has none. */
+static inline const struct method_query *method_query_find(const struct method *method, const char *name, bool item)
+{
+    for (size_t i = 0; i < method->query_count; i++)
+        if (strcmp(method->queries[i].name, name) == 0 && (method->queries[i].item != NULL) == item)
+            return &method->queries[i];
+    return NULL;
+}
 
 /* Returns a question with all parameters at their defaults. The caller frees the parameters. */
 static inline struct method_question method_question(const struct method_query *query, const struct method_model *model,

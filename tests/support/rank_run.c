@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/comm_threads.h"
+
 static double now(void)
 {
     struct timespec t;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/support/comm_threads.h"
+
 static void record_point(void *watcher, const char *name, int64_t step, double value)
 {
     struct story *story = watcher;

@@ -1,5 +1,5 @@
-/* Sums of two tensors, with optional dropout; sums with positional encodings; products with a number. Element-wise
- * operations work on rows and on maps alike. */
+/* Sums of two tensors, with optional dropout of the second; sums with positional encodings; products with a number.
+ * Element-wise operations work on rows and on maps alike. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
@@ -16,7 +16,7 @@ struct add_node {
 struct add_task {
     const struct kernels *kernels;
     size_t count;
-    const real *x, *y; /* out = x + dropout(y); x NULL: dropout(y) */
+    const real *x, *y; /* out = x + dropout(y); x NULL, for gradients: dropout(y) */
     real *out;
     double dropout;
     struct random_at at;
@@ -59,7 +59,7 @@ static void residual_backward(struct exec *e, struct node *node)
     struct add_node *n = (struct add_node *)node;
     struct tensor *out = node->out;
     if (n->y->wants_grad) {
-        if (n->x == NULL || !n->x->wants_grad) {
+        if (!n->x->wants_grad) {
             drop_gradient(e, n, out, out->grad);
             grad_pass(e, out, n->y);
             return;
@@ -76,14 +76,14 @@ static void residual_backward(struct exec *e, struct node *node)
 static struct tensor *residual(struct exec *e, const char *name, struct tensor *x, struct tensor *y, double dropout)
 {
     double since = op_clock(e);
-    if (y == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || y == NULL || e->error.code != STATUS_OK)
         return NULL;
-    if (x != NULL && !tensor_same(x, y)) {
+    if (!tensor_same(x, y)) {
         op_fail(e, STATUS_INTERNAL, "%s: shapes do not fit", name);
         return NULL;
     }
     struct random_at at = op_random(e, y->count, e->training && dropout > 0.0);
-    struct tensor *out = op_out_like(e, y, y->wants_grad || (x != NULL && x->wants_grad));
+    struct tensor *out = op_out_like(e, y, y->wants_grad || x->wants_grad);
     struct add_node *n = op_alloc(e, sizeof(*n));
     if (out == NULL || n == NULL)
         return NULL;
@@ -92,7 +92,7 @@ static struct tensor *residual(struct exec *e, const char *name, struct tensor *
                             .count = y->count,
                             .y = y->data,
                             .out = out->data,
-                            .x = x == NULL ? NULL : x->data,
+                            .x = x->data,
                             .dropout = n->dropout,
                             .at = at};
     (void)op_run(e, dropout_task, &task, flat_chunks(y->count));
@@ -101,21 +101,12 @@ static struct tensor *residual(struct exec *e, const char *name, struct tensor *
 
 struct tensor *op_residual(struct exec *e, struct tensor *x, struct tensor *y, double dropout)
 {
-    return x == NULL ? NULL : residual(e, "residual", x, y, dropout);
+    return residual(e, "residual", x, y, dropout);
 }
 
 struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y)
 {
-    return x == NULL ? NULL : residual(e, "add", x, y, 0.0);
-}
-
-struct tensor *op_dropout(struct exec *e, struct tensor *x, double dropout)
-{
-    if (!e->training || dropout <= 0.0) {
-        op_stream(e);
-        return x;
-    }
-    return residual(e, "dropout", NULL, x, dropout);
+    return residual(e, "add", x, y, 0.0);
 }
 
 /* --- multiples ---------------------------------------------------------------------------------- */

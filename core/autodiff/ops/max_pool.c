@@ -1,4 +1,4 @@
-/* Max pooling of a map, to a map or to rows; and a map as rows. If the map's active positions are listed, windows
+/* Max pooling of a map, and a map as rows. If the map's active positions are listed, windows
  * without one are skipped, because their maximum is 0. */
 #include <string.h>
 
@@ -77,18 +77,15 @@ static void max_pool_forward_task(void *context, int image, int worker)
     } else {
         job->kernels->max_pool_forward(&call);
     }
-    if (job->rows != NULL)
-        map_to_rows(s, job->pooled, job->rows + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels,
-                    image);
+    map_to_rows(s, job->pooled, job->rows + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels, image);
 }
 
 static void max_pool_backward_task(void *context, int image, int worker)
 {
     const struct pool_job *job = context;
     const struct map_shape *s = &job->node->pooled;
-    if (job->rows_in != NULL)
-        map_from_rows(s, job->rows_in + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels, job->pooled,
-                      image);
+    map_from_rows(s, job->rows_in + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels, job->pooled,
+                  image);
     if (job->part) {
         active_windows(job, image, job->dx, job->kernels->max_pool_backward);
         return;
@@ -101,12 +98,8 @@ static void max_pool_backward_task(void *context, int image, int worker)
 static void max_pool_backward(struct exec *e, struct node *node)
 {
     struct max_pool_node *p = (struct max_pool_node *)node;
-    struct tensor *out = node->out;
-    struct pool_job job = {.kernels = e->kernels, .node = p, .pooled = out->grad};
-    if (out->kind == TENSOR_ROWS) {
-        job.rows_in = out->grad;
-        job.pooled = op_reals(e, map_size(&p->pooled));
-    }
+    struct pool_job job = {.kernels = e->kernels, .node = p, .rows_in = node->out->grad};
+    job.pooled = op_reals(e, map_size(&p->pooled));
     job.dx = grad_buffer(e, p->x);
     if (job.pooled == NULL || job.dx == NULL)
         return;
@@ -120,7 +113,7 @@ static void max_pool_backward(struct exec *e, struct node *node)
     grad_give_region(e, p->x, job.dx, p->x->active);
 }
 
-static struct tensor *max_pool_op(struct exec *e, struct tensor *x, int ph, int pw, bool rows)
+struct tensor *op_max_pool_rows(struct exec *e, struct tensor *x, int ph, int pw)
 {
     double since = op_clock(e);
     if (x == NULL || e->error.code != STATUS_OK)
@@ -135,27 +128,16 @@ static struct tensor *max_pool_op(struct exec *e, struct tensor *x, int ph, int 
     struct max_pool_node *p = op_alloc(e, sizeof(*p));
     size_t args = (size_t)s.images * (size_t)map_padded(s.channels) * (size_t)s.height * (size_t)s.width;
     uint16_t *arg = op_alloc(e, args * sizeof(*arg));
-    struct tensor *map = op_out_map(e, &s, x->wants_grad);
-    struct tensor *out = rows ? op_out_rows(e, s.images * s.height * s.width, s.channels, x->wants_grad) : map;
-    if (p == NULL || arg == NULL || map == NULL || out == NULL)
+    real *pooled = op_reals(e, map_size(&s));
+    struct tensor *out = op_out_rows(e, s.images * s.height * s.width, s.channels, x->wants_grad);
+    if (p == NULL || arg == NULL || pooled == NULL || out == NULL)
         return NULL;
     *p = (struct max_pool_node){.x = x, .pooled = s, .ph = ph, .pw = pw, .arg = arg};
     if (x->active != NULL)
         p->active = region_sites(e, x->active, ph, pw);
-    struct pool_job job = {
-        .kernels = e->kernels, .node = p, .x = x->data, .pooled = map->data, .rows = rows ? out->data : NULL};
+    struct pool_job job = {.kernels = e->kernels, .node = p, .x = x->data, .pooled = pooled, .rows = out->data};
     (void)op_run(e, max_pool_forward_task, &job, s.images);
     return op_done(e, &p->node, "max_pool", max_pool_backward, out, since);
-}
-
-struct tensor *op_max_pool(struct exec *e, struct tensor *x, int ph, int pw)
-{
-    return max_pool_op(e, x, ph, pw, false);
-}
-
-struct tensor *op_max_pool_rows(struct exec *e, struct tensor *x, int ph, int pw)
-{
-    return max_pool_op(e, x, ph, pw, true);
 }
 
 /* --- a map as rows ------------------------------------------------------------------------------ */

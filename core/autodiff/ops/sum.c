@@ -1,9 +1,9 @@
-/* The sum or mean of all elements of a tensor, as a loss; and a loss that the caller has computed. */
+/* The mean of all elements of a tensor, as a loss; and a loss that the caller has computed. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
 
-struct sum_node {
+struct mean_node {
     struct node node;
     struct tensor *x;
     double factor;
@@ -70,9 +70,9 @@ static void fill_map(const struct map_shape *s, real *data, real value)
             }
 }
 
-static void sum_backward(struct exec *e, struct node *node)
+static void mean_backward(struct exec *e, struct node *node)
 {
-    struct sum_node *n = (struct sum_node *)node;
+    struct mean_node *n = (struct mean_node *)node;
     real value = (real)(n->factor * (double)node->out->grad[0]);
     real *buffer = grad_buffer(e, n->x);
     if (buffer == NULL)
@@ -84,36 +84,23 @@ static void sum_backward(struct exec *e, struct node *node)
     grad_give(e, n->x, buffer);
 }
 
-static struct tensor *sum(struct exec *e, struct tensor *x, double factor, bool ranks)
+struct tensor *op_mean(struct exec *e, struct tensor *x)
 {
     double since = op_clock(e);
     if (x == NULL || e->error.code != STATUS_OK)
         return NULL;
+    double count = x->kind == TENSOR_ROWS ? (double)x->count
+                                          : (double)x->map.images * x->map.channels * x->map.height * x->map.width;
     struct tensor *out = op_out_rows(e, 1, 1, x->wants_grad);
-    struct sum_node *n = op_alloc(e, sizeof(*n));
+    struct mean_node *n = op_alloc(e, sizeof(*n));
     if (out == NULL || n == NULL)
         return NULL;
     n->x = x;
-    n->factor = factor;
+    n->factor = 1.0 / op_total(e, count);
     double all = sum_all(e, x);
-    if (ranks)
-        op_ranks_sum(e, &all, 1);
-    out->data[0] = (real)(factor * all);
-    return op_done(e, &n->node, "sum", sum_backward, out, since);
-}
-
-struct tensor *op_sum(struct exec *e, struct tensor *x, double factor)
-{
-    return sum(e, x, factor, false);
-}
-
-struct tensor *op_mean(struct exec *e, struct tensor *x)
-{
-    if (x == NULL)
-        return NULL;
-    double count = x->kind == TENSOR_ROWS ? (double)x->count
-                                          : (double)x->map.images * x->map.channels * x->map.height * x->map.width;
-    return sum(e, x, 1.0 / op_total(e, count), true);
+    op_ranks_sum(e, &all, 1);
+    out->data[0] = (real)(n->factor * all);
+    return op_done(e, &n->node, "mean", mean_backward, out, since);
 }
 
 /* ---- a loss that the caller has computed ------------------------------------------------------------ */

@@ -200,7 +200,7 @@ static struct point_node *point_begin(struct exec *e, struct tensor *x, struct t
     return p;
 }
 
-struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu, int64_t *active)
+struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu)
 {
     double since = op_clock(e);
     struct tensor *out;
@@ -223,11 +223,6 @@ struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, boo
     task.scale = vectors + padded;
     if (!op_run(e, relu ? threshold_task : shift_task, &task, task.split.chunks))
         return NULL;
-    for (int c = 0; c < channels && active != NULL && relu; c++) {
-        active[c] = 0;
-        for (int chunk = 0; chunk < task.split.chunks; chunk++)
-            active[c] += task.active[(size_t)chunk * (size_t)padded + (size_t)c];
-    }
     if (relu)
         out->active = active_region(e, out, &task);
     p->node.regions = true;

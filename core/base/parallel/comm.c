@@ -109,11 +109,6 @@ enum status comm_max(struct comm *comm, double *values, size_t count, struct err
     return combine(comm, values, count, fmax, err);
 }
 
-enum status comm_least(struct comm *comm, double *values, size_t count, struct error *err)
-{
-    return combine(comm, values, count, fmin, err);
-}
-
 void comm_add(void *target, const void *const *from, int ranks, size_t count, enum comm_type type)
 {
     enum { PIECE = 1024 };

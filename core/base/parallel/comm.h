@@ -6,8 +6,8 @@
  * ranks gets these bits again. A communicator that is NULL or has size 1 stands for a single rank: calls return at
  * once and change nothing.
  *
- * There are two implementations: threads of one process (comm_threads_create, for tests) and MPI (trainer/mpi). One
- * thread of each rank makes the calls. After a failed call the communicator must not be used any more.
+ * Programs use MPI (trainer/mpi), tests use threads of one process (tests/support/comm_threads.h). One thread of each
+ * rank makes the calls. After a failed call the communicator must not be used any more.
  *
  * Errors of all calls: STATUS_UNAVAILABLE or STATUS_CANCELLED if another rank is gone, STATUS_NO_MEMORY, STATUS_IO. */
 #ifndef MOTIF_CORE_BASE_PARALLEL_COMM_H
@@ -75,10 +75,9 @@ static inline struct comm_share comm_share(const struct comm *comm, int64_t tota
     return comm_share_of(total, comm_rank(comm), comm_size(comm));
 }
 
-/* Replace each of `count` values by its sum, maximum or minimum over all ranks. */
+/* Replace each of `count` values by its sum or maximum over all ranks. */
 enum status comm_sum(struct comm *comm, double *values, size_t count, struct error *err);
 enum status comm_max(struct comm *comm, double *values, size_t count, struct error *err);
-enum status comm_least(struct comm *comm, double *values, size_t count, struct error *err);
 /* Concatenates `bytes` bytes from each rank in rank order. all: [size * bytes]. */
 enum status comm_gather(struct comm *comm, const void *mine, size_t bytes, void *all, struct error *err);
 /* Completes an array [total] of items of `each` bytes. This rank has filled in its own share (comm_share); the call
@@ -102,15 +101,5 @@ static inline void comm_progress(struct comm *comm)
 /* target[i] = sum over ranks of from[rank][i], in rank order and in double. Every implementation adds with this
  * function. `target` may be one of the arrays from[rank]. */
 void comm_add(void *target, const void *const *from, int ranks, size_t count, enum comm_type type);
-
-/* ---- ranks that are threads ------------------------------------------------------------------- */
-
-/* Fills comms[size], one communicator for each thread. STATUS_INVALID unless size is in [1, COMM_MOST]. */
-enum status comm_threads_create(int size, struct comm **comms, struct error *err);
-/* Frees all communicators. Call it after the threads have ended. NULL is allowed. */
-void comm_threads_destroy(struct comm **comms);
-/* Declares that this rank cannot continue. Calls of other ranks that wait for this rank then return STATUS_CANCELLED.
- */
-void comm_threads_leave(struct comm *comm);
 
 #endif

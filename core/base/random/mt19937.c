@@ -57,11 +57,6 @@ static inline double uniform_of(uint32_t high, uint32_t low)
     return ((double)(high >> 5) * 67108864.0 + (double)(low >> 6)) / 9007199254740992.0;
 }
 
-uint32_t mt19937_u32(struct mt19937 *rng)
-{
-    return next_word(rng);
-}
-
 double mt19937_uniform(struct mt19937 *rng)
 {
     uint32_t high = next_word(rng), low = next_word(rng);

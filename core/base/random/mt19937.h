@@ -12,15 +12,14 @@ struct mt19937 {
     int next;            /* index of the next output word; 624: none is left */
 };
 
-/* mt19937_init() seeds the generator as numpy's RandomState(seed) does; mt19937_u32() returns the next 32-bit word. */
+/* Seeds the generator as numpy's RandomState(seed) does. */
 void mt19937_init(struct mt19937 *rng, uint32_t seed);
-uint32_t mt19937_u32(struct mt19937 *rng);
 /* A uniform number in [0, 1) with 53 random bits; takes two words. */
 double mt19937_uniform(struct mt19937 *rng);
 /* The next `count` uniform numbers: the same values as from mt19937_uniform(), faster. */
 void mt19937_uniforms(struct mt19937 *rng, double *out, int count);
 /* A uniform integer in [low, high), by masking and rejection. Draws no word if only one value is possible. Requires
- * low < high and high - low <= 2^32. */
+ * low < high and high - low <= 2^32. Takes one word for a draw if high - low is a power of two. */
 int64_t mt19937_integer(struct mt19937 *rng, int64_t low, int64_t high);
 
 /* Shuffles in place, from the last element down. */

@@ -11,16 +11,6 @@
  * estimated for the largest number of words, all of mean length. */
 #define FIT_LEAST 1e-6
 
-struct audio_sequence audio_sequence_paper(const struct audio_corpus *corpus, enum audio_part part)
-{
-    return (struct audio_sequence){.corpus = corpus,
-                                   .part = part,
-                                   .samples = 15 * 8000,
-                                   .min_symbols = 5,
-                                   .max_symbols = 10,
-                                   .noise = 1.0 / 1024.0};
-}
-
 /* ---- check ----------------------------------------------------------------------------------- */
 
 int audio_sequence_check(const struct audio_sequence *d, void *context,

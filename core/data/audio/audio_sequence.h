@@ -2,7 +2,7 @@
  * label is the sequence of words.
  *
  * A clip is a pure function of the domain and one generator; draws and their order are those of the authors' code under
- * numpy. With AudioMNIST and audio_sequence_paper() the clips are the published ones (up to the resampler's filter);
+ * numpy. With AudioMNIST and the paper's values the clips are the published ones (up to the resampler's filter);
  * other corpora, lengths and counts use the same code. Functions allocate nothing and keep no state: any number of
  * threads may call. */
 #ifndef MOTIF_CORE_DATA_AUDIO_AUDIO_SEQUENCE_H
@@ -33,9 +33,6 @@ struct audio_truth {
     int start[AUDIO_SYMBOLS_MAX], length[AUDIO_SYMBOLS_MAX]; /* in samples */
     const struct audio_clip *clip[AUDIO_SYMBOLS_MAX];        /* recordings of the corpus */
 };
-
-/* The paper's values: 15 seconds at 8000 Hz, 5 to 10 words, noise 2^-10. */
-struct audio_sequence audio_sequence_paper(const struct audio_corpus *corpus, enum audio_part part);
 
 /* Checks a domain. Calls `fault` (which may be NULL) for every fault, with the name of the struct's field, and returns
  * the number of faults. Words that would rarely or never fit without overlap are a fault too. The functions below

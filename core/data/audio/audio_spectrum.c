@@ -95,29 +95,14 @@ void audio_spectrum_destroy(struct audio_spectrum *s)
     }
 }
 
-int audio_spectrum_mels(const struct audio_spectrum *s)
-{
-    return s->mels;
-}
-
 int audio_spectrum_hop(const struct audio_spectrum *s)
 {
     return s->hop;
 }
 
-int audio_spectrum_window(const struct audio_spectrum *s)
-{
-    return s->window;
-}
-
 int audio_spectrum_frames(const struct audio_spectrum *s, int samples)
 {
     return 1 + samples / s->hop;
-}
-
-float audio_spectrum_weight(const struct audio_spectrum *s, int mel, int bin)
-{
-    return s->weights[(size_t)mel * (size_t)s->bins + (size_t)bin];
 }
 
 /* Sample i of the recording, which is continued beyond its ends by reflection without repeating the end samples. */

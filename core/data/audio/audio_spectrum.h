@@ -22,13 +22,9 @@ enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio
                                   struct error *err);
 void audio_spectrum_destroy(struct audio_spectrum *spectrum); /* NULL is allowed */
 
-int audio_spectrum_mels(const struct audio_spectrum *spectrum);
 int audio_spectrum_hop(const struct audio_spectrum *spectrum);
-int audio_spectrum_window(const struct audio_spectrum *spectrum);
 /* Frames of a clip: 1 + samples / hop. */
 int audio_spectrum_frames(const struct audio_spectrum *spectrum, int samples);
-/* Weight of frequency bin `bin` in filter `mel`. */
-float audio_spectrum_weight(const struct audio_spectrum *spectrum, int mel, int bin);
 
 /* Computes a spectrogram. samples: [count], count > window / 2; out: [frames][mels] in decibels. */
 void audio_spectrum_compute(const struct audio_spectrum *spectrum, const float *samples, int count, float *out);

@@ -51,18 +51,6 @@ static const struct stamp stamps[DIGITCIRCLE_CLASSES] = {
       "...###..", ".####...", "........"}},
 };
 
-struct digitcircle digitcircle_paper(void)
-{
-    return (struct digitcircle){.image_size = 100,
-                                .classes = 10,
-                                .min_symbols = 3,
-                                .max_symbols = 6,
-                                .shift = 3,
-                                .min_radius = 20,
-                                .pre_noise = 0.5,
-                                .post_noise = 0.05};
-}
-
 struct digitcircle digitcircle_without_noise(struct digitcircle domain)
 {
     domain.pre_noise = 0.0;
@@ -70,13 +58,7 @@ struct digitcircle digitcircle_without_noise(struct digitcircle domain)
     return domain;
 }
 
-void digitcircle_stamp_size(int digit, int *rows, int *cols)
-{
-    *rows = DIGITCIRCLE_STAMP;
-    *cols = stamps[digit].cols;
-}
-
-bool digitcircle_stamp_ink(int digit, int row, int col)
+static bool stamp_ink(int digit, int row, int col)
 {
     return stamps[digit].rows[row][col] == '#';
 }
@@ -171,7 +153,7 @@ static double mean_ink(void)
         int ink = 0;
         for (int row = 0; row < DIGITCIRCLE_STAMP; row++)
             for (int col = 0; col < stamps[digit].cols; col++)
-                ink += digitcircle_stamp_ink(digit, row, col);
+                ink += stamp_ink(digit, row, col);
         sum += (double)ink / (DIGITCIRCLE_STAMP * stamps[digit].cols);
     }
     return sum / DIGITCIRCLE_CLASSES;
@@ -200,7 +182,7 @@ static struct box place_stamp(float *image, int image_size, int digit, int row, 
     for (int r = 0; r < rows; r++) {
         float *line = image + (size_t)(box.row0 + r) * (size_t)image_size + box.col0;
         for (int c = 0; c < cols; c++)
-            line[c] = digitcircle_stamp_ink(digit, r, c) ? 1.0F : 0.0F;
+            line[c] = stamp_ink(digit, r, c) ? 1.0F : 0.0F;
     }
     return box;
 }
@@ -276,14 +258,6 @@ void digitcircle_sample(const struct digitcircle *domain, int64_t seed, int64_t 
                         struct digitcircle_truth *truth)
 {
     digitcircle_draw(domain, mt19937_sample_seed(seed, index), image, truth);
-}
-
-void digitcircle_batch(const struct digitcircle *domain, int64_t seed, int64_t first, int count, float *images,
-                       struct digitcircle_truth *truths)
-{
-    size_t pixels = (size_t)domain->image_size * (size_t)domain->image_size;
-    for (int i = 0; i < count; i++)
-        digitcircle_sample(domain, seed, first + i, images + (size_t)i * pixels, truths != NULL ? &truths[i] : NULL);
 }
 
 int digitcircle_single(const struct digitcircle *domain, int64_t seed, int64_t index, float *image)

@@ -2,8 +2,8 @@
  * digits, counter-clockwise on screen from the smallest.
  *
  * A sample is a pure function of the configuration and one 32-bit seed, bit for bit what the authors' generator draws
- * with numpy. With digitcircle_paper() the pictures are the paper's; other sizes, fewer digits and less noise use the
- * same code and the same order of draws. Functions allocate nothing and keep no state: any number of threads may call.
+ * with numpy. Sizes, numbers of digits and noise other than the paper's use the same code and the same order of draws.
+ * Functions allocate nothing and keep no state: any number of threads may call.
  */
 #ifndef MOTIF_CORE_DATA_DIGITCIRCLE_DIGITCIRCLE_H
 #define MOTIF_CORE_DATA_DIGITCIRCLE_DIGITCIRCLE_H
@@ -40,8 +40,6 @@ struct digitcircle_truth {
     int label[DIGITCIRCLE_CLASSES]; /* the boxes' symbols, rotated so that the smallest is first */
 };
 
-/* The paper's configuration. */
-struct digitcircle digitcircle_paper(void);
 /* The same domain without noise: it draws the same digits at the same places. Used for theoretical densities. */
 struct digitcircle digitcircle_without_noise(struct digitcircle domain);
 
@@ -57,10 +55,6 @@ void digitcircle_draw(const struct digitcircle *domain, uint32_t generator_seed,
  * -3. */
 void digitcircle_sample(const struct digitcircle *domain, int64_t seed, int64_t index, float *image,
                         struct digitcircle_truth *truth);
-/* Draws samples first to first+count-1 of the set whose seed is `seed`. images: [count][image_size][image_size];
- * truths: [count]. */
-void digitcircle_batch(const struct digitcircle *domain, int64_t seed, int64_t first, int count, float *images,
-                       struct digitcircle_truth *truths);
 
 /* Draws one digit in the middle of a DIGITCIRCLE_SINGLE square, for training motifs directly (Appendix K), with the
  * domain's classes, pre_noise and post_noise. Returns the digit. */
@@ -68,9 +62,5 @@ int digitcircle_single(const struct digitcircle *domain, int64_t seed, int64_t i
 
 /* Mean number of digits over the seeds 0 to samples-1. image: scratch for one picture. */
 double digitcircle_mean_symbols(const struct digitcircle *domain, int samples, float *image);
-
-/* A digit's stamp: its size, and whether (row, col) is ink. */
-void digitcircle_stamp_size(int digit, int *rows, int *cols);
-bool digitcircle_stamp_ink(int digit, int row, int col);
 
 #endif

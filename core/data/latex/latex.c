@@ -13,52 +13,6 @@ static const double BORDER = 3; /* width of the border around the formula's box,
 static const float WHITE = 255;
 static const float INK = 0.1F * 255; /* smallest coverage that counts as ink when a box is computed */
 
-struct latex latex_paper(void)
-{
-    return (struct latex){.rows = 120,
-                          .cols = 360,
-                          .dpi = 200,
-                          .min_tokens = 1,
-                          .max_tokens = 30,
-                          .symbols = LATEX_SYMBOLS,
-                          .noise = 0.25,
-                          .margin = 2};
-}
-
-/* -- check ------------------------------------------------------------------------------------ */
-
-struct faults {
-    void *context;
-    void (*fault)(void *context, const char *field, const char *detail);
-    int count;
-};
-
-static void in_range(struct faults *faults, const char *field, double value, double low, double high)
-{
-    char detail[96];
-    if (value >= low && value <= high)
-        return;
-    (void)snprintf(detail, sizeof detail, "must be in [%g, %g]; got %g", low, high, value);
-    faults->count++;
-    if (faults->fault)
-        faults->fault(faults->context, field, detail);
-}
-
-int latex_check(const struct latex *domain, void *context,
-                void (*fault)(void *context, const char *field, const char *detail))
-{
-    struct faults faults = {.context = context, .fault = fault};
-    in_range(&faults, "rows", domain->rows, 8, LATEX_MAX_IMAGE);
-    in_range(&faults, "cols", domain->cols, 8, LATEX_MAX_IMAGE);
-    in_range(&faults, "dpi", domain->dpi, 20, 1200);
-    in_range(&faults, "max_tokens", domain->max_tokens, 0, LATEX_MAX_TOKENS);
-    in_range(&faults, "min_tokens", domain->min_tokens, 0, domain->max_tokens);
-    in_range(&faults, "symbols", domain->symbols, 1, LATEX_SYMBOLS);
-    in_range(&faults, "noise", domain->noise, 0, 1);
-    in_range(&faults, "margin", domain->margin, 0, LATEX_MAX_IMAGE);
-    return faults.count;
-}
-
 /* -- draw ------------------------------------------------------------------------------------- */
 
 /* Where the layout's origin is in the picture, in pixels from its upper left corner. */

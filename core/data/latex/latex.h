@@ -36,14 +36,6 @@ struct latex_truth {
     struct box boxes[LATEX_MAX_TOKENS];
 };
 
-/* The paper's configuration. */
-struct latex latex_paper(void);
-
-/* Checks a domain. Calls `fault` (which may be NULL) for every fault, with the name of the struct's field, and returns
- * the number of faults. The functions below require a domain without faults. */
-int latex_check(const struct latex *domain, void *context,
-                void (*fault)(void *context, const char *field, const char *detail));
-
 /* Draws the page of a formula. grey: [rows][cols], 1 white, 0 black. `font` must have the domain's dpi; `truth` may be
  * NULL. STATUS_INVALID: the tokens are no formula. */
 enum status latex_render(const struct latex *domain, const struct latex_font *font, const int *tokens, int count,

@@ -4,36 +4,16 @@
 #include "core/data/latex/latex_grammar.h"
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "core/base/random/mt19937.h"
-
-static const char names[LATEX_VOCABULARY][LATEX_NAME] = {
-    "START", "END",     "+",      "0",      "1",    "2",    "3",    "4",    "5", "6", "7", "8", "9", "FRAC(",
-    "FRAC)", "FRACMID", "PAREN(", "PAREN)", "SUB(", "SUB)", "SUP(", "SUP)", "a", "b", "c", "x", "y", "z"};
 
 static const char *const sources[LATEX_VOCABULARY] = {
     "",  "",   "+",       "0",        "1",  "2", "3",  "4", "5", "6", "7", "8", "9", "\\frac{",
     "}", "}{", "\\left(", "\\right)", "_{", "}", "^{", "}", "a", "b", "c", "x", "y", "z"};
 
-const char *latex_token_name(int token)
-{
-    return token >= 0 && token < LATEX_VOCABULARY ? names[token] : "?";
-}
-
 const char *latex_token_source(int token)
 {
     return token >= 0 && token < LATEX_VOCABULARY ? sources[token] : "?";
-}
-
-/* The token of a name; -1: there is none. */
-static int token_of(const char *name)
-{
-    for (int i = 0; i < LATEX_VOCABULARY; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return -1;
 }
 
 /* -- sampler ---------------------------------------------------------------------------------- */
@@ -131,63 +111,4 @@ int latex_formula(int64_t seed, int64_t index, int low, int high, int symbols, i
         draw_start(&s);
     }
     return length;
-}
-
-int latex_formula_any(uint32_t generator_seed, int *tokens, int room)
-{
-    struct mt19937 rng;
-    mt19937_init(&rng, generator_seed);
-    struct sampler s = {.rng = &rng, .tokens = tokens, .symbols = LATEX_SYMBOLS, .room = room};
-    draw_start(&s);
-    return s.count;
-}
-
-/* -- text ------------------------------------------------------------------------------------- */
-
-static enum status join(const int *tokens, int count, const char *between, bool source, char *text, size_t size,
-                        struct error *err)
-{
-    size_t length = 0;
-    for (int i = 0; i < count; i++) {
-        const char *word = source ? latex_token_source(tokens[i]) : latex_token_name(tokens[i]);
-        const char *gap = i > 0 ? between : "";
-        size_t more = strlen(gap) + strlen(word);
-        if (length + more >= size)
-            return error_set(err, STATUS_LIMIT, NULL, "the text of %d tokens does not fit %zu bytes", count, size);
-        snprintf(text + length, size - length, "%s%s", gap, word);
-        length += more;
-    }
-    if (count == 0 && size > 0)
-        text[0] = '\0';
-    return STATUS_OK;
-}
-
-enum status latex_source(const int *tokens, int count, char *text, size_t size, struct error *err)
-{
-    return join(tokens, count, "", true, text, size, err);
-}
-
-enum status latex_names(const int *tokens, int count, char *text, size_t size, struct error *err)
-{
-    return join(tokens, count, " ", false, text, size, err);
-}
-
-enum status latex_parse_names(const char *text, int *tokens, int room, int *count, struct error *err)
-{
-    *count = 0;
-    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
-        size_t length = strcspn(text, " ");
-        char name[LATEX_NAME] = "";
-        if (length < sizeof name)
-            memcpy(name, text, length);
-        int token = token_of(name);
-        if (token < 0)
-            return error_set(err, STATUS_INVALID, NULL, "%.*s is not a token of a formula",
-                             (int)(length > 40 ? 40 : length), text);
-        if (*count == room)
-            return error_set(err, STATUS_LIMIT, NULL, "more than %d tokens", room);
-        tokens[(*count)++] = token;
-        text += length;
-    }
-    return STATUS_OK;
 }

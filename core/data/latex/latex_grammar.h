@@ -18,12 +18,11 @@
 #include "core/base/error.h"
 
 enum {
-    LATEX_SYMBOLS = 16,    /* alternatives of `sym` */
-    LATEX_MAX_TOKENS = 64, /* tokens of a formula without START and END */
-    LATEX_NAME = 8         /* largest number of bytes of a token's name with its NUL */
+    LATEX_SYMBOLS = 16,   /* alternatives of `sym` */
+    LATEX_MAX_TOKENS = 64 /* tokens of a formula without START and END */
 };
 
-/* The output vocabulary: START, END, then the names in byte order. */
+/* The output vocabulary: START, END, then the tokens in the byte order of their names in the authors' data. */
 enum latex_token {
     LATEX_START,
     LATEX_END,
@@ -42,8 +41,6 @@ enum latex_token {
     LATEX_VOCABULARY = LATEX_LETTER + 6
 };
 
-/* The name of a token: "+", "7", "FRAC(", "FRACMID" ...; "?" for any other number. */
-const char *latex_token_name(int token);
 /* A token in LaTeX: "+", "7", "\\frac{", "}{" ...; "" for START and END; "?" for any other number. */
 const char *latex_token_source(int token);
 
@@ -52,15 +49,5 @@ const char *latex_token_source(int token);
  * the order above are used, 1 <= symbols <= LATEX_SYMBOLS. The paper has low 1, high 30 and symbols 16. tokens: [high].
  * Returns the length. */
 int latex_formula(int64_t seed, int64_t index, int low, int high, int symbols, int *tokens);
-/* Draws one formula of any length from a new generator. tokens: [room] receives the first `room` tokens. Returns the
- * length. */
-int latex_formula_any(uint32_t generator_seed, int *tokens, int room);
-
-/* Writes LaTeX source (`\frac{1}{x^{2}}`), or names separated by spaces (`FRAC( 1 FRACMID ...`). The tokens need not be
- * a formula. STATUS_LIMIT: the text and its NUL need more than `size` bytes. */
-enum status latex_source(const int *tokens, int count, char *text, size_t size, struct error *err);
-enum status latex_names(const int *tokens, int count, char *text, size_t size, struct error *err);
-/* Parses names. tokens: [room]. STATUS_INVALID: a word is no name. STATUS_LIMIT: more than `room` tokens. */
-enum status latex_parse_names(const char *text, int *tokens, int room, int *count, struct error *err);
 
 #endif

@@ -25,11 +25,6 @@ uint8_t splicing_base(char letter)
     }
 }
 
-char splicing_letter(uint8_t base)
-{
-    return base <= BASE_N ? "ACGTN"[base] : '?';
-}
-
 void splicing_planes(const uint8_t *bases, int length, float *planes)
 {
     memset(planes, 0, SPLICING_BASES * (size_t)length * sizeof *planes);

@@ -20,7 +20,6 @@ enum { SPLICING_CLASSES = 3 };
 
 /* The base of a letter in either case; BASE_N for any letter but A, C, G, T and U. */
 uint8_t splicing_base(char letter);
-char splicing_letter(uint8_t base); /* A, C, G, T, N */
 
 /* Writes the one-hot planes of bases: [length] to planes: [4][length]. */
 void splicing_planes(const uint8_t *bases, int length, float *planes);

@@ -379,14 +379,6 @@ int tree_leaves(const struct tree *tree, int *leaves)
     return count;
 }
 
-int tree_depth(const struct tree *tree, int node)
-{
-    int depth = 0;
-    for (; tree->parent[node] >= 0; node = tree->parent[node])
-        depth++;
-    return depth;
-}
-
 int tree_find(const struct tree *tree, const char *name)
 {
     for (int v = 0; v < tree->nodes; v++) {

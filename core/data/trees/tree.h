@@ -40,7 +40,6 @@ enum status tree_load(const char *folder, struct tree **tree, struct error *err)
 bool tree_leaf(const struct tree *tree, int node);
 /* Returns the number of leaves. leaves: NULL, or receives their nodes in ascending order. */
 int tree_leaves(const struct tree *tree, int *leaves);
-int tree_depth(const struct tree *tree, int node); /* number of edges between the node and the root */
 /* The node of this name; if the tree's names are LEVEL:NAME, NAME alone is enough. -1: there is none. */
 int tree_find(const struct tree *tree, const char *name);
 

@@ -18,6 +18,20 @@ struct distribution_turn {
     struct error error;
 };
 
+/* Updates the row of this rank's item in the table. */
+static void update(struct work_distribution *d, const struct method_run *run)
+{
+    if (d->now < 0)
+        return;
+    struct work_item *own = &d->item[d->now];
+    d->table->describe(run, own);
+    own->state = d->item_done ? DISTRIBUTION_DONE : DISTRIBUTION_RUNNING;
+    if (d->item_done || d->item_waits)
+        own->left = own->training = 0;
+    if (d->item_done)
+        own->fraction = 1;
+}
+
 enum status distribution_open(struct work_distribution *d, const struct distribution_table *table,
                               const struct method_metric *series, size_t series_count, const struct method_env *env,
                               struct comm *comm, int64_t count, struct method_run *run, struct error *err)
@@ -37,7 +51,7 @@ enum status distribution_open(struct work_distribution *d, const struct distribu
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %lld work items", (long long)count);
     for (int64_t i = 0; i < count; i++)
         table->pending(run, i, &d->item[i]);
-    distribution_update(d, run);
+    update(d, run);
     return STATUS_OK;
 }
 
@@ -64,19 +78,6 @@ static bool others_done(const struct work_distribution *d, int64_t but)
 bool distribution_must_wait(const struct work_distribution *d)
 {
     return distribution_apart(d) && d->now == last_item(d);
-}
-
-void distribution_update(struct work_distribution *d, const struct method_run *run)
-{
-    if (d->now < 0)
-        return;
-    struct work_item *own = &d->item[d->now];
-    d->table->describe(run, own);
-    own->state = d->item_done ? DISTRIBUTION_DONE : DISTRIBUTION_RUNNING;
-    if (d->item_done || d->item_waits)
-        own->left = own->training = 0;
-    if (d->item_done)
-        own->fraction = 1;
 }
 
 int64_t distribution_work(const struct work_distribution *d)
@@ -385,7 +386,7 @@ static enum status take_turns(struct work_distribution *d, struct method_run *ru
         }
         if (!distribution_drives(d))
             mine.request = METHOD_CONTINUE;
-        distribution_update(d, run);
+        update(d, run);
         mine.over = d->item_done;
         mine.waits = d->item_waits;
         mine.row = d->item[d->now];
@@ -409,7 +410,7 @@ enum status distribution_step(struct work_distribution *d, struct method_run *ru
         return status;
     if (d->at == d->count) {
         status = d->table->finish(run, err);
-        distribution_update(d, run);
+        update(d, run);
         return status;
     }
     *request = request_of_all(d);

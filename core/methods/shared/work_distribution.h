@@ -153,8 +153,6 @@ static inline bool distribution_drives(const struct work_distribution *distribut
     return distribution->now == distribution->driver;
 }
 int64_t distribution_work(const struct work_distribution *distribution); /* updates of all items */
-/* Updates the row of this rank's item in the table. */
-void distribution_update(struct work_distribution *distribution, const struct method_run *run);
 /* The communicator of ranks that have items of their own. NULL: there is one rank, or all share the last item. */
 struct comm *distribution_apart(const struct work_distribution *distribution);
 

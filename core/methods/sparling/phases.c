@@ -11,7 +11,9 @@
 #include "core/methods/sparling/model/coherence.h"
 #include "core/methods/sparling/run_int.h"
 
-enum status run_restart(struct method_run *r, struct error *err)
+/* Sets weights, optimiser and annealing to their state at the beginning of run->starts.now, and keeps the counts of
+ * samples and updates. */
+static enum status restart(struct method_run *r, struct error *err)
 {
     const struct sparling_config *c = &r->config;
     struct sparling_config start = *c;
@@ -54,7 +56,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     r->evaluation.evidence.sums.validations = 0;
     exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
     r->exec.bf16 = c->precision == PRECISION_BF16;
-    return run_restart(r, err);
+    return restart(r, err);
 }
 
 /* Whether the sample count of the last update reached or passed a multiple of `every`. */
@@ -94,7 +96,7 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
     enum status status = presence_validated(run, err);
     if (!status && run->starts.due) {
         run->starts.due = false;
-        status = run_restart(run, err);
+        status = restart(run, err);
     }
     if (status)
         return status;

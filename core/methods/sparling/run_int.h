@@ -183,7 +183,7 @@ struct starts {
     int64_t now, best;        /* now: index of the start in progress; best: index of the best of the earlier starts */
     int64_t samples, updates; /* number of samples and updates when the start `now` began */
     double lowest, loss;      /* lowest presence loss of a validation: of the best start, and of the one in progress */
-    bool due;                 /* run_restart() must begin the start `now`; not saved */
+    bool due;                 /* the next step begins the start `now`; not saved */
 };
 
 /* State of the rule that decides when the run ends (ending.c). Checkpoints contain it. */
@@ -276,9 +276,6 @@ int64_t run_last_checkpoint(const struct method_run *run);
 /* Defined in phases.c. */
 /* Sets weights, optimiser, annealing and counts to their state before the first update of config.seed. */
 enum status run_begin(struct method_run *run, struct error *err);
-/* Sets weights, optimiser and annealing to their state at the beginning of run->starts.now, and keeps the counts of
- * samples and updates. */
-enum status run_restart(struct method_run *run, struct error *err);
 /* Trains, validates or evaluates for one step; in a study, the seed that this rank has. */
 enum status run_advance(struct method_run *run, enum method_request *request, struct error *err);
 /* Writes the artifacts after the evaluation. */

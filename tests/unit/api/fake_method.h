@@ -143,7 +143,7 @@ static enum status fake_declare(struct method_run *run, struct snapshot **snapsh
                               run->weights, err);
     }
     if (status == STATUS_OK)
-        status = snapshot_add_u64(*snapshot, "hash", &run->hash, err);
+        status = snapshot_add(*snapshot, SNAPSHOT_STATE, SNAPSHOT_U64, "hash", 0, NULL, &run->hash, err);
     return status == STATUS_OK ? snapshot_add_i64(*snapshot, "step", &run->step, err) : status;
 }
 

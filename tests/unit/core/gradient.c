@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 #include "core/base/random/philox.h"
 #include "core/kernels/map.h"
@@ -198,6 +199,33 @@ static struct tensor *forward(struct probe *probe, probe_build *build, const voi
     return out;
 }
 
+/* Copies the gradient of a map to planes [image][channel][height][width]; zero outside the region where it is defined.
+ */
+static void grad_to_planes(const struct tensor *map, real *planes)
+{
+    const struct map_shape *s = &map->map;
+    const struct region *where = map->where;
+    size_t count = (size_t)s->images * (size_t)s->channels * (size_t)s->height * (size_t)s->width;
+    memset(planes, 0, count * sizeof *planes);
+    if (!map->grad_ready)
+        return;
+    struct tensor gradient = *map;
+    real *whole = where != NULL ? malloc(count * sizeof *whole) : planes;
+    assert_non_null(whole);
+    gradient.data = map->grad;
+    tensor_to_planes(&gradient, whole);
+    for (int row = 0; where != NULL && row < s->images * s->height; row++)
+        for (int c = 0; c < s->channels; c++) {
+            ptrdiff_t at = (((ptrdiff_t)(row / s->height) * s->channels + c) * s->height + row % s->height) * s->width;
+            for (int i = where->first[row]; i < where->first[row + 1]; i++) {
+                int from = where->span[i].from, cols = where->span[i].to - from;
+                memcpy(planes + at + from, whole + at + from, (size_t)cols * sizeof *planes);
+            }
+        }
+    if (where != NULL)
+        free(whole);
+}
+
 double probe_run(struct probe *probe, probe_build *build, const void *context)
 {
     struct error err = {0};
@@ -217,7 +245,7 @@ double probe_run(struct probe *probe, probe_build *build, const void *context)
     for (int i = 0; i < probe->input_count; i++) {
         struct probe_input *in = &probe->inputs[i];
         if (in->map) {
-            tensor_grad_to_planes(in->tensor, in->grad);
+            grad_to_planes(in->tensor, in->grad);
             if (in->tensor->grad_ready && in->tensor->where == NULL)
                 assert_padding_is_zero(&in->shape, in->tensor->grad, "gradient");
         } else if (in->tensor->grad_ready) {

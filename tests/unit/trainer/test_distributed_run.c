@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "tests/support/comm_threads.h"
 #include "trainer/distributed_run.h"
 
 enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* BYTES: enough for more than two blocks */

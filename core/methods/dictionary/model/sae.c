@@ -86,7 +86,9 @@ void sae_destroy(struct sae *sae)
     free(sae);
 }
 
-double sae_row_norm(const struct sae_shape *shape)
+/* Returns the initial norm of the decoder's rows: 1 for MATCHING_PURSUIT, FISTA and unit_rows, 0.5 for JUMPRELU,
+ * otherwise 0.1. */
+static double row_norm(const struct sae_shape *shape)
 {
     if (shape->unit_rows || !sae_has_encoder(shape->learner))
         return 1;
@@ -111,7 +113,7 @@ void sae_init(struct sae *sae, uint64_t seed)
     for (size_t i = 0; i < sae->decoder->count; i++)
         sae->decoder->value[i] = (float)philox_normal(&from, i);
     for (int j = 0; j < sae->shape.width; j++)
-        scale_row(sae->decoder->value + (ptrdiff_t)j * d, d, sae_row_norm(&sae->shape));
+        scale_row(sae->decoder->value + (ptrdiff_t)j * d, d, row_norm(&sae->shape));
     if (sae->encoder)
         memcpy(sae->encoder->value, sae->decoder->value, sae->decoder->count * sizeof(float));
     if (sae->tuner)

@@ -81,9 +81,6 @@ enum status sae_create(const struct sae_shape *shape, const char *name, bool wit
 void sae_destroy(struct sae *sae);
 /* Draws initial values: decoder rows in random directions with the learner's norm, encoder = decoder, biases 0. */
 void sae_init(struct sae *sae, uint64_t seed);
-/* Returns the initial norm of the decoder's rows: 1 for MATCHING_PURSUIT, FISTA and unit_rows, 0.5 for JUMPRELU,
- * otherwise 0.1. */
-double sae_row_norm(const struct sae_shape *shape);
 /* Returns the threshold of a latent for a single sample: the latent is active if its h is above the threshold. */
 float sae_threshold(const struct sae *sae, int latent);
 /* Scales rows of the decoder to norm 1. */

@@ -49,8 +49,16 @@ static void build(struct tree_model *m, const struct tree_edges *edges, const ch
     m->deviation = params_add_state(m->params, behind(prefix, "latent.deviation").text, s->latent, 1);
 }
 
-enum status tree_model_create(const struct fit_setup *setup, const struct tree_edges *edges, const char *prefix,
-                              bool with_grad, struct tree_model **model, struct error *err)
+static void model_destroy(struct tree_model *model)
+{
+    if (!model)
+        return;
+    params_destroy(model->params);
+    free(model);
+}
+
+static enum status model_create(const struct fit_setup *setup, const struct tree_edges *edges, const char *prefix,
+                                bool with_grad, struct tree_model **model, struct error *err)
 {
     struct tree_model *m = calloc(1, sizeof *m);
     if (!m)
@@ -62,7 +70,7 @@ enum status tree_model_create(const struct fit_setup *setup, const struct tree_e
         status = params_seal(m->params, with_grad, err);
     }
     if (status) {
-        tree_model_destroy(m);
+        model_destroy(m);
         return status;
     }
     *model = m;
@@ -79,14 +87,6 @@ enum status tree_model_fit(const struct fit_setup *setup, const struct snapshot_
     }
     params_destroy(m.params);
     return status;
-}
-
-void tree_model_destroy(struct tree_model *model)
-{
-    if (!model)
-        return;
-    params_destroy(model->params);
-    free(model);
 }
 
 static struct tensor *encode(struct tree_model *m, struct exec *e, float *x, int rows)
@@ -142,7 +142,7 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct tree_edg
     f->node = malloc(rows * sizeof *f->node);
     arena_init(&f->arena, (size_t)1 << 20, 0);
     enum status status = f->x && f->y && f->slope && f->node
-                             ? tree_model_create(setup, edges, prefix, true, &f->model, err)
+                             ? model_create(setup, edges, prefix, true, &f->model, err)
                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d rows", setup->batch);
     if (!status && alone)
         status = thread_pool_create(1, &f->own, err);
@@ -176,7 +176,7 @@ void tree_fit_destroy(struct tree_fit *fit)
     if (!fit)
         return;
     adam_destroy(fit->adam);
-    tree_model_destroy(fit->model);
+    model_destroy(fit->model);
     arena_close(&fit->arena);
     thread_pool_destroy(fit->own);
     free(fit->x);

@@ -37,12 +37,9 @@ struct tree_model {
     struct mlp encoder;
     struct weight *deviation, *base, *changes; /* base and changes: NULL if the edges have none */
 };
-enum status tree_model_create(const struct fit_setup *setup, const struct tree_edges *edges, const char *prefix,
-                              bool with_grad, struct tree_model **model, struct error *err);
 /* Compares shapes only and allocates no weights. Returns STATUS_CORRUPT unless a checkpoint has an encoder of this
  * setup's shapes. */
 enum status tree_model_fit(const struct fit_setup *setup, const struct snapshot_reader *from, struct error *err);
-void tree_model_destroy(struct tree_model *model); /* NULL is fine */
 
 struct tree_fit {
     struct tree_model *model;

@@ -239,7 +239,7 @@ static struct tensor *activate(struct exec *e, struct network *n, struct tensor 
     struct tensor *p = op_sigmoid(e, z);
     if (penalty)
         *penalty = op_rate_divergence(e, op_mean(e, p), n->config.kl_rate);
-    return op_threshold(e, p, half, true, NULL);
+    return op_threshold(e, p, half, true);
 }
 
 static struct tensor *bottleneck(struct exec *e, struct network *n, struct tensor *z, double density,
@@ -370,7 +370,7 @@ struct tensor *network_scores(struct exec *e, struct network *n, const real *inp
 {
     struct tensor *x = normalised(e, n, inputs, count, shape, NULL);
     const real *thresholds = sparse_thresholds(n->sparse);
-    return thresholds ? op_threshold(e, x, thresholds, false, NULL) : x;
+    return thresholds ? op_threshold(e, x, thresholds, false) : x;
 }
 
 struct tensor *network_motifs(struct exec *e, struct network *n, const real *inputs, int count, double density)

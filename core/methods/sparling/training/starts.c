@@ -32,7 +32,7 @@ bool starts_sound(const struct method_run *run)
            s->updates >= 0 && s->updates <= run->updates;
 }
 
-/* Requests that the caller begins the start s->now with run_restart(). */
+/* Requests that the caller begins the start s->now. */
 static void restart(struct method_run *run)
 {
     struct starts *s = &run->starts;

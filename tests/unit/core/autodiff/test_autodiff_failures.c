@@ -204,31 +204,24 @@ OP(norm, op_batch_norm(e, k->map, &k->norm, true), op_batch_norm(e, k->rows, &k-
 OP(norm_conv, op_norm_conv(e, k->map, &k->norm, k->w33, k->b, k->second_map),
    op_norm_conv(e, k->map, &k->all, k->w33, k->b, NULL))
 OP(norm_conv1, op_norm_conv(e, k->map, &k->norm, k->w11, k->b, NULL), NONE)
-OP(threshold, op_threshold(e, k->map, still, true, NULL), NONE)
+OP(threshold, op_threshold(e, k->map, still, true), NONE)
 OP(thin,
    op_conv(e,
-           op_threshold(e, op_batch_norm(e, op_conv(e, k->map, k->w33, k->b, NULL), &k->norm, true), k->mostly, true,
-                        NULL),
+           op_threshold(e, op_batch_norm(e, op_conv(e, k->map, k->w33, k->b, NULL), &k->norm, true), k->mostly, true),
            k->w33, k->b, NULL),
    NONE)
 OP(thin_line,
-   op_conv_line(e, op_threshold(e, op_conv(e, k->line, k->w13, k->b, NULL), k->mostly, true, NULL), k->w15, k->b, 2,
-                NULL),
+   op_conv_line(e, op_threshold(e, op_conv(e, k->line, k->w13, k->b, NULL), k->mostly, true), k->w15, k->b, 2, NULL),
    NONE)
 OP(thin_embed,
    op_embed_max_pool(e,
-                     op_threshold(e, op_norm_conv(e, k->map, &k->norm, k->w33, k->b, k->second_map), k->mostly, true,
-                                  NULL),
+                     op_threshold(e, op_norm_conv(e, k->map, &k->norm, k->w33, k->b, k->second_map), k->mostly, true),
                      k->square, k->b, 3, 2),
    NONE)
-OP(channels, op_channels(e, k->map, 3, 9), op_channels(e, k->map, 8, 9))
-OP(join, op_join_channels(e, (struct tensor *[]){k->map, k->second_map}, 2),
-   op_join_channels(e, (struct tensor *[]){k->map, k->odd_map}, 2))
 OP(noise, op_noise(e, k->map, &k->all, 0.5), op_noise(e, k->map, &k->norm, 0.5))
 OP(relu, op_relu(e, k->map), NONE)
 OP(sigmoid, op_sigmoid(e, k->map), NONE)
-OP(max_pool, op_max_pool(e, k->map, 2, 2), op_max_pool(e, k->map, 7, 2))
-OP(max_pool_rows, op_max_pool_rows(e, k->map, 3, 2), op_max_pool_rows(e, k->map, 3, 0))
+OP(max_pool_rows, op_max_pool_rows(e, k->map, 3, 2), op_max_pool_rows(e, k->map, 7, 2))
 OP(embed, op_embed_max_pool(e, k->map, k->square, k->b, 3, 2), op_embed_max_pool(e, k->map, k->k4, k->b, 3, 2))
 OP(map_rows, op_map_rows(e, k->map), NONE)
 OP(gather, gathered(e, k->map, op_max_pool_rows(e, k->map, 3, 2)), gathered(e, k->map, k->rows))
@@ -237,7 +230,6 @@ OP(add_rows, op_add_rows(e, k->rows, k->table, 2, 6, 0.1), op_add_rows(e, k->row
 OP(embedding, op_embedding(e, tokens, 12, k->table), op_embedding(e, no_tokens, 12, k->table))
 OP(add, op_add(e, k->rows, k->same), op_add(e, k->rows, k->odd_rows))
 OP(scale, op_scale(e, k->rows, 0.5), NONE)
-OP(dropout, op_dropout(e, k->rows, 0.3), NONE)
 OP(residual, op_residual(e, k->rows, k->same, 0.3), op_residual(e, k->map, k->same, 0.3))
 OP(layer_norm, op_layer_norm(e, k->rows, k->gain, k->bias), op_layer_norm(e, k->odd_rows, k->gain, k->bias))
 OP(residual_norm, op_residual_norm(e, k->rows, k->same, 0.1, k->gain, k->bias),
@@ -282,7 +274,7 @@ OP(sigma_prior, op_sigma_prior(e, k->sigma, 1, 2), NONE)
 OP(penalty_1, op_weight_penalty(e, k->table, NULL, 1, 2), NONE)
 OP(penalty_2, op_weight_penalty(e, k->table, k->values[4], 2, 2), NONE)
 OP(cross_entropy, op_cross_entropy(e, k->rows, targets), op_cross_entropy(e, k->rows, no_targets))
-OP(sum, op_sum(e, k->map, 2), NONE)
+OP(mean_of_map, op_mean(e, k->map), NONE)
 OP(mean, op_mean(e, k->rows), NONE)
 OP(known, op_known(e, k->rows, 3, k->values[4]), NONE)
 OP(divergence, op_rate_divergence(e, k->one, 0.1), NONE)

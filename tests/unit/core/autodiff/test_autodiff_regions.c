@@ -177,7 +177,7 @@ static struct tensor *build_net(struct probe *p, const void *context)
         x = op_conv(e, y, n->w[2 * i + 1], n->b[2 * i + 1], x);
     }
     x = op_batch_norm(e, op_conv(e, x, n->last_w, n->last_b, NULL), &n->norm[4], false);
-    x = op_threshold(e, x, n->t, !n->raw, NULL);
+    x = op_threshold(e, x, n->t, !n->raw);
     int ph = n->in.height < 3 ? 1 : 3;
     if (n->raw || n->reader == READ_MAP)
         return x;

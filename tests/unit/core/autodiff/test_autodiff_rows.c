@@ -254,13 +254,16 @@ static void dropout_keeps_its_share_with_independent_masks(void **state)
     struct probe p;
     probe_open(&p, 2, "ref");
     probe_rows(&p, ROWS, COLS, 1.0);
-    for (int i = 0; i < ROWS * COLS; i++)
+    probe_rows(&p, ROWS, COLS, 0.0);
+    for (int i = 0; i < ROWS * COLS; i++) {
         p.inputs[0].value[i] = R(1.0);
+        p.inputs[1].value[i] = R(0.0);
+    }
     real *first = malloc(sizeof(real) * ROWS * COLS);
     size_t kept[2] = {0, 0}, equal = 0;
     for (uint64_t step = 0; step < 2; step++) {
         exec_begin(&p.exec, true, step);
-        struct tensor *y = op_dropout(&p.exec, probe_input(&p, 0), 0.1);
+        struct tensor *y = op_residual(&p.exec, probe_input(&p, 1), probe_input(&p, 0), 0.1);
         for (int i = 0; i < ROWS * COLS; i++) {
             bool zero = y->data[i] == R(0.0);
             assert_true(zero || fabs((double)y->data[i] - 1.0 / 0.9) < 1e-12);
@@ -275,13 +278,14 @@ static void dropout_keeps_its_share_with_independent_masks(void **state)
     assert_in_range(kept[1], 90000 - 570, 90000 + 570);
     assert_in_range(equal, 82000 - 730, 82000 + 730);
     exec_begin(&p.exec, true, 1);
-    struct tensor *again = op_dropout(&p.exec, probe_input(&p, 0), 0.1);
+    struct tensor *again = op_residual(&p.exec, probe_input(&p, 1), probe_input(&p, 0), 0.1);
     assert_memory_equal(again->data, first, sizeof(real) * ROWS * COLS);
-    struct tensor *other = op_dropout(&p.exec, probe_input(&p, 0), 0.1); /* this dropout uses another random stream */
+    struct tensor *other =
+        op_residual(&p.exec, probe_input(&p, 1), probe_input(&p, 0), 0.1); /* this dropout uses another random stream */
     assert_memory_not_equal(other->data, first, sizeof(real) * ROWS * COLS);
     exec_begin(&p.exec, false, 1);
-    struct tensor *x = probe_input(&p, 0);
-    assert_ptr_equal(op_dropout(&p.exec, x, 0.1), x);
+    struct tensor *x = probe_input(&p, 0), *all = op_residual(&p.exec, probe_input(&p, 1), x, 0.1);
+    assert_memory_equal(all->data, x->data, sizeof(real) * ROWS * COLS);
     free(first);
     probe_close(&p);
 }

@@ -23,7 +23,7 @@ static struct tensor *build_both(struct probe *p, const void *context)
     const struct tally_case *c = context;
     struct exec *e = &p->exec;
     struct tensor *x = probe_input(p, 0);
-    return op_add(e, op_scale(e, op_tally(e, x, &c->tally), 0.7), op_sum(e, op_relu(e, x), 0.1));
+    return op_add(e, op_scale(e, op_tally(e, x, &c->tally), 0.7), op_scale(e, op_mean(e, op_relu(e, x)), 10.0));
 }
 
 static struct tensor *build_tally(struct probe *p, const void *context)

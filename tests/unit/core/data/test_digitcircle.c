@@ -12,7 +12,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/random/mt19937.h"
-#include "core/data/digitcircle/digitcircle.h"
+#include "tests/support/paper_domains.h"
 
 #define MAX_PIXELS (128 * 128)
 
@@ -114,20 +114,36 @@ static void single_digits_equal_the_published_ones(void **state)
     }
 }
 
+enum { SINGLE = DIGITCIRCLE_SINGLE };
+static const int cols[] = {9, 7, 8, 9, 8, 9, 8, 8, 7, 8}; /* of the digits' stamps */
+
+/* A picture without noise that contains only this digit, in the middle. */
+static const float *stamp_of(int digit)
+{
+    static float images[DIGITCIRCLE_CLASSES][SINGLE * SINGLE];
+    static bool drawn[DIGITCIRCLE_CLASSES];
+    const struct digitcircle clean = digitcircle_without_noise(digitcircle_paper());
+    for (int i = 0; i < 1000 && !drawn[digit]; i++) {
+        float image[SINGLE * SINGLE];
+        int other = digitcircle_single(&clean, 1, i, image);
+        memcpy(images[other], image, sizeof image);
+        drawn[other] = true;
+    }
+    assert_true(drawn[digit]);
+    return images[digit];
+}
+
 static void stamps_have_the_published_sizes_and_ink(void **state)
 {
-    static const int cols[] = {9, 7, 8, 9, 8, 9, 8, 8, 7, 8}, ink[] = {30, 16, 21, 23, 25, 26, 28, 16, 27, 31};
+    static const int ink[] = {30, 16, 21, 23, 25, 26, 28, 16, 27, 31};
     for (int digit = 0; digit < DIGITCIRCLE_CLASSES; digit++) {
-        int rows, width, count = 0;
-        digitcircle_stamp_size(digit, &rows, &width);
-        assert_int_equal(rows, 12);
-        assert_int_equal(width, cols[digit]);
-        for (int r = 0; r < rows; r++) {
-            for (int c = 0; c < width; c++) {
-                bool border = r == 0 || c == 0 || r == rows - 1 || c == width - 1;
-                assert_false(border && digitcircle_stamp_ink(digit, r, c));
-                count += digitcircle_stamp_ink(digit, r, c);
-            }
+        const float *image = stamp_of(digit);
+        int row0 = SINGLE / 2 - DIGITCIRCLE_STAMP / 2, col0 = SINGLE / 2 - cols[digit] / 2, count = 0;
+        for (int i = 0; i < SINGLE * SINGLE; i++) {
+            int r = i / SINGLE - row0, c = i % SINGLE - col0;
+            bool inside = r > 0 && c > 0 && r < DIGITCIRCLE_STAMP - 1 && c < cols[digit] - 1;
+            assert_true(inside || image[i] == 0);
+            count += image[i] == 1;
         }
         assert_int_equal(count, ink[digit]);
     }
@@ -169,21 +185,19 @@ static void expect_consistent(const struct digitcircle *domain, const float *ima
     assert_in_range(truth->count, (unsigned)domain->min_symbols, (unsigned)domain->max_symbols);
     for (int i = 0; i < truth->count; i++) {
         const struct box *box = &truth->boxes[i];
-        int rows, cols;
         assert_in_range(box->symbol, 0, (unsigned)domain->classes - 1);
         assert_int_equal(seen >> box->symbol & 1, 0);
         seen |= 1 << box->symbol;
-        digitcircle_stamp_size(box->symbol, &rows, &cols);
-        assert_int_equal(box->row1 - box->row0, rows);
-        assert_int_equal(box->col1 - box->col0, cols);
+        assert_int_equal(box->row1 - box->row0, DIGITCIRCLE_STAMP);
+        assert_int_equal(box->col1 - box->col0, cols[box->symbol]);
         assert_true(box->row0 >= 0 && box->col0 >= 0 && box->row1 <= size && box->col1 <= size);
         assert_true(truth->label[0] <= truth->label[i]);
     }
     const struct box *last = &truth->boxes[truth->count - 1]; /* the last digit is drawn on top of all others */
     for (int r = last->row0; domain->post_noise == 0 && r < last->row1; r++) {
         for (int c = last->col0; c < last->col1; c++) {
-            bool ink = digitcircle_stamp_ink(last->symbol, r - last->row0, c - last->col0);
-            assert_true(image[r * size + c] == (ink ? 1.0F : 0.0F));
+            int row = r - last->row + SINGLE / 2, col = c - last->col + SINGLE / 2;
+            assert_true(image[r * size + c] == stamp_of(last->symbol)[row * SINGLE + col]);
         }
     }
 }
@@ -232,8 +246,7 @@ static void smaller_circles_fit_their_pictures(void **state)
     }
 }
 
-/* A batch equals its samples, and samples depend on (seed, index) only. */
-static void batches_equal_their_samples(void **state)
+static void samples_depend_on_seed_and_index_only(void **state)
 {
     enum { COUNT = 5, PIXELS = 56 * 56 };
     const struct digitcircle domain = {.image_size = 56,
@@ -248,7 +261,8 @@ static void batches_equal_their_samples(void **state)
     struct digitcircle_truth truths[COUNT], truth;
     memset(truths, 0xa5, sizeof truths);
     memset(&truth, 0x5a, sizeof truth);
-    digitcircle_batch(&domain, 7, 30, COUNT, images[0], truths);
+    for (int i = 0; i < COUNT; i++)
+        digitcircle_sample(&domain, 7, 30 + i, images[i], &truths[i]);
     for (int i = COUNT - 1; i >= 0; i--) {
         digitcircle_sample(&domain, 7, 30 + i, image, &truth);
         assert_memory_equal(image, images[i], sizeof image);
@@ -326,7 +340,7 @@ int main(void)
         cmocka_unit_test(means_of_symbols_and_ink_are_the_published_ones),
         cmocka_unit_test(noise_does_not_move_digits),
         cmocka_unit_test(smaller_circles_fit_their_pictures),
-        cmocka_unit_test(batches_equal_their_samples),
+        cmocka_unit_test(samples_depend_on_seed_and_index_only),
         cmocka_unit_test(noise_gives_the_published_share_of_ink),
         cmocka_unit_test(impossible_domains_name_their_fields),
     };

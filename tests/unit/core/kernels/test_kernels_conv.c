@@ -32,7 +32,8 @@ static size_t weight_count(const struct shape *s)
 static float *packed_weights(const struct shape *s, const float *w, bool transposed)
 {
     float *p = malloc(conv_packed_size(s->out, s->in, s->kernel_h, s->kernel_w) * sizeof *p);
-    (transposed ? conv_pack_transposed : conv_pack)(w, s->out, s->in, s->kernel_h, s->kernel_w, p);
+    (transposed ? conv_pack_transposed_blocks : conv_pack_blocks)(w, s->out, s->in, s->kernel_h, s->kernel_w, 0,
+                                                                  map_blocks(transposed ? s->in : s->out), p);
     return p;
 }
 
@@ -196,7 +197,8 @@ static void conv_passes_are_adjoint(void **state)
         ref->conv_forward(&forward);
         ref->conv_forward(&back);
         ref->conv_gradient(&gradient);
-        conv_unpack_add(dp, 1, packed, s->out, s->in, s->kernel_h, s->kernel_w, dw);
+        conv_unpack_add_parts(dp, 1, packed, s->out, s->in, s->kernel_h, s->kernel_w, 0,
+                              conv_unpack_parts(s->out, s->in), dw);
         for (size_t i = 0; i < map_size(&out); i++)
             a += (double)y[i] * (double)dy[i];
         for (size_t i = 0; i < map_size(&in); i++)

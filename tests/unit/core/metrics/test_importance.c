@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/data/digitcircle/digitcircle.h"
 #include "core/metrics/importance.h"
 #include "core/metrics/motif_errors.h"
+#include "tests/support/paper_domains.h"
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 

@@ -200,7 +200,6 @@ static void adam_equals_its_formula(void **state)
         assert_int_equal(adam_step(b.adam, &b.exec, 1e-2, NULL, NULL), STATUS_OK);
         assert_true(fabs((double)w->value[5] - x) < 1e-6);
     }
-    assert_int_equal(adam_updates(b.adam), 5);
     bench_close(&b);
 }
 
@@ -246,9 +245,10 @@ static void clipping_limits_the_global_gradient_norm(void **state)
     fill_gradients(&b, 2);
     w->grad[0] = (real)NAN;
     struct error err = {0};
+    real kept = w->value[2];
     assert_int_equal(adam_step(b.adam, &b.exec, 1e-2, NULL, &err), STATUS_NUMERIC);
     assert_string_equal(err.message, "the gradient of a.bias is not finite");
-    assert_int_equal(adam_updates(b.adam), 1);
+    assert_true(w->value[2] == kept);
     bench_close(&b);
 }
 
@@ -305,7 +305,6 @@ static void restored_optimiser_continues_with_the_same_bits(void **state)
     fill_gradients(&b, 7);
     assert_int_equal(adam_step(a.adam, &a.exec, 1e-2, NULL, NULL), STATUS_OK);
     assert_int_equal(adam_step(b.adam, &b.exec, 1e-2, NULL, NULL), STATUS_OK);
-    assert_int_equal(adam_updates(b.adam), 4);
     assert_true(equal(a.params, "a.weight", b.params, "a.weight"));
     assert_true(equal(a.params, "b.bias", b.params, "b.bias"));
     snapshot_destroy(out);

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "core/base/random/philox.h"
-#include "core/nn/parallel.h"
 #include "core/nn/select_kth.h"
 #include "core/nn/sparse.h"
+#include "tests/support/comm_threads.h"
 
 struct layer {
     struct arena arena;
@@ -289,15 +289,12 @@ static void check_rule(enum sparse_mode mode, double density)
         size_t k = (size_t)((double)n * (1.0 - density));
         real t = sparse_thresholds(l.sparse)[c];
         assert_true(fabs((double)t - 0.1 * (double)values[(k < 1 ? 1 : k) - 1]) < 1e-7);
-        int64_t active = 0;
         for (int image = 0; image < 2; image++)
             for (size_t i = 0; i < l.plane; i++) {
                 size_t at = ((size_t)image * 19 + (size_t)c) * l.plane + i;
                 real wanted = l.planes[at] > t ? l.planes[at] - t : R(0.0);
                 assert_true(out[at] == wanted);
-                active += wanted > R(0.0);
             }
-        assert_int_equal(sparse_active(l.sparse)[c], active);
     }
     free(values);
     free(out);
@@ -431,64 +428,6 @@ static void thresholds_move_after_the_given_number_of_values(void **state)
         free(values);
         layer_close(&l);
     }
-}
-
-/* A parallel layer applies three sparse layers to different channels of one map: one with a threshold for each channel,
- * one with a single threshold, and one without thresholds. The results equal those of three separate layers. */
-static void parallel_layers_equal_single_layers_on_their_channels(void **state)
-{
-    enum { CHANNELS = 20, OWN = 3, COMMON = 15, OPEN = 2 };
-    const struct sparse_config layers[] = {{.mode = SPARSE_PER_CHANNEL, .channels = OWN, .momentum = 0.9},
-                                           {.mode = SPARSE_SINGLE, .channels = COMMON, .momentum = 0.5},
-                                           {.mode = SPARSE_NONE, .channels = OPEN}};
-    static const int first[] = {0, OWN, OWN + COMMON};
-    struct layer l, alone[3];
-    struct sparse_parallel *parallel;
-    struct params *params;
-    layer_open(&l, &layers[0], (struct map_shape){2, CHANNELS, 6, 7, 1, 1});
-    assert_int_equal(params_create(&params, NULL), STATUS_OK);
-    assert_int_equal(sparse_parallel_create(&parallel, params, "sparse", layers, 3, NULL), STATUS_OK);
-    assert_int_equal(params_seal(params, true, NULL), STATUS_OK);
-    params_init(params, 1, NULL);
-    assert_non_null(params_find(params, "sparse.0.threshold"));
-    assert_non_null(params_find(params, "sparse.1.threshold"));
-    for (int i = 0; i < 3; i++)
-        layer_open(&alone[i], &layers[i], (struct map_shape){2, layers[i].channels, 6, 7, 1, 1});
-    for (int step = 0; step < 5; step++) {
-        static real whole[2 * CHANNELS * 42], part[2 * CHANNELS * 42];
-        draw(&l, 0.1);
-        exec_begin(&l.exec, step < 4, 0);
-        tensor_to_planes(sparse_parallel_forward(&l.exec, parallel,
-                                                 tensor_from_planes(&l.exec, l.planes, &l.shape, true), 0.2, false),
-                         whole);
-        assert_int_equal(exec_status(&l.exec, NULL), STATUS_OK);
-        for (int i = 0; i < 3; i++) {
-            size_t some = (size_t)layers[i].channels * 42;
-            for (size_t image = 0; image < 2; image++)
-                memcpy(alone[i].planes + image * some, l.planes + image * CHANNELS * 42 + (size_t)first[i] * 42,
-                       some * sizeof(real));
-            tensor_to_planes(pass(&alone[i], step < 4, 0.2, false), part);
-            for (size_t image = 0; image < 2; image++)
-                assert_memory_equal(part + image * some, whole + image * CHANNELS * 42 + (size_t)first[i] * 42,
-                                    some * sizeof(real));
-        }
-    }
-    struct snapshot *snapshot;
-    assert_int_equal(snapshot_create(&snapshot, NULL), STATUS_OK);
-    /* fails if two arrays have the same name */
-    assert_int_equal(sparse_parallel_snapshot(parallel, snapshot, NULL), STATUS_OK);
-    snapshot_destroy(snapshot);
-    struct error err = {0};
-    l.shape.channels--;
-    exec_begin(&l.exec, false, 0);
-    assert_null(
-        sparse_parallel_forward(&l.exec, parallel, tensor_from_planes(&l.exec, l.planes, &l.shape, true), 0.2, false));
-    assert_int_equal(exec_status(&l.exec, &err), STATUS_INTERNAL);
-    for (int i = 0; i < 3; i++)
-        layer_close(&alone[i]);
-    sparse_parallel_destroy(parallel);
-    params_destroy(params);
-    layer_close(&l);
 }
 
 struct bytes {
@@ -631,18 +570,24 @@ static void check_gaussian(enum sparse_mode mode, double density, double quantil
     struct layer l;
     struct sparse_config config = {.mode = mode, .channels = 5, .momentum = 0.9};
     layer_open(&l, &config, (struct map_shape){4, 5, 20, 20, 1, 1});
+    real *out = malloc(l.count * sizeof(real));
     int64_t active = 0;
     for (int b = 0; b < 100; b++) {
         draw(&l, spread);
-        pass(&l, true, density, false);
+        tensor_to_planes(pass(&l, true, density, false), out);
     }
     for (int c = 0; c < 5; c++) {
-        active += sparse_active(l.sparse)[c];
+        int64_t own = 0;
+        for (int image = 0; image < 4; image++)
+            for (size_t i = 0; i < l.plane; i++)
+                own += out[((size_t)image * 5 + (size_t)c) * l.plane + i] > R(0.0);
+        active += own;
         assert_true(fabs((double)sparse_thresholds(l.sparse)[c] - quantile - spread * c) < 0.1);
         if (mode == SPARSE_PER_CHANNEL)
-            assert_true(fabs((double)sparse_active(l.sparse)[c] / 1600.0 - density) < 0.03);
+            assert_true(fabs((double)own / 1600.0 - density) < 0.03);
     }
     assert_true(fabs((double)active / 8000.0 - density) < 0.03);
+    free(out);
     layer_close(&l);
 }
 
@@ -654,16 +599,16 @@ static void thresholds_match_normal_quantiles_after_many_batches(void **state)
     check_gaussian(SPARSE_SINGLE, 0.1, 1.2816, 0.0);
 }
 
-static void l1_mode_returns_a_penalty_and_none_mode_passes_the_map(void **state)
+static void modes_without_thresholds_apply_relu_or_pass_the_map(void **state)
 {
     struct layer l;
     struct sparse_config config = {.mode = SPARSE_L1, .channels = 2};
     layer_open(&l, &config, (struct map_shape){1, 2, 1, 2, 1, 1});
     const real values[4] = {R(1.0), R(-2.0), R(3.0), R(-4.0)};
     memcpy(l.planes, values, sizeof(values));
-    struct tensor *m = pass(&l, true, 0.5, false);
-    struct tensor *penalty = sparse_penalty(&l.exec, l.sparse, m, 2.0);
-    assert_true(penalty->data[0] == R(2.0)); /* the penalty is 2 * (1 + 3) / 4 */
+    real out[4];
+    tensor_to_planes(pass(&l, true, 0.5, false), out);
+    assert_memory_equal(out, ((real[]){R(1.0), R(0.0), R(3.0), R(0.0)}), sizeof out);
     assert_null(sparse_thresholds(l.sparse));
     layer_close(&l);
     config.mode = SPARSE_NONE;
@@ -686,12 +631,11 @@ int main(void)
         cmocka_unit_test(evaluation_leaves_thresholds_unchanged),
         cmocka_unit_test(collected_batches_update_like_one_large_batch),
         cmocka_unit_test(thresholds_move_after_the_given_number_of_values),
-        cmocka_unit_test(parallel_layers_equal_single_layers_on_their_channels),
         cmocka_unit_test(rising_density_drops_collected_values),
         cmocka_unit_test(collected_values_survive_saving),
         cmocka_unit_test(reinitialised_channel_is_denser_for_a_while),
         cmocka_unit_test(thresholds_match_normal_quantiles_after_many_batches),
-        cmocka_unit_test(l1_mode_returns_a_penalty_and_none_mode_passes_the_map),
+        cmocka_unit_test(modes_without_thresholds_apply_relu_or_pass_the_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,8 @@ static double model_step(struct model *m, uint64_t step)
     x = op_add(e, op_embed_max_pool(e, x, m->embed.w, m->embed.b, CELL, CELL), y);
     x = op_add_rows(e, bilstm_forward(e, &m->rows, x, IMAGES * GRID, GRID), m->positions, 1, GRID * GRID, 0.1);
     x = encoder_forward(e, &m->encoder, x, IMAGES, GRID * GRID, lengths);
-    y = op_dropout(e, op_embedding(e, m->inputs, IMAGES * LENGTH, m->tokens), 0.1);
+    y = op_embedding(e, m->inputs, IMAGES * LENGTH, m->tokens);
+    y = op_residual(e, y, y, 0.1);
     y = decoder_forward(e, &m->decoder, y, x, IMAGES, LENGTH, GRID * GRID, lengths);
     struct tensor *loss = op_cross_entropy(e, linear_forward(e, &m->out, y, false, 0.0), m->targets);
     if (tape_backward(e, loss, NULL, &err) != STATUS_OK || adam_step(m->adam, e, 1e-3, NULL, &err) != STATUS_OK)

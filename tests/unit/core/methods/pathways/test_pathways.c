@@ -234,10 +234,7 @@ static void bounds_equal_published_values(void **state)
     /* bound (5) of the paper is the S at which the probability of failure equals delta */
     double limit = bound_probabilistic(0.02, 5000, 0.7, 1.3, 0.05, 0.01);
     assert_near(bound_failure(0.02, limit, 5000, 0.7, 1.3, 0.05), 0.01, 1e-12);
-    assert_near(bound_uniqueness(0.1), 5.5, 1e-12);
     assert_near(bound_pursuit(0.1), 11 / 3.0, 1e-12);
-    assert_near(bound_soft(0.1, 1, 2, 0.1, 0), bound_uniform(0.1, 1, 2, 0.1), 1e-12);
-    assert_near(bound_soft(0.1, 1, 2, 0.1, 0.2), bound_uniform(0.1, 1, 2, 0.1) - 1, 1e-12);
     assert_near(bound_error(4, 0.1, 3, 2, 0.5), 2 * (0.1 * 2 * 2 + 0.5), 1e-12);
 }
 

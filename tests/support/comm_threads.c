@@ -1,11 +1,11 @@
-/* Ranks that are threads of one process, for tests. In each call every thread publishes the address of its data, waits
+/* Ranks that are threads of one process. In each call every thread publishes the address of its data, waits
  * at a barrier until all have done so, and reads the data of the others. */
+#include "tests/support/comm_threads.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/base/parallel/comm.h"
 
 enum { PENDING = 256 };
 
