@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/descriptor.h"
+#include "core/base/grown.h"
 #include "core/formats/bgzf.h"
 #include "core/formats/text_lines.h"
 
@@ -31,13 +32,10 @@ static enum status take_line(struct faidx *f, struct plain_line line, bool *good
             return STATUS_OK;
     if (s.line_bases < 1 || s.line_bytes <= s.line_bases || s.line_bytes - s.line_bases > 2)
         return STATUS_OK;
-    if ((f->count & (f->count - 1)) == 0) { /* the array is full */
-        struct faidx_sequence *more =
-            realloc(f->sequence, (f->count > 0 ? 2 * (size_t)f->count : 1) * sizeof *f->sequence);
-        if (!more)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the index of a genome");
-        f->sequence = more;
-    }
+    struct faidx_sequence *more = grown(f->sequence, (size_t)f->count, sizeof *f->sequence);
+    if (!more)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the index of a genome");
+    f->sequence = more;
     f->sequence[f->count++] = s;
     f->length += s.length;
     *good = true;

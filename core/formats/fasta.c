@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
+
 struct reader {
     struct fasta *fasta;
     struct plain_lines lines;
@@ -64,14 +66,10 @@ static enum status begin_record(struct reader *r, struct plain_line line, struct
     struct plain_line rest;
     if (f->records == FASTA_RECORDS)
         return fault(r->lines.number, STATUS_LIMIT, "too many records; at most 1048576 are allowed", err);
-    if ((f->records & (f->records - 1)) == 0) { /* true when the number of records is 0 or a power of two: then the
-                                                 * array is full and its capacity doubles */
-        size_t capacity = f->records > 0 ? 2 * (size_t)f->records : 1;
-        struct fasta_record *more = realloc(f->record, capacity * sizeof *more);
-        if (more == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the records of a FASTA file");
-        f->record = more;
-    }
+    struct fasta_record *more = grown(f->record, (size_t)f->records, sizeof *f->record);
+    if (more == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the records of a FASTA file");
+    f->record = more;
     struct fasta_record *record = &f->record[f->records];
     *record = (struct fasta_record){.first = f->count};
     enum status status = read_name(line, r->lines.number, record->name, &rest, err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/formats/text_lines.h"
 
 enum { LETTERS = 4 };
@@ -34,12 +35,6 @@ void motif_text_close(struct motif_text *motifs)
     *motifs = (struct motif_text){0};
 }
 
-/* Makes room for one more element when `count` is 0 or a power of two: then the array is full. */
-static void *grown(void *array, int count, size_t bytes)
-{
-    return (count & (count - 1)) == 0 ? realloc(array, (count > 0 ? 2 * (size_t)count : 1) * bytes) : array;
-}
-
 static struct motif_text_entry *last(const struct reader *r)
 {
     return &r->out->motif[r->out->motifs - 1];
@@ -50,7 +45,7 @@ static enum status add_row(struct reader *r, const double value[LETTERS], struct
     struct motif_text *out = r->out;
     if (last(r)->width == MOTIF_TEXT_WIDTH)
         return fault(r, STATUS_LIMIT, "a motif has more than 100 positions", err);
-    double(*more)[LETTERS] = grown(out->row, out->rows, sizeof *out->row);
+    double(*more)[LETTERS] = grown(out->row, (size_t)out->rows, sizeof *out->row);
     if (!more)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for motifs");
     out->row = more;
@@ -92,7 +87,7 @@ static enum status begin_motif(struct reader *r, struct plain_line rest, struct 
         return status;
     if (out->motifs == MOTIF_TEXT_MOTIFS)
         return fault(r, STATUS_LIMIT, "too many motifs; at most 65536 are allowed", err);
-    struct motif_text_entry *more = grown(out->motif, out->motifs, sizeof *more);
+    struct motif_text_entry *more = grown(out->motif, (size_t)out->motifs, sizeof *more);
     if (!more)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for motifs");
     out->motif = more;

@@ -5,21 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/random/mt19937.h"
-
-static int ascending(const void *a, const void *b)
-{
-    const double *first = a, *second = b;
-    return (*first > *second) - (*first < *second);
-}
-
-double bootstrap_percentile(const double *sorted, int count, double fraction)
-{
-    double position = fraction * (count - 1);
-    int below = (int)floor(position);
-    if (below >= count - 1)
-        return sorted[count - 1];
-    return sorted[below] + (position - below) * (sorted[below + 1] - sorted[below]);
-}
+#include "core/base/sorted.h"
 
 enum status bootstrap_mean(const double *values, int count, struct bootstrap *out, struct error *err)
 {
@@ -43,10 +29,10 @@ enum status bootstrap_mean(const double *values, int count, struct bootstrap *ou
                 means[resample] += kept[mt19937_choice(&rng, out->count)];
             means[resample] /= out->count;
         }
-        qsort(means, BOOTSTRAP_RESAMPLES, sizeof means[0], ascending);
+        sorted_make(means, BOOTSTRAP_RESAMPLES);
         out->mean = sum / out->count;
-        out->low = bootstrap_percentile(means, BOOTSTRAP_RESAMPLES, 0.025);
-        out->high = bootstrap_percentile(means, BOOTSTRAP_RESAMPLES, 0.975);
+        out->low = sorted_quantile(means, BOOTSTRAP_RESAMPLES, 0.025);
+        out->high = sorted_quantile(means, BOOTSTRAP_RESAMPLES, 0.975);
     }
     free(kept);
     return STATUS_OK;

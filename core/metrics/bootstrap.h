@@ -15,7 +15,4 @@ struct bootstrap {
 /* values: [count]. Fails with STATUS_NO_MEMORY only. */
 enum status bootstrap_mean(const double *values, int count, struct bootstrap *out, struct error *err);
 
-/* The value at `fraction` (0 to 1) of sorted: [count], count >= 1, linearly interpolated. */
-double bootstrap_percentile(const double *sorted, int count, double fraction);
-
 #endif

@@ -158,13 +158,13 @@ struct scores {
 /* Computes the log-odds of each base; an unknown base gets the mean over random bases. */
 static void make_scores(const struct position_matrix *m, struct scores *out)
 {
+    double ratio[MATRIX_WIDTH][BASES];
+    position_matrix_ratios(m, uniform, PSEUDO, ratio);
     out->width = m->width;
     for (int i = 0; i < m->width; i++) {
-        double p[BASES];
-        position_matrix_column(m, i, uniform, PSEUDO, p);
         out->forward[i][BASE_UNKNOWN] = 0;
         for (int b = 0; b < BASES; b++) {
-            out->forward[i][b] = log(p[b] / uniform[b]);
+            out->forward[i][b] = ratio[i][b];
             out->forward[i][BASE_UNKNOWN] += out->forward[i][b] * uniform[b];
         }
         for (int b = 0; b <= BASES; b++)

@@ -31,6 +31,17 @@ void position_matrix_column(const struct position_matrix *m, int position, const
         probability[b] = total > 0 ? (m->count[position][b] + pseudo * background[b]) / total : background[b];
 }
 
+void position_matrix_ratios(const struct position_matrix *m, const double background[BASES], double pseudo,
+                            double (*ratio)[BASES])
+{
+    for (int i = 0; i < m->width; i++) {
+        double p[BASES];
+        position_matrix_column(m, i, background, pseudo, p);
+        for (int b = 0; b < BASES; b++)
+            ratio[i][b] = log(p[b] / background[b]);
+    }
+}
+
 double position_matrix_information(const struct position_matrix *m, int position)
 {
     double total = column_total(m, position), bits = 2;
@@ -186,17 +197,6 @@ static int best_words(const struct alignment *a, const int *count, int best[SEED
 
 /* ---- placements -------------------------------------------------------------------------------------------- */
 
-/* ratio: [width][BASES] log-likelihood ratios of the matrix to the background */
-static void measure_ratios(const struct alignment *a, const struct position_matrix *m, double (*ratio)[BASES])
-{
-    for (int i = 0; i < a->width; i++) {
-        double p[BASES];
-        position_matrix_column(m, i, a->background, PSEUDO, p);
-        for (int b = 0; b < BASES; b++)
-            ratio[i][b] = log(p[b] / a->background[b]);
-    }
-}
-
 /* The base of a window under column i of the matrix. */
 static int base_under(const struct alignment *a, const unsigned char *window, struct site_placement at, int i)
 {
@@ -274,7 +274,7 @@ static double align_from(const struct alignment *a, int word, struct position_ma
     for (int round = 0; moved && round < ROUNDS; round++) {
         moved = false;
         sum = 0;
-        measure_ratios(a, m, ratio);
+        position_matrix_ratios(m, a->background, PSEUDO, ratio);
         for (int n = 0; n < a->windows->count; n++) {
             struct site_placement now = placement[n];
             sum += place(a, a->windows->base + (size_t)n * (size_t)a->windows->width, ratio, &now);

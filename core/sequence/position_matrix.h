@@ -22,6 +22,11 @@ struct position_matrix {
 void position_matrix_column(const struct position_matrix *m, int position, const double background[BASES],
                             double pseudo, double probability[BASES]);
 
+/* Writes ratio: [m->width][BASES], the logarithm of each probability of position_matrix_column() divided by the
+ * background. */
+void position_matrix_ratios(const struct position_matrix *m, const double background[BASES], double pseudo,
+                            double (*ratio)[BASES]);
+
 /* Information of a position in bits, between 0 and 2: 2 + sum of p log2 p, less the correction 3 / (2 ln 2 n) for the n
  * counted bases of the position (Schneider et al. 1986), and 0 where the correction is larger. */
 double position_matrix_information(const struct position_matrix *m, int position);

@@ -7,12 +7,7 @@
 void site_ratios_make(const struct position_matrix *m, const double background[BASES], struct site_ratios *out)
 {
     *out = (struct site_ratios){.width = m->width};
-    for (int i = 0; i < m->width; i++) {
-        double p[BASES];
-        position_matrix_column(m, i, background, 1, p);
-        for (int b = 0; b < BASES; b++)
-            out->ratio[i][b] = log(p[b] / background[b]);
-    }
+    position_matrix_ratios(m, background, 1, out->ratio);
 }
 
 static double fit(const struct site_ratios *r, const unsigned char *base, bool reverse)

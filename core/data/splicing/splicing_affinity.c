@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/sorted.h"
 #include "core/formats/text_lines.h"
 
 static const double SCALE = 0.2; /* divisor of the affinity */
@@ -296,24 +297,6 @@ int affinity_scan(const struct affinity_set *set, const uint8_t *bases, int leng
     return found;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* The quantile as numpy computes it: the value at index fraction * (n - 1) of the sorted values, linearly interpolated.
- */
-static double quantile(double *values, size_t n, double fraction)
-{
-    qsort(values, n, sizeof *values, ascending);
-    double at = fraction * (double)(n - 1);
-    size_t below = (size_t)at;
-    if (below + 1 >= n)
-        return values[n - 1];
-    return values[below] + (at - (double)below) * (values[below + 1] - values[below]);
-}
-
 enum status affinity_calibrate(struct affinity_set *set, const struct splicing_sequence *sequences, int count,
                                int flank, double share, struct error *err)
 {
@@ -336,7 +319,8 @@ enum status affinity_calibrate(struct affinity_set *set, const struct splicing_s
                 at += (size_t)inside;
             }
         }
-        set->protein[p].threshold = quantile(values, positions, 1 - share);
+        sorted_make(values, positions);
+        set->protein[p].threshold = sorted_quantile(values, positions, 1 - share);
     }
     free(values);
     return STATUS_OK;

@@ -3,13 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/sorted.h"
 #include "core/methods/environments/run_int.h"
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static bool same_group(const struct environments_case *a, const struct environments_case *b)
 {
@@ -28,7 +23,7 @@ static struct spread spread_of(const struct method_run *run, int first, int colu
     }
     if (n == 0)
         return (struct spread){NAN, NAN, NAN};
-    qsort(values, (size_t)n, sizeof *values, ascending);
+    sorted_make(values, (size_t)n);
     return (struct spread){0.5 * (values[(n - 1) / 2] + values[n / 2]), values[0], values[n - 1]};
 }
 

@@ -4,13 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/metrics/bootstrap.h"
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#include "core/base/sorted.h"
 
 /* Spread of one column over outcomes [from, to). values: scratch with room for all of them. */
 static struct spread spread_of(const struct outcome *outcomes, int from, int to, ptrdiff_t column, double *values)
@@ -21,11 +15,11 @@ static struct spread spread_of(const struct outcome *outcomes, int from, int to,
         if (isfinite(value))
             values[count++] = value;
     }
-    qsort(values, (size_t)count, sizeof *values, ascending);
+    sorted_make(values, (size_t)count);
     if (count == 0)
         return (struct spread){NAN, NAN, NAN, NAN, NAN};
-    struct spread s = {bootstrap_percentile(values, count, 0.5), bootstrap_percentile(values, count, 0.25),
-                       bootstrap_percentile(values, count, 0.75), 0, 0};
+    struct spread s = {sorted_quantile(values, (size_t)count, 0.5), sorted_quantile(values, (size_t)count, 0.25),
+                       sorted_quantile(values, (size_t)count, 0.75), 0, 0};
     for (int i = 0; i < count; i++)
         s.mean += values[i] / count;
     for (int i = 0; i < count; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/random/philox.h"
+#include "core/base/sorted.h"
 
 enum { STREAM_ORDER = 0x6f7264, EVALUATION_STEP = 0x7fffffff, ALIGNED = 16 };
 enum {
@@ -21,22 +22,14 @@ static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.58437437415518
 
 /* ---- creation -------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double fit_calibrate(const double *deviation, int count)
 {
     double *sorted = malloc((size_t)count * sizeof *sorted);
     if (!sorted)
         return NAN;
     memcpy(sorted, deviation, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
-    double at = 0.05 * (count - 1);
-    int below = (int)at, above = below + 1 < count ? below + 1 : below;
-    double quantile = sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+    sorted_make(sorted, (size_t)count);
+    double quantile = sorted_quantile(sorted, (size_t)count, 0.05);
     free(sorted);
     quantile = quantile > 0 ? quantile : 1e-3;
     return quantile * quantile * CHI_SQUARED_3_TENTH / NU;

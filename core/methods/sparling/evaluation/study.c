@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/sorted.h"
 #include "core/methods/shared/publish.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/queries/annotation.h"
@@ -37,12 +38,6 @@ void study_keep(struct method_run *run)
 
 /* ---- figures ------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 struct summary {
     struct bootstrap mean;
     double median;
@@ -56,8 +51,8 @@ static enum status summarise_figure(const struct study *s, int figure, struct su
         if (!isnan(s->row[i].figure[figure]))
             values[count++] = s->row[i].figure[figure];
     enum status status = bootstrap_mean(values, count, &out->mean, err);
-    qsort(values, (size_t)count, sizeof values[0], ascending);
-    out->median = count > 0 ? bootstrap_percentile(values, count, 0.5) : NAN;
+    sorted_make(values, (size_t)count);
+    out->median = count > 0 ? sorted_quantile(values, (size_t)count, 0.5) : NAN;
     return status;
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/base/buf.h"
 #include "core/data/uploads/collection.h"
+#include "tests/support/archive_add.h"
 
 static struct error err;
 static struct collection_limits limits = COLLECTION_LIMITS;
@@ -135,18 +136,6 @@ static void faulty_headers_are_refused(void **state)
 
 /* ---- shards ---------------------------------------------------------------------------------------------------- */
 
-static void add(struct archive *a, const char *name, const void *bytes, size_t size)
-{
-    struct archive_entry *e = archive_entry_new();
-    archive_entry_set_pathname(e, name);
-    archive_entry_set_filetype(e, AE_IFREG);
-    archive_entry_set_perm(e, 0644);
-    archive_entry_set_size(e, (int64_t)size);
-    assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
-    assert_int_equal(archive_write_data(a, bytes, size), size);
-    archive_entry_free(e);
-}
-
 static void add_npy(struct archive *a, const char *name, const char *type, const char *shape, const void *data,
                     size_t bytes)
 {
@@ -156,7 +145,7 @@ static void add_npy(struct archive *a, const char *name, const char *type, const
     memset(file + 10 + length, ' ', (size_t)(118 - length));
     file[127] = '\n';
     memcpy(file + 128, data, bytes);
-    add(a, name, file, 128 + bytes);
+    archive_add(a, name, file, 128 + bytes);
 }
 
 static char packed[1 << 16];
@@ -195,7 +184,7 @@ static void shards_follow_each_other_with_their_ids(void **state)
     add_npy(a, "run/shard-0.npy", "<f4", "1, 2", x, 8);
     add_npy(a, "run/shard-1.npy", "<f4", "2, 2", x + 2, 16);
     add_npy(a, "run/ids-1.npy", "<i4", "2,", numbers, sizeof numbers);
-    add(a, "run/shard-2.safetensors", last.data, last.size);
+    archive_add(a, "run/shard-2.safetensors", last.data, last.size);
     assert_int_equal(read_tar(a, &c), STATUS_OK);
     assert_true(c.count == 4 && c.cols == 2);
     check_values(&c, x, 8);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/base/sorted.h"
 #include "core/metrics/bootstrap.h"
 #include "core/metrics/edit_distance.h"
 #include "tests/support/fault.h"
@@ -78,13 +79,13 @@ static void bootstrap_equals_numpy(void **state)
     assert_true(fault_happened());
 }
 
-static void percentiles_are_interpolated(void **state)
+static void quantiles_are_interpolated(void **state)
 {
     const double sorted[] = {1, 2, 4, 8};
-    assert_true(bootstrap_percentile(sorted, 4, 0.0) == 1.0);
-    assert_true(bootstrap_percentile(sorted, 4, 0.5) == 3.0);
-    assert_true(fabs(bootstrap_percentile(sorted, 4, 0.9) - 6.8) < 1e-12);
-    assert_true(bootstrap_percentile(sorted, 4, 1.0) == 8.0);
+    assert_true(sorted_quantile(sorted, 4, 0.0) == 1.0);
+    assert_true(sorted_quantile(sorted, 4, 0.5) == 3.0);
+    assert_true(fabs(sorted_quantile(sorted, 4, 0.9) - 6.8) < 1e-12);
+    assert_true(sorted_quantile(sorted, 4, 1.0) == 8.0);
 }
 
 int main(void)
@@ -93,7 +94,7 @@ int main(void)
         cmocka_unit_test(edit_distance_equals_its_definition),
         cmocka_unit_test(edit_distance_is_defined_for_empty_and_long_lists),
         cmocka_unit_test(bootstrap_equals_numpy),
-        cmocka_unit_test(percentiles_are_interpolated),
+        cmocka_unit_test(quantiles_are_interpolated),
     };
     return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@
 #include "core/methods/dictionary/dictionary.h"
 #include "core/methods/dictionary/queries/model.h"
 #include "core/methods/dictionary/run_int.h"
+#include "tests/support/archive_add.h"
 #include "tests/support/method_ask.h"
 #include "tests/support/run_test.h"
 
@@ -195,18 +196,6 @@ struct weights {
 };
 static char packed[1 << 16];
 
-static void add(struct archive *a, const char *name, const void *bytes, size_t size)
-{
-    struct archive_entry *e = archive_entry_new();
-    archive_entry_set_pathname(e, name);
-    archive_entry_set_filetype(e, AE_IFREG);
-    archive_entry_set_perm(e, 0644);
-    archive_entry_set_size(e, (int64_t)size);
-    assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
-    assert_int_equal(archive_write_data(a, bytes, size), size);
-    archive_entry_free(e);
-}
-
 /* Makes a tar of a folder "gpt2/" in which the weights come before the configuration. */
 static size_t pack(const struct weights *w, const char *config, bool threshold)
 {
@@ -228,9 +217,9 @@ static size_t pack(const struct weights *w, const char *config, bool threshold)
     buf_append(&file, w, sizeof *w - (threshold ? 0 : sizeof w->threshold));
     assert_int_equal(archive_write_set_format_ustar(a), ARCHIVE_OK);
     assert_int_equal(archive_write_open_memory(a, packed, sizeof packed, &used), ARCHIVE_OK);
-    add(a, "gpt2/sae_weights.safetensors", file.data, file.size);
-    add(a, "gpt2/README.md", "read me", 7);
-    add(a, "gpt2/cfg.json", config, strlen(config));
+    archive_add(a, "gpt2/sae_weights.safetensors", file.data, file.size);
+    archive_add(a, "gpt2/README.md", "read me", 7);
+    archive_add(a, "gpt2/cfg.json", config, strlen(config));
     assert_int_equal(archive_write_close(a), ARCHIVE_OK);
     archive_write_free(a);
     buf_close(&file);
