@@ -306,12 +306,9 @@ static const struct {
                   ENTRY(thin),
                   ENTRY(thin_line),
                   ENTRY(thin_embed),
-                  ENTRY(channels),
-                  ENTRY(join),
                   ENTRY(noise),
                   ENTRY(relu),
                   ENTRY(sigmoid),
-                  ENTRY(max_pool),
                   ENTRY(max_pool_rows),
                   ENTRY(embed),
                   ENTRY(map_rows),
@@ -321,7 +318,6 @@ static const struct {
                   ENTRY(embedding),
                   ENTRY(add),
                   ENTRY(scale),
-                  ENTRY(dropout),
                   ENTRY(residual),
                   ENTRY(layer_norm),
                   ENTRY(residual_norm),
@@ -350,7 +346,7 @@ static const struct {
                   ENTRY(penalty_1),
                   ENTRY(penalty_2),
                   ENTRY(cross_entropy),
-                  ENTRY(sum),
+                  ENTRY(mean_of_map),
                   ENTRY(mean),
                   ENTRY(known),
                   ENTRY(divergence),
@@ -424,7 +420,7 @@ static void failed_allocation_fails_the_step_and_leaves_later_steps_unchanged(vo
                         break;
                 }
                 if (failed == 0 &&
-                    (training || operations[i].run != dropout)) /* dropout allocates nothing in evaluation */
+                    (training || operations[i].run != residual)) /* dropout allocates nothing in evaluation */
                     fail_msg("%s needs no memory", operations[i].name);
             }
     close_kit(&k);
