@@ -23,7 +23,7 @@
 static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
 static const char *const import_types[] = {"application/octet-stream", NULL};
-static const char *const targets[] = {"labels", "sequence", "class", "count", NULL};
+static const char *const targets[] = {"labels", "sequence", "class", "count", "number", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
 
 static const struct api_parameter submit_query[] = {

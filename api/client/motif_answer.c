@@ -154,6 +154,7 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
     }
     read_symbols(member(first, "prediction"), answer->prediction, sizeof(answer->prediction));
     read_symbols(member(first, "label"), answer->label, sizeof(answer->label));
+    answer->numbers = cJSON_IsArray(member(first, "numbers"));
     read_image(member(first, "input"), answer);
     return STATUS_OK;
 }
@@ -348,7 +349,9 @@ void motif_answer_draw(const struct motif_answer *answer, int columns, bool colo
     if (!answer->label[0])
         return;
     bool right = strcmp(answer->prediction, answer->label) == 0;
-    buf_format(out, "  truth       %s  ", answer->label);
+    buf_format(out, "  truth       %s%s", answer->label, answer->numbers ? "\n" : "  ");
+    if (answer->numbers)
+        return;
     term_style(out, colour, right ? STYLE_GREEN : STYLE_RED);
     buf_text(out, right ? "right" : "wrong");
     term_style(out, colour, STYLE_PLAIN);

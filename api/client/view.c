@@ -97,19 +97,21 @@ static bool is_error_name(const char *name)
     return false;
 }
 
+/* If targets are numbers, rows have R squared instead of the end-to-end error. */
 static void view_by_density(struct buf *out, const cJSON *list, bool colour)
 {
     struct table table;
     const cJSON *row = NULL;
     if (cJSON_GetArraySize(list) == 0)
         return;
-    table_init(&table, ">DENSITY|>FPE|>FNE|>CE|>E2EE|>CHECKPOINT");
+    bool numbers = json_member(cJSON_GetArrayItem(list, 0), "r2") != NULL;
+    table_init(&table, numbers ? ">DENSITY|>FPE|>FNE|>CE|>R2|>CHECKPOINT" : ">DENSITY|>FPE|>FNE|>CE|>E2EE|>CHECKPOINT");
     cJSON_ArrayForEach (row, list) {
         char text[64];
         term_number(text, sizeof(text), json_number(row, "density"));
         table_add(&table, text);
         for (size_t i = 0; i < 4; i++) {
-            term_percent(text, sizeof(text), json_number(row, errors[i].name));
+            term_percent(text, sizeof(text), json_number(row, i == 3 && numbers ? "r2" : errors[i].name));
             table_add(&table, text);
         }
         view_scalar(json_member(row, "checkpoint"), text, sizeof(text));
@@ -198,6 +200,8 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     table_init(&table, "RESULT|");
     for (size_t i = 0; i < ERRORS; i++) {
         char text[64];
+        if (i >= 3 && json_member(result, "r2")) /* R squared stands for both if targets are numbers */
+            continue;
         if (!json_member(result, errors[i].name)) /* null is printed too: it means that nothing was counted */
             continue;
         term_percent(text, sizeof(text), json_number(result, errors[i].name));

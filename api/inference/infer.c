@@ -249,7 +249,29 @@ static void respond_outputs(const struct inference *f)
     respond_body(x, 200, "application/octet-stream");
 }
 
-static void compute(struct exchange *x, const struct inference_request *r, struct inference *f)
+/* Leaves out the outputs that this model does not have. Returns false after it has responded, because the client has
+ * listed one of them. */
+static bool leave_out(struct inference *f, struct inference_request *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->output_count; i++) {
+        bool there = f->rank[r->outputs[i].tensor] >= 0;
+        if (!there && r->listed) {
+            struct error err;
+            error_clear(&err);
+            (void)error_set(&err, STATUS_INVALID, "/outputs", "must not contain %s, which this model does not have",
+                            r->outputs[i].name);
+            respond_error(f->x, &err);
+            return false;
+        }
+        if (there)
+            r->outputs[kept++] = r->outputs[i];
+    }
+    r->output_count = kept;
+    return true;
+}
+
+static void compute(struct exchange *x, struct inference_request *r, struct inference *f)
 {
     struct error err;
     struct model_lease lease;
@@ -264,11 +286,12 @@ static void compute(struct exchange *x, const struct inference_request *r, struc
         return;
     }
     f->model = lease.model;
-    for (size_t t = 0; t < r->target.method->output_count; t++) {
+    for (size_t t = 0; t < r->target.method->output_count; t++)
         r->target.method->outputs[t].shape(lease.model, &f->rank[t], f->dim[t]);
+    bool done = leave_out(f, r);
+    for (size_t t = 0; t < r->target.method->output_count; t++)
         f->keeps[t] = wants(r, t, true);
-    }
-    bool done = infer_all(f, &run);
+    done = done && infer_all(f, &run);
     model_cache_release(x->api->models, &lease);
     queries_leave(&run);
     if (done)

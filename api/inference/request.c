@@ -246,6 +246,7 @@ static void read_outputs(const struct reading *g, const cJSON *outputs)
         return;
     }
     int index = 0;
+    g->r->listed = true;
     JSON_EACH (item, outputs) {
         char at[48];
         (void)snprintf(at, sizeof at, "/outputs/%d", index);

@@ -39,6 +39,7 @@ struct inference_request {
     struct inputs inputs;
     struct inference_output outputs[INFERENCE_OUTPUTS];
     size_t output_count;
+    bool listed; /* the client has listed the outputs; otherwise these are all outputs of the method */
 };
 /* Reads a request into `r`, which the caller zeroes. Returns false after it has sent an error. The caller calls
  * inference_close() in both cases. */

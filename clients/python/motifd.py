@@ -573,14 +573,20 @@ class SparseMaps:
 class _Labels:
     """Turns Y into what an upload contains, and the daemon's answers back into the form of Y.
 
-    Y: one integer or text for each input (a text of several words is a sequence), a list of tokens, a set of names, or a boolean array
-    [inputs][names]."""
+    Y: one integer or text for each input (a text of several words is a sequence), a list of tokens, a set of names, a boolean array
+    [inputs][names], or numbers to predict, [inputs] or [inputs][numbers]."""
 
-    def __init__(self, Y: Any, names: Optional[Sequence[str]]):
+    def __init__(self, Y: Any, names: Optional[Sequence[str]], numbers: Optional[bool] = None):
         self.names = [str(name) for name in names] if names is not None else None
         first = Y[0] if len(Y) else None
         array = Y if isinstance(Y, np.ndarray) else None
-        if isinstance(first, (set, frozenset)):
+        if _are_numbers(Y) if numbers is None else numbers:
+            self.form, self.table, self.array = "number", [], np.asarray(Y, np.float32)
+            if self.array.ndim not in (1, 2) or not np.isfinite(self.array).all():
+                raise ValueError(f"Y must be finite numbers, [n] or [n][numbers]; got shape {self.array.shape}")
+            if self.names is not None and len(self.names) != (1 if self.array.ndim == 1 else self.array.shape[1]):
+                raise ValueError("names must have one name for each column of Y")
+        elif isinstance(first, (set, frozenset)):
             self.form, self.table = "set", sorted({name for labels in Y for name in labels}, key=str)
             self.array = np.array([[name in labels for name in self.table] for labels in Y], bool)
         elif array is not None and array.dtype == bool and array.ndim == 2:
@@ -593,8 +599,6 @@ class _Labels:
             values = np.asarray(Y)
             if values.ndim != 1:
                 raise ValueError(f"Y must be labels of one dimension, lists of tokens, sets of names or a boolean array; got shape {values.shape}")
-            if values.dtype.kind not in "iuUSOb" and not np.array_equal(values, np.round(values.astype(float))):
-                raise ValueError("Y must be labels: integers, text or sets; got numbers that are not integers")
             words = values.dtype.kind in "USO" and any(" " in str(value) for value in values)
             self.form, self.table = ("words", []) if words else ("class", list(np.unique(values).tolist()))
             self.array = np.array([str(value) if words else self._text(value) for value in values.tolist()])
@@ -623,7 +627,7 @@ class _Labels:
 
     def name(self, token: Any) -> str:
         """Returns the name of a token that the daemon sent, to be shown to people."""
-        if self.named:
+        if self.named or self.form == "number":
             return str(token)
         value = self.back.get(str(token), token)
         if self.form in ("set", "flags") and self.names is not None and str(token).isdigit() and int(token) < len(self.names):
@@ -648,6 +652,17 @@ class _Labels:
         out = np.empty(len(answers), object)
         out[:] = answers
         return out
+
+
+def _are_numbers(Y: Any) -> bool:
+    """Returns whether Y contains floats of which at least one is no integer: numbers to predict, and not classes."""
+    if isinstance(Y, (str, bytes)) or (len(Y) and isinstance(Y[0], (str, set, frozenset))):
+        return False
+    try:
+        values = np.asarray(Y)
+    except ValueError:  # lists of different lengths
+        return False
+    return values.dtype.kind == "f" and not np.array_equal(values, np.round(values))
 
 
 # ---- estimators ---------------------------------------------------------------------------------------------------------------------
@@ -763,7 +778,7 @@ class Channels(List[Channel]):
 
 
 class Motifs(_TransformerMixin, _Estimator):
-    """SPARLING: finds the motifs that decide the labels, from labels alone.
+    """SPARLING: finds the motifs that decide the labels, from labels alone, or the motifs that change numbers.
 
     X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of texts of letters, or with sample_rate a list of
     recordings (numbers in [-1, 1]). Y: labels of the whole input (see fit).
@@ -783,9 +798,11 @@ class Motifs(_TransformerMixin, _Estimator):
     def _more_tags(self) -> Dict[str, Any]:
         return {"X_types": ["3darray", "string"], "requires_y": True, "_skip_test": True}
 
-    def fit(self, X: Any, Y: Any, names: Optional[Sequence[str]] = None, groups: Optional[Sequence[Any]] = None, boxes: Any = None) -> "Motifs":
+    def fit(self, X: Any, Y: Any, names: Optional[Sequence[str]] = None, groups: Optional[Sequence[Any]] = None, boxes: Any = None,
+            numbers: Optional[bool] = None) -> "Motifs":
         """Uploads the data once, trains, and waits. Y: an integer or text for each input (a text of several words is a sequence), lists of
-        tokens, sets of names, or a boolean array [n][names]. names: the names of integer labels or of the columns of Y. groups: a name or
+        tokens, sets of names, a boolean array [n][names], or numbers to predict ([n] or [n][k]). numbers: whether Y contains numbers to
+        predict; None: it does if it has floats that are no integers. names: the names of integer labels or of the columns of Y. groups: a name or
         number for each input; inputs of one group are either all trained on or all held out. boxes: [m][6], the columns are sample, row0, row1,
         col0, col1 and symbol; only the evaluation uses them."""
         if isinstance(X, (str, bytes, os.PathLike)):
@@ -797,7 +814,9 @@ class Motifs(_TransformerMixin, _Estimator):
         if len(X) == 0:
             raise ValueError("X is empty")
         X, Y = (getattr(value, "to_numpy", lambda value=value: value)() for value in (X, Y))  # frames and series of pandas
-        client, labels = self._client(), _Labels(Y, names)
+        client, labels = self._client(), _Labels(Y, names, numbers)
+        if labels.form == "number" and boxes is not None:
+            raise ValueError("boxes are not allowed if Y contains numbers")
         data, format, options = self._files(X, labels, groups, boxes)
         self.data_ = client.upload(data, format, **options)
         config = {"dataset_name": self.data_["name"], "seed": int(self.random_state), "total_samples": self.total_samples, "effort": self.effort,
@@ -810,9 +829,11 @@ class Motifs(_TransformerMixin, _Estimator):
         if isinstance(X[0], str) or self.sample_rate:
             if boxes is not None or (isinstance(X[0], str) and groups is not None):
                 raise ValueError("boxes and groups need arrays; upload a file with Client.upload() instead")
-            words = [" ".join(token for token in np.atleast_1d(label).tolist() if token) if labels.form not in ("set", "flags")
+            words = [" ".join(repr(float(value)) for value in np.atleast_1d(label)) if labels.form == "number"
+                     else " ".join(token for token in np.atleast_1d(label).tolist() if token) if labels.form not in ("set", "flags")
                      else " ".join(labels.name(at) for at in np.flatnonzero(label)) for label in labels.array]
             sets = labels.form in ("set", "flags")
+            target = {"target": "number"} if labels.form == "number" else {}
             if sets:
                 labels.use_names()
             if isinstance(X[0], str):
@@ -820,14 +841,16 @@ class Motifs(_TransformerMixin, _Estimator):
                 if wrong is not None:
                     raise ValueError(f"X must contain texts of letters only; got {str(wrong)[:60]!r}. Read files into arrays, or use Client.upload()")
                 records = "".join(f">s{at} {label}\n{letters}\n" for at, (letters, label) in enumerate(zip(X, words)))
-                return records.encode(), "fasta", {"target": "labels"} if sets else {}
-            return _recordings(X, self.sample_rate, words, sets, groups), "tar", {}
+                return records.encode(), "fasta", {"target": "labels"} if sets else target
+            return _recordings(X, self.sample_rate, words, sets, groups), "tar", target
         arrays = {"x": self._array(X, upload=True), "y": labels.array}
+        if labels.form == "number" and labels.names is not None:
+            arrays["names"] = np.array(labels.names)
         if groups is not None:
             arrays["group"] = np.array([str(group) for group in groups])
         if boxes is not None:
             arrays["boxes"] = np.asarray([[str(value) for value in box] for box in boxes])
-        return _npz(arrays), "npz", {}
+        return _npz(arrays), "npz", {"target": "number"} if labels.form == "number" else {}
 
     def _array(self, X: Any, upload: bool = False) -> np.ndarray:
         X = np.asarray(X)
@@ -870,13 +893,20 @@ class Motifs(_TransformerMixin, _Estimator):
         return np.load(io.BytesIO(answer.body), allow_pickle=False)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Returns the predicted labels in the form of Y; None for an input to which the model gives no label."""
+        """Returns the predicted labels, or numbers, in the form of Y; None for an input to which the model gives no label."""
+        if self.labels_.form == "number":
+            rows = [[one["value"] for one in answer["numbers"]] for answer in self._fitted().ask_each("predict", self._inputs(X))]
+            return np.array(rows, float).reshape(len(rows), *self.labels_.array.shape[1:])
         answers = [self.labels_.decode(answer["prediction"]) for answer in self._fitted().ask_each("predict", self._inputs(X))]
         return self.labels_.collect(answers)
 
     def score(self, X: Any, Y: Any) -> float:
-        """Returns the share of inputs whose whole label is right."""
+        """Returns the share of inputs whose whole label is right; for numbers the share of their variance that the predictions explain (R
+        squared), which is the mean over the columns of Y."""
         got = self.predict(X)
+        if self.labels_.form == "number":
+            wanted = np.asarray(Y, float)
+            return float(np.mean(1 - ((wanted - got) ** 2).sum(0) / ((wanted - wanted.mean(0)) ** 2).sum(0)))
         if self.labels_.form == "flags":
             return float((got == np.asarray(Y, bool)).all(1).mean())
         return float(np.mean([list(a) == list(b) if isinstance(b, (list, tuple, np.ndarray)) else a == b for a, b in zip(got, Y)]))

@@ -259,6 +259,9 @@ struct tensor *op_strand_max(struct exec *e, struct tensor *x, struct tensor **r
 /* Cross-entropy: the mean of -log softmax(logits)[target] over the rows with a target >= 0; 0 if there are none.
  * targets: [rows], -1 for rows that do not count; borrowed until backward. */
 struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int32_t *targets);
+/* The mean of (y - x)^2 over all elements of all ranks. y: rows; x: as many numbers, read before the function returns.
+ */
+struct tensor *op_squared_error(struct exec *e, struct tensor *y, const real *x);
 /* The presence of names in labels (core/methods/sparling). op_log_mean_exp() pools a map to one score for each image
  * and channel, log(mean over positions of exp(sharpness x)) / sharpness: [images][channels]. */
 struct tensor *op_log_mean_exp(struct exec *e, struct tensor *x, double sharpness);
@@ -287,6 +290,10 @@ struct tally {
     const real *scale;     /* [names] factor on the loss of the name; NULL: 1 */
 };
 struct tensor *op_tally(struct exec *e, struct tensor *x, const struct tally *tally);
+/* sigmoid(gain_c x + bias_c) for each column c. x: rows; gain, bias: [cols]. */
+struct tensor *op_odds(struct exec *e, struct tensor *x, struct weight *gain, struct weight *bias);
+/* Sums of groups of `each` neighbouring rows: [rows / each][cols]. */
+struct tensor *op_sum_groups(struct exec *e, struct tensor *x, int each);
 /* The mean of all elements of all ranks. Halo and padding of a map do not count. */
 struct tensor *op_mean(struct exec *e, struct tensor *x);
 /* A loss that the caller has computed: `value`, and its gradient with respect to x [x->count], borrowed until backward.

@@ -206,7 +206,8 @@ struct method_tensor {
     const char *meaning; /* one line */
     enum method_datatype datatype;
     bool sparse; /* nearly all values are zero; clients can then ask for the other values with their coordinates */
-    /* The shape for one input: *rank is at most METHOD_TENSOR_RANK; a size of -1 varies. */
+    /* The shape for one input: *rank is at most METHOD_TENSOR_RANK; a size of -1 varies. *rank -1: this model does not
+     * have the output. */
     void (*shape)(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK]);
 };
 

@@ -26,6 +26,7 @@ import zoo  # noqa: E402
 # their values. In this mean, the weight of a value rises from 0 to 1 over its sample.
 VECTORS = {
     "dna-words": ("08c930f4da0043ba", 0.124999),
+    "dna-effects": ("37fa9e8e5f6676b5", 0.124992),
     "koo12": ("24b72fb7e1af6efe", 0.125001),
     "dna-bound": ("98cbc047f5c56bb0", 0.125005),
     "proteins": ("2a24c47bb05693cb", 0.024992),

@@ -234,7 +234,10 @@ class Labels(unittest.TestCase):
         for labels, back in ((sets, {"y"}), (flags, [False, True])):  # DNA and recordings are uploaded with names
             labels.use_names()
             self.assertEqual((labels.decode(["y"]), labels.name("y")), (back, "y"))
-        for wrong in (np.array([0.5, 1]), np.zeros((2, 2, 2)), [["a b"], ["c"]]):
+        for Y in (np.array([0.5, 1]), [0.5, 1.0], np.array([[0.5, 1], [2, 3]])):
+            self.assertEqual(motifd._Labels(Y, None).form, "number", Y)
+        self.assertEqual((motifd._Labels(np.array([0.0, 1]), None).form, motifd._Labels([1, 2], None, True).form), ("class", "number"))
+        for wrong in (np.array([0.5, np.inf]), np.zeros((2, 2, 2)), [["a b"], ["c"]]):
             with self.assertRaises(ValueError):
                 motifd._Labels(wrong, None)
 

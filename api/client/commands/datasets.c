@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
      "(none)"},
     {"genome", "NAME", "put, for regions: name of the genome, a folder that the operator has set up"},
     {"window", "N", "put, for regions: length of the window around each summit or middle; 0: the whole region (200)"},
-    {"target", "KIND", "put: what the labels are: labels, sequence, class or count"},
+    {"target", "KIND", "put: what the labels are: labels, sequence, class, count or number"},
     {"output", "FILE", "preview: file for the picture (NAME.png)"},
     {NULL, NULL, NULL},
 };
@@ -111,10 +111,11 @@ static void write_shape(const cJSON *set, char *out, size_t bytes)
 static void print_dataset(struct ctl *ctl, const cJSON *set)
 {
     char shape[96];
+    const cJSON *numbers = json_member(set, "numbers");
     write_shape(set, shape, sizeof(shape));
-    fprintf(ctl->out.stream, "%s  %s, %.0f samples of %s, target %s, %d names\n", text_of(set, "name"),
+    fprintf(ctl->out.stream, "%s  %s, %.0f samples of %s, target %s, %d %s\n", text_of(set, "name"),
             text_of(set, "kind"), json_number(set, "samples"), shape, text_of(set, "target"),
-            cJSON_GetArraySize(json_member(set, "vocabulary")));
+            cJSON_GetArraySize(numbers ? numbers : json_member(set, "vocabulary")), numbers ? "numbers" : "names");
     fprintf(ctl->out.stream, "sha256 %s\n", text_of(set, "sha256"));
     const cJSON *warning;
     cJSON_ArrayForEach (warning, json_member(set, "warnings"))
@@ -253,6 +254,7 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
     buf_init(&out, 4u << 20);
     view_object(&out, json_member(set, "values"), ctl->out.colour);
     write_names(&out, "names in the labels, with their counts", json_member(set, "vocabulary"), ctl->out.columns);
+    write_names(&out, "numbers that are targets", json_member(set, "numbers"), ctl->out.columns);
     write_names(&out, "columns", json_member(set, "columns"), ctl->out.columns);
     write_names(&out, "groups, with their counts", json_member(set, "groups"), ctl->out.columns);
     bool listed = write_first(&out, set, &ctl->out);

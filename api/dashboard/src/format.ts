@@ -65,7 +65,7 @@ export function title(job: { name: string | null; preset: string | null; kind: s
   return job.name ?? job.preset ?? job.kind;
 }
 
-export const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["fne", "false negatives (FNE)"], ["ce", "confusion (CE)"], ["e2ee", "end to end (E2EE)"], ["exact", "exact match"]];
+export const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["fne", "false negatives (FNE)"], ["ce", "confusion (CE)"], ["e2ee", "end to end (E2EE)"], ["exact", "exact match"], ["r2", "R squared"]];
 
 /** Readable labels of metrics whose names in the API are abbreviations. */
 const NAMES = new Map([

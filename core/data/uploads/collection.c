@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", "motifs", NULL};
-const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", "count", NULL};
+const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", "count", "number", NULL};
 
 const char *const collection_negatives[] = {"none", "shuffle", "gc", NULL};
 
@@ -34,6 +34,7 @@ void collection_close(struct collection *c)
         free(c->start);
         free(c->label);
         free(c->label_start);
+        free(c->number);
         free(c->group);
         free(c->box_start);
         free(c->box);

@@ -6,8 +6,10 @@
  * mono at AUDIO_RATE; sequences of bases are one-hot (A, C, G, T).
  *
  * The target of a sample is one class, a sequence of tokens, a set of labels (in ascending order), a count for each
- * name (a label in ascending order, in which each name occurs as often as its count), or a class at every position.
- * Labels are indices into `vocabulary`, which is sorted by value if all names are numbers, otherwise by bytes.
+ * name (a label in ascending order, in which each name occurs as often as its count), a class at every position, or
+ * one or more numbers. Labels are indices into `vocabulary`, which is sorted by value if all names are numbers,
+ * otherwise by bytes. If targets are numbers, samples have no labels, and `vocabulary` names the numbers of a sample
+ * in their order.
  *
  * Read-only once made: any number of threads. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_H
@@ -27,7 +29,15 @@ enum collection_kind {
     COLLECTION_RECORDINGS,
     COLLECTION_MOTIFS /* position matrices; queries compare channels with them, and jobs do not train on them */
 };
-enum collection_target { TARGET_NONE, TARGET_CLASS, TARGET_SEQUENCE, TARGET_LABELS, TARGET_POSITIONS, TARGET_COUNT };
+enum collection_target {
+    TARGET_NONE,
+    TARGET_CLASS,
+    TARGET_SEQUENCE,
+    TARGET_LABELS,
+    TARGET_POSITIONS,
+    TARGET_COUNT,
+    TARGET_NUMBER
+};
 extern const char *const collection_kinds[];   /* "table", "images", ...; NULL-terminated */
 extern const char *const collection_targets[]; /* "none", "class", "sequence", "labels", ... */
 
@@ -63,6 +73,8 @@ struct collection {
     int64_t *start; /* [count + 1] first column of each sample */
     int32_t *label; /* sample i has label[label_start[i] ... label_start[i + 1]); TARGET_POSITIONS: -1 is unknown */
     int64_t *label_start; /* [count + 1] */
+    float *number;        /* TARGET_NUMBER: [count][vocabulary.count], as uploaded */
+    bool profile;         /* the numbers of a sample are a profile along its columns */
     /* columns: names of a table's features; groups: the names that `group` refers to */
     struct collection_names vocabulary, columns, groups;
     /* records: [count] the name of each sample in the file: the place of a sequence ("chr1:100-200"), or an id;

@@ -33,6 +33,8 @@ static bool binary(const struct npy *y)
 static enum array_use use_of(const struct npy *y, enum collection_target wanted, bool named)
 {
     bool flags = y->element == NPY_BOOL && (y->rank == 2 || named || wanted == TARGET_LABELS);
+    if (wanted == TARGET_NUMBER)
+        return USE_NUMBERS;
     if (y->texts || wanted == TARGET_SEQUENCE)
         return USE_TOKENS;
     if (wanted == TARGET_COUNT)
@@ -42,8 +44,11 @@ static enum array_use use_of(const struct npy *y, enum collection_target wanted,
 
 static enum status check_names(const struct npy *names, const struct npy *y, enum array_use use, struct error *err)
 {
-    if (use < USE_COLUMNS)
-        return array_fault("names", "needs a y of booleans, of zeros and ones, or of counts with target=count", err);
+    if (use < USE_NUMBERS)
+        return array_fault("names",
+                           "needs a y of booleans, of zeros and ones, or of counts with target=count, or of "
+                           "numbers with target=number",
+                           err);
     if (!names->texts || names->rank != 1 || names->dim[0] != width_of(y))
         return array_fault("names", "must be text with one name for each column of y", err);
     for (size_t i = 0; i < names->count; i++)
@@ -60,6 +65,8 @@ enum status array_labels_use(struct builder *b, const struct arrays *a, enum arr
     if (!a->there[MEMBER_Y])
         return named ? array_fault("names", "requires labels in member y", err) : STATUS_OK;
     *use = use_of(y, b->wanted, named);
+    if (b->wanted == TARGET_NUMBER && y->texts)
+        return array_fault("y", "contains text, but target=number needs numbers", err);
     if (b->wanted == TARGET_SEQUENCE && y->element == NPY_BOOL)
         return array_fault("y", "contains booleans, but target=sequence needs integers or text", err);
     enum status status = named ? check_names(&a->member[MEMBER_NAMES], y, *use, err) : STATUS_OK;
@@ -97,7 +104,8 @@ static enum status take_tokens(struct builder *b, const struct npy *y, int64_t s
             continue;
         if (!name_at(y, i, name))
             return error_set(err, STATUS_INVALID, NULL,
-                             "member 'y': the label of sample %lld is not an integer; use integers or text",
+                             "member 'y': the label of sample %lld is not an integer; use integers or text, or state "
+                             "target=number",
                              (long long)sample);
         status = builder_token(b, name, strlen(name), err);
     }
@@ -111,6 +119,19 @@ static void column_name(const struct arrays *a, size_t column, char out[NPY_TEXT
         snprintf(out, NPY_TEXT, "%s", a->member[MEMBER_NAMES].texts[column]);
     else
         snprintf(out, NPY_TEXT, "%zu", column);
+}
+
+/* Adds the numbers of a sample, and with those of the first sample their names. */
+static enum status take_numbers(struct builder *b, const struct arrays *a, int64_t sample, struct error *err)
+{
+    const struct npy *y = &a->member[MEMBER_Y], *names = &a->member[MEMBER_NAMES];
+    size_t width = (size_t)width_of(y), first = (size_t)sample * width;
+    enum status status = STATUS_OK;
+    for (size_t k = 0; !status && k < width; k++)
+        status = builder_value(b, (double)y->values[first + k], err);
+    for (size_t k = 0; !status && b->at == 1 && a->there[MEMBER_NAMES] && k < width; k++)
+        status = builder_value_name(b, names->texts[k], err);
+    return status;
 }
 
 /* Appends the name of each column of y to the sample's label n times, where n is the sample's element in this
@@ -157,6 +178,8 @@ enum status array_labels_take(struct builder *b, const struct arrays *a, enum ar
     enum status status = STATUS_OK;
     if (use == USE_TOKENS)
         status = take_tokens(b, &a->member[MEMBER_Y], sample, err);
+    else if (use == USE_NUMBERS)
+        status = take_numbers(b, a, sample, err);
     else if (use != USE_NONE)
         status = take_counts(b, a, sample, err);
     if (!status && a->there[MEMBER_POSITIONS])

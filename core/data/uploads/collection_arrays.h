@@ -29,6 +29,7 @@ enum status array_fault(const char *member, const char *what, struct error *err)
 enum array_use {
     USE_NONE,    /* there is no y */
     USE_TOKENS,  /* an element is a token */
+    USE_NUMBERS, /* an element is a number of the target */
     USE_COLUMNS, /* an element says whether the sample has the label of its column */
     USE_COUNTS   /* an element says how often the sample has the label of its column */
 };

@@ -215,6 +215,8 @@ enum status builder_token_once(struct builder *b, const char *token, size_t byte
 enum status builder_words(struct builder *b, const char *text, struct error *err)
 {
     enum status status = STATUS_OK;
+    if (b->wanted == TARGET_NUMBER)
+        return builder_values(b, text, strlen(text), err);
     if (b->wanted == TARGET_CLASS)
         return text[0] != '\0' ? builder_token(b, text, strlen(text), err) : STATUS_OK;
     for (const char *at = text + strspn(text, " "); !status && *at;) {
@@ -404,7 +406,9 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
 {
     struct collection *c = b->c;
     int32_t *to = NULL, *groups = NULL;
-    bool numbered = c->vocabulary.count > 0; /* the reader has set the vocabulary and has added labels as indices */
+    bool numbers = b->wanted == TARGET_NUMBER;
+    /* the reader has set the vocabulary and has added labels as indices */
+    bool numbered = c->vocabulary.count > 0 || numbers;
     if (c->count == 0 || c->cols == 0)
         return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");
     enum status status = value_store_finish(&b->store, &c->store, &c->stored, err);
@@ -413,7 +417,10 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
     c->values = b->store.form == VALUE_FLOATS ? c->store : NULL;
     c->bytes = b->store.form == VALUE_FLOATS ? NULL : c->store;
     c->unit = b->store.form == VALUE_UNIT_BYTES;
-    status = numbered ? STATUS_OK : order_names(&b->vocabulary, &c->vocabulary, &to, err);
+    if (numbers)
+        status = builder_numbers_finish(b, err);
+    else if (!numbered)
+        status = order_names(&b->vocabulary, &c->vocabulary, &to, err);
     if (!status && c->group)
         status = order_names(&b->groups, &c->groups, &groups, err);
     for (int64_t i = 0; !status && to && i < b->labels; i++)
@@ -426,7 +433,7 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
     free(groups);
     if (!status)
         status = sort_boxes(b, err);
-    if (!status && b->wanted != TARGET_NONE)
+    if (!status && b->wanted != TARGET_NONE && !numbers)
         status = take_wanted(c, b->wanted, err);
     if (!status && c->target == TARGET_NONE)
         c->target = target_of(c, set);

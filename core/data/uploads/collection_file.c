@@ -4,6 +4,7 @@
  * accesses outside the mapping. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,14 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
         return status;
     if (labels > 0)
         status = add(snapshot, SNAPSHOT_U8, "label", labels, sizeof *c->label, c->label, err);
+    if (status != STATUS_OK)
+        return status;
+    if (c->number)
+        status = add(snapshot, SNAPSHOT_F32, "number", c->count, c->vocabulary.count, c->number, err);
+    if (status != STATUS_OK)
+        return status;
+    if (c->profile)
+        status = add(snapshot, SNAPSHOT_U8, "profile", 1, 1, &c->profile, err);
     if (status != STATUS_OK)
         return status;
     if (c->rna)
@@ -162,7 +171,7 @@ static bool within(const int32_t *number, int64_t count, int stride, int low, in
 static bool read_head(struct collection *c, const struct mapped *m)
 {
     const int64_t *head = entry(m, "head", SNAPSHOT_I64, HEAD, 1);
-    if (!head || head[0] < 0 || head[0] > COLLECTION_MOTIFS || head[1] < 0 || head[1] > TARGET_COUNT)
+    if (!head || head[0] < 0 || head[0] > COLLECTION_MOTIFS || head[1] < 0 || head[1] > TARGET_NUMBER)
         return false;
     for (int i = 2; i < HEAD; i++)
         if (head[i] < (i < 6 ? 1 : 0) || head[i] > 1 << 30)
@@ -208,6 +217,7 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
     c->label = entry(m, "label", SNAPSHOT_U8, c->label_start[c->count], sizeof *c->label);
     c->group = entry(m, "group", SNAPSHOT_U8, c->count, sizeof *c->group);
     c->rna = entry(m, "rna", SNAPSHOT_U8, 1, 1) != NULL;
+    c->profile = entry(m, "profile", SNAPSHOT_U8, 1, 1) != NULL;
     int64_t lines = (int64_t)c->channels * c->rows;
     const struct collection_moments *moments = entry(m, "moments", SNAPSHOT_U8, 1, sizeof *moments);
     c->values = entry(m, "values", SNAPSHOT_F32, c->start[c->count], lines);
@@ -223,6 +233,19 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
     }
     return (c->values || c->bytes) && (c->label || c->label_start[c->count] == 0) &&
            (c->boxes == 0 || (c->box && rising(c->box_start, c->count, 0) && c->box_start[c->count] == c->boxes));
+}
+
+/* Finds the numbers of the targets, after the names were read. Returns whether they are there if they must be, and
+ * finite. */
+static bool find_numbers(struct collection *c, const struct mapped *m)
+{
+    if (c->target != TARGET_NUMBER)
+        return true;
+    c->number = entry(m, "number", SNAPSHOT_F32, c->count, c->vocabulary.count);
+    for (int64_t i = 0; c->number && i < c->count * c->vocabulary.count; i++)
+        if (!isfinite(c->number[i]))
+            return false;
+    return c->number && c->vocabulary.count > 0 && c->vocabulary.count <= NUMBERS_MOST && c->label_start[c->count] == 0;
 }
 
 static bool numbers_good(const struct collection *c)
@@ -265,7 +288,7 @@ enum status collection_map(int file, struct collection *c, struct error *err)
     enum status found = !status && read_head(c, &m) && find_arrays(c, &m) ? STATUS_OK : STATUS_CORRUPT;
     for (int i = 0; found == STATUS_OK && i < NAME_LISTS; i++)
         found = read_names(names[i], &m, list_names[i]);
-    if (found == STATUS_OK && !numbers_good(c))
+    if (found == STATUS_OK && (!find_numbers(c, &m) || !numbers_good(c)))
         found = STATUS_CORRUPT;
     if (!status && found)
         status = error_set(err, found, NULL,

@@ -3,6 +3,7 @@
 #include "core/data/uploads/collection_first.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,11 @@ static void write_label(const struct collection *c, int64_t sample, const struct
     const int32_t *label;
     int count = collection_labels(c, sample, &label);
     sink_begin_list(out, "label");
+    for (int k = 0; c->target == TARGET_NUMBER && k < c->vocabulary.count && k < COLUMNS; k++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "%.9g", (double)c->number[sample * c->vocabulary.count + k]);
+        sink_text(out, NULL, text);
+    }
     for (int i = 0; i < count && i < COLUMNS && c->target != TARGET_POSITIONS; i++)
         sink_text(out, NULL, label[i] < 0 ? "?" : c->vocabulary.name[label[i]]);
     sink_end_list(out);

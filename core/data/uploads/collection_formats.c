@@ -108,6 +108,9 @@ enum status collection_read(const struct collection_format *format, const struct
     const char *unread = collection_unread(format, options, detail);
     if (unread)
         status = error_set(err, STATUS_INVALID, NULL, "%s %s", unread, detail);
+    if (!status && options->negatives != NEGATIVES_NONE && options->target == TARGET_NUMBER)
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "negatives are not allowed with target=number, because they have no number");
     if (!status)
         status = format->read(&unpacked, options, limits, c, err);
     gunzip_close(gunzip);

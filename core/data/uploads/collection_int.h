@@ -31,6 +31,8 @@ struct builder {
     struct name_list vocabulary, groups;
     int64_t *box_sample; /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
+    int64_t numbers, numbers_room; /* TARGET_NUMBER: numbers in use, and capacity */
+    int width;                     /* TARGET_NUMBER: numbers of the first sample */
 };
 void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,
                   const struct collection_limits *limits);
@@ -62,6 +64,17 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
  * they were added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
+/* Numbers as targets (collection_numbers.c): append one number, or the numbers of a text, which are separated by blanks
+ * or commas, to the target of the current sample. Every sample gets as many as the first one. STATUS_INVALID: a text is
+ * no number, or a number is not finite as a float. */
+enum { NUMBERS_MOST = 4096 };
+enum status builder_value(struct builder *b, double value, struct error *err);
+enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err);
+/* Names the next number of a sample. Without names, one number is called "value", and several have their indices. */
+enum status builder_value_name(struct builder *b, const char *name, struct error *err);
+/* Checks that every sample has its numbers, and names them. builder_finish() calls it. */
+enum status builder_numbers_finish(struct builder *b, struct error *err);
+
 /* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks them. The
  * target is c->target if that is set, else the target that the user wants, if any. Otherwise it is NONE without labels,
  * LABELS if `set`, CLASS if every sample has one token, and SEQUENCE in all other cases. STATUS_INVALID: the labels do

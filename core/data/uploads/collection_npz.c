@@ -2,7 +2,7 @@
  * describes the forms of each):
  *
  *   x          (X, data, images, inputs) the samples
- *   y          (labels, targets) the labels
+ *   y          (labels, targets) the labels, or numbers
  *   names      names of the columns of a y that has one column for each label
  *   positions  instead of y: a class at every position
  *   boxes      where symbols are
@@ -282,8 +282,8 @@ static enum status take_columns(struct collection *c, const struct npy *names, i
 }
 
 /* Checks that every member fits the number of samples and the kind of data. */
-static enum status check_arrays(const struct arrays *a, const struct collection *c, int64_t count, int64_t cols,
-                                struct error *err)
+static enum status check_arrays(const struct arrays *a, const struct collection *c, enum collection_target wanted,
+                                int64_t count, int64_t cols, struct error *err)
 {
     for (int m = MEMBER_Y; m <= MEMBER_GROUP; m++) {
         const struct npy *array = &a->member[m];
@@ -302,6 +302,8 @@ static enum status check_arrays(const struct arrays *a, const struct collection 
                            "requires samples of one row ([n][1][cols]), one class for each column, and no y", err);
     if (a->there[MEMBER_BOXES] && !a->there[MEMBER_Y])
         return array_fault("boxes", "requires labels in member y", err);
+    if (a->there[MEMBER_BOXES] && wanted == TARGET_NUMBER)
+        return array_fault("boxes", "is not allowed with target=number, because numbers have no symbols", err);
     return STATUS_OK;
 }
 
@@ -334,7 +336,7 @@ static enum status take_labels(struct npz *n, int64_t first, struct error *err)
     struct collection *c = n->b->c;
     const struct arrays *a = &n->arrays;
     enum array_use use = USE_NONE;
-    enum status status = check_arrays(a, c, c->count - first, n->cols, err);
+    enum status status = check_arrays(a, c, n->b->wanted, c->count - first, n->cols, err);
     if (status)
         return status;
     if (a->there[MEMBER_POSITIONS])

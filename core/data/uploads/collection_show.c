@@ -59,6 +59,23 @@ static struct moments column_moments(const struct collection *c, int column)
     return m;
 }
 
+/* Writes the figures of the numbers that are targets. */
+static void write_numbers(const struct collection *c, const struct sink *out)
+{
+    int width = c->vocabulary.count;
+    sink_begin_list(out, "numbers");
+    for (int k = 0; k < width && k < LISTED; k++) {
+        struct moments m = {0};
+        for (int64_t i = 0; i < c->count; i++)
+            add_value(&m, (double)c->number[i * width + k]);
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", c->vocabulary.name[k]);
+        write_moments(&m, out);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
 static void write_columns(const struct collection *c, const struct sink *out)
 {
     sink_begin_list(out, "columns");
@@ -100,7 +117,7 @@ static void write_lengths(const struct collection *c, const struct sink *out)
     sink_begin_object(out, "lengths");
     write_moments(&columns, out);
     sink_end_object(out);
-    if (c->target != TARGET_NONE) {
+    if (c->target != TARGET_NONE && c->target != TARGET_NUMBER) {
         sink_begin_object(out, "label_lengths");
         write_moments(&labels, out);
         sink_end_object(out);
@@ -125,7 +142,11 @@ void collection_describe(const struct collection *c, const struct sink *out)
     else
         write_lengths(c, out);
     sink_integer(out, "longest", c->longest);
-    write_counts("vocabulary", &c->vocabulary, c->label, c->label_start[c->count], out);
+    const struct collection_names none = {0};
+    write_counts("vocabulary", c->target == TARGET_NUMBER ? &none : &c->vocabulary, c->label, c->label_start[c->count],
+                 out);
+    if (c->target == TARGET_NUMBER)
+        write_numbers(c, out);
     if (c->group)
         write_counts("groups", &c->groups, c->group, c->count, out);
     sink_integer(out, "boxes", c->boxes);
@@ -152,6 +173,9 @@ static void label_text(const struct collection *c, int64_t sample, char *out, si
     const int32_t *label;
     int count = collection_labels(c, sample, &label), used = 0;
     out[0] = '\0';
+    for (int k = 0; c->target == TARGET_NUMBER && k < c->vocabulary.count && used < (int)room - 1; k++)
+        used += snprintf(out + used, room - (size_t)used, "%s%.6g", k ? " " : "",
+                         (double)c->number[sample * c->vocabulary.count + k]);
     for (int i = 0; i < count && c->target != TARGET_POSITIONS && used < (int)room - 1; i++)
         used += snprintf(out + used, room - (size_t)used, "%s%s", i ? " " : "",
                          label[i] < 0 ? "?" : c->vocabulary.name[label[i]]);

@@ -80,6 +80,9 @@ static uint64_t values_hash(const struct collection *c, int64_t sample)
 static bool same_labels(const struct collection *c, int64_t a, int64_t b)
 {
     const int32_t *one, *other;
+    size_t width = (size_t)c->vocabulary.count;
+    if (c->target == TARGET_NUMBER)
+        return memcmp(c->number + (size_t)a * width, c->number + (size_t)b * width, width * sizeof *c->number) == 0;
     int count = collection_labels(c, a, &one);
     return count == collection_labels(c, b, &other) &&
            (count == 0 || memcmp(one, other, (size_t)count * sizeof *one) == 0);
@@ -166,6 +169,25 @@ static enum status inspect_constants(struct collection *c, struct error *err)
                            parts, table ? "columns" : "channels", found.text);
 }
 
+/* Numbers as targets that are equal in all samples: nothing can be learned about them. */
+static enum status inspect_numbers(struct collection *c, struct error *err)
+{
+    int width = c->vocabulary.count;
+    struct collection_list found = {0};
+    for (int k = 0; c->target == TARGET_NUMBER && c->count > 1 && k < width; k++) {
+        int64_t i = 1;
+        while (i < c->count && c->number[i * width + k] == c->number[k])
+            i++;
+        if (i == c->count)
+            collection_list_add(&found, c->vocabulary.name[k]);
+    }
+    if (found.count == 0)
+        return STATUS_OK;
+    return collection_warn(c, err, "constant-numbers",
+                           "%d of %d numbers are equal in all samples, so a model cannot learn them: %s", found.count,
+                           width, found.text);
+}
+
 /* ---- labels ------------------------------------------------------------------------------------------------ */
 
 /* Warns about labels that contain '=': headers of public sequence files contain words such as OS=Human, which are no
@@ -191,5 +213,7 @@ enum status collection_inspect(struct collection *c, struct error *err)
     enum status status = inspect_copies(c, err);
     if (!status)
         status = inspect_constants(c, err);
+    if (!status)
+        status = inspect_numbers(c, err);
     return status ? status : inspect_labels(c, err);
 }

@@ -148,7 +148,13 @@ enum status run_declare(struct method_run *run, struct snapshot *snapshot, struc
                           run->reinitialisation.rests, err);
     if (status != STATUS_OK)
         return status;
+    status = alone_snapshot(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
     status = presence_snapshot(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = numbers_snapshot(run, snapshot, err);
     if (status != STATUS_OK)
         return status;
     status = starts_snapshot(run, snapshot, err);
@@ -245,7 +251,7 @@ static enum status check_loaded(struct method_run *run, struct error *err)
     const struct presence_phase *presence = &run->presence;
     sound = sound && presence->ended_updates >= 0 && presence->ended_updates <= run->updates &&
             presence->ended_samples >= 0 && presence->ended_samples <= run->samples && presence_sound(run) &&
-            ending_sound(run) && kept_sound(run) && reading_sound(run) && starts_sound(run);
+            ending_sound(run) && kept_sound(run) && reading_sound(run) && starts_sound(run) && numbers_sound(run);
     if (sound && run->phase == PHASE_VALIDATE)
         sound = run->validation_position >= 0 && run->validation_position < 2 * run->config.validation_samples;
     if (sound && run->phase == PHASE_EVALUATE)

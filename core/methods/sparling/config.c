@@ -99,24 +99,30 @@ bool sparling_reinitialises(const struct sparling_config *config)
            config->freeze == FREEZE_NOTHING && !domain_shape(config).positions;
 }
 
+bool sparling_guided(const struct sparling_config *config)
+{
+    bool labels = config->objective == OBJECTIVE_LABELS && !domain_shape(config).positions;
+    return labels && config->presence_weight > 0 && config->sparsity != SPARSITY_IDENTITY;
+}
+
 int sparling_presence_names(const struct sparling_config *config)
 {
     struct domain_shape shape = domain_shape(config);
-    bool labels = config->objective == OBJECTIVE_LABELS && !shape.positions;
-    if (!labels || config->presence_weight <= 0 || config->sparsity == SPARSITY_IDENTITY)
+    if (!sparling_guided(config) || shape.numbers > 0)
         return 0;
     return shape.tokens < config->channels_motif ? shape.tokens : (int)config->channels_motif;
 }
 
 bool sparling_presence_alone(const struct sparling_config *config)
 {
-    return config->presence_samples > 0 && sparling_presence_names(config) > 0;
+    return config->presence_samples > 0 && sparling_guided(config);
 }
 
 bool sparling_uneven(const struct sparling_config *config)
 {
     return config->density_by_name && config->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(config) &&
-           config->objective == OBJECTIVE_LABELS && !domain_shape(config).positions;
+           config->objective == OBJECTIVE_LABELS && !domain_shape(config).positions &&
+           domain_shape(config).numbers == 0;
 }
 
 /* Returns the number of stages and sets *density to that of the last stage. Counts no further than SPARLING_STAGES + 1,
@@ -227,6 +233,9 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (shape.positions && c->perturb_samples > 0)
         method_fault(faults, "perturb_samples", "must be 0 with a label at every position; got %.0f",
                      (double)c->perturb_samples);
+    if (shape.numbers > 0 && c->binning_samples > 0)
+        method_fault(faults, "binning_samples", "must be 0 with numbers as targets; got %.0f",
+                     (double)c->binning_samples);
     if (c->chance_shuffles > 0 && shape.rows > 1)
         method_fault(faults, "chance_shuffles",
                      "must be 0 in a domain of images, because only positions in sequences are shuffled; got %.0f",

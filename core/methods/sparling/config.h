@@ -195,10 +195,12 @@ bool sparling_thresholds(const struct sparling_config *config);
  * preset that sets these fields works with every bottleneck, head and domain. */
 bool sparling_collects(const struct sparling_config *config);
 bool sparling_reinitialises(const struct sparling_config *config);
-/* The presence objective predicts which names occur in a label; channel k stands for name k. It needs the transformer's
- * head. sparling_presence_names() returns the number of names that have a channel, or 0 if the configuration has no
- * such objective or another head. sparling_presence_alone() returns whether the configuration has this objective and a
- * first phase that trains with it alone. */
+/* sparling_guided() returns whether g has an objective of its own: the presence objective or, with numbers as targets,
+ * a regression (training/guide.c). The presence objective predicts which names occur in a label; channel k stands for
+ * name k. It needs the transformer's head. sparling_presence_names() returns the number of names that have a channel,
+ * or 0 if the configuration has no such objective or another head. sparling_presence_alone() returns whether a first
+ * phase trains with g's own objective alone. */
+bool sparling_guided(const struct sparling_config *config);
 int sparling_presence_names(const struct sparling_config *config);
 bool sparling_presence_alone(const struct sparling_config *config);
 /* Whether the densities of channels follow the frequencies of their names (density_by_name). */

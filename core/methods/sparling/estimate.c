@@ -24,6 +24,9 @@ int64_t sparling_parameters_g(const struct sparling_config *c)
 int64_t sparling_parameters_sparse(const struct sparling_config *c)
 {
     int64_t presence = 2 * (int64_t)sparling_presence_names(c); /* a gain and a bias for each name */
+    int64_t numbers = domain_shape(c).numbers;
+    if (sparling_guided(c) && numbers > 0) /* a gain and a bias for each channel, and a linear layer */
+        presence = 2 * c->channels_motif + c->channels_motif * numbers + numbers;
     return presence + (c->batch_norm == BATCH_NORM_AFFINE ? 2 * c->channels_motif : 0);
 }
 
@@ -70,6 +73,9 @@ int64_t sparling_parameters_h(const struct sparling_config *c)
     total += c->layers * (encoder + decoder);
     if (c->head_norm == HEAD_NORM_PRE)
         total += 2 * norm; /* the norm at the end of each stack */
+    int64_t numbers = domain_shape(c).numbers;
+    if (numbers > 0) /* one token, the numbers, and the layer over sums of channels */
+        return total + d + (d * numbers + numbers) + (c->channels_motif * numbers + numbers);
     return total + v * d + (d * v + v);
 }
 

@@ -29,8 +29,10 @@ static enum status restart(struct method_run *r, struct error *err)
     enum status status = network_create(&start, true, r->env.pool, &r->network, err);
     if (!status) {
         r->network->config.seed = c->seed;
-        status = filters_begin(r, err);
+        status = numbers_begin(r, err);
     }
+    if (!status)
+        status = filters_begin(r, err);
     if (!status) {
         gradients_init(&r->gradients, r->network->params, study_of_many(r) ? NULL : r->env.comm, &r->exec);
         presence_begin(r);
@@ -77,7 +79,7 @@ static enum status train(struct method_run *run, enum method_request *request, s
         run->validation_loss = 0;
         presence_clear(run);
         motif_errors_clear(&run->evaluation.errors);
-        evaluation_clear_classes(run);
+        run->head->clear(run);
     } else if (run->checkpoint_due) {
         run->checkpoint_due = 0;
         *request = METHOD_CHECKPOINT;
@@ -93,7 +95,7 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
     *ended = false;
     if (reading_now(run))
         return STATUS_OK;
-    enum status status = presence_validated(run, err);
+    enum status status = run->head->guided ? run->head->guided(run, err) : STATUS_OK;
     if (!status && run->starts.due) {
         run->starts.due = false;
         status = restart(run, err);
@@ -120,9 +122,8 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
 /* Publishes the accuracy and the loss of the head's answers in a validation. */
 static void keep_accuracy(struct method_run *run, double loss)
 {
-    run->accuracy = run->domain.shape.positions
-                        ? evaluation_accuracy(run)
-                        : (double)run->validation_correct / (double)run->config.validation_samples;
+    run->accuracy = run->direct ? (double)run->validation_correct / (double)run->config.validation_samples
+                                : run->head->accuracy(run);
     run->best_accuracy = fmax(run->best_accuracy, run->accuracy);
     evidence_validated(run, loss);
     run_metric(run, "accuracy", run->accuracy);

@@ -7,8 +7,10 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/nn/coherence.h"
 
-/* "ce" is the confusion error by the rule that the paper uses for the domain. */
-static void write_errors(const struct open_domain *domain, const struct evaluation_row *row, const struct sink *out)
+/* "ce" is the confusion error by the rule that the paper uses for the domain. last: the row is the result's own, which
+ * numbers_result() describes further. */
+static void write_errors(const struct open_domain *domain, const struct evaluation_row *row, bool last,
+                         const struct sink *out)
 {
     sink_number(out, "density", row->density);
     sink_number(out, "achieved_density", row->achieved);
@@ -18,8 +20,11 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
     sink_number(out, "ce_assignment", row->ce);
     sink_number(out, "ce_majority", row->ce_majority);
     sink_number(out, "e_m", row->proof);
-    sink_number(out, "e2ee", row->e2ee);
-    sink_number(out, "exact", row->exact);
+    bool numbers = domain->shape.numbers > 0; /* R squared stands for both then */
+    sink_number(out, "e2ee", numbers ? (double)NAN : row->e2ee);
+    sink_number(out, "exact", numbers ? (double)NAN : row->exact);
+    if (numbers && !last)
+        sink_number(out, "r2", row->exact);
     if (!isnan(row->single))
         sink_number(out, "single_error", row->single);
     if (!isnan(row->perturbed))
@@ -55,7 +60,7 @@ static void write_stages(const struct method_run *run, const struct sink *out)
     for (int64_t i = 0; i < e->rows; i++) {
         const struct evaluation_row *row = &e->row[i];
         sink_begin_object(out, NULL);
-        write_errors(&run->domain, row, out);
+        write_errors(&run->domain, row, false, out);
         write_binning(run, row, out);
         if (row->checkpoint < 0)
             sink_null(out, "checkpoint");
@@ -183,7 +188,9 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     if (run->phase != PHASE_DONE || e->rows < 1)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has no result before its evaluation has finished");
     const struct evaluation_row *row = &e->row[e->rows - 1];
-    write_errors(&run->domain, row, out);
+    write_errors(&run->domain, row, true, out);
+    if (run->head->result)
+        run->head->result(run, out);
     write_binning(run, row, out);
     sink_begin_object(out, "windows"); /* fpe, fne and ce by the definition in the paper's text */
     sink_number(out, "fpe", row->window_fpe);

@@ -64,7 +64,8 @@ static enum status open_data(struct method_run *run, struct error *err)
     memcpy(run->trained_on, run->data, sizeof run->data);
     if (domain->single)
         run->single = domain_single(&run->config, &run->domain);
-    return STATUS_OK;
+    run->head = head_of(&run->domain.shape);
+    return numbers_open(run, err);
 }
 
 /* Allocates the tables of an evaluation and of a study. Their sizes depend on the configuration and the domain. */
@@ -156,6 +157,7 @@ void sparling_destroy(struct method_run *run)
     evidence_close(&run->evaluation.evidence);
     extents_close(&run->evaluation.extents);
     free(run->evaluation.topk);
+    numbers_close(&run->numbers);
     free(run->evaluation.channels);
     distribution_close(&run->study.distribution);
     free(run->study.motifs);

@@ -16,6 +16,7 @@
 #include "core/methods/sparling/model/decode.h"
 #include "core/methods/shared/publish.h"
 #include "core/methods/sparling/model/network.h"
+#include "core/methods/sparling/heads/numbers.h"
 #include "core/methods/sparling/evaluation/extents.h"
 #include "core/methods/sparling/evaluation/study.h"
 #include "core/methods/sparling/evaluation/verdict/evidence.h"
@@ -138,7 +139,8 @@ struct reinitialisation {
     double rests[REINITIALISED_CHANNELS];     /* sample count from which the channel may be reinitialised again */
 };
 
-/* The presence objective (presence.c). Checkpoints contain the members from `alone` to `names_table`. */
+/* The presence objective (presence.c) and the first phase (alone.c). Checkpoints contain the members from `alone` to
+ * `names_table`. */
 struct presence_phase {
     int names;             /* names with a channel; 0: the run has no presence objective */
     bool *occurs;          /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
@@ -212,6 +214,7 @@ struct calibration_score {
 struct calibration {
     int64_t position;                /* number of calibration pieces that are done (saved); 0: none is in progress */
     struct calibration_score *score; /* [names][samples]; NULL until needed */
+    real *number;                    /* [samples][numbers] standardised, if targets are numbers; NULL until needed */
 };
 
 struct method_run {
@@ -222,6 +225,7 @@ struct method_run {
     struct annealer_rule rule;
     unsigned char data[HASH_BYTES]; /* hash of the domain's data set; zero if it has none */
     bool direct;                    /* whether the objective is single-motifs */
+    const struct head *head;        /* what depends on the kind of target */
     struct network *network;
     struct adam *adam;
     int frozen_filters; /* number of filters of the first convolution that training does not change (filters.c) */
@@ -239,6 +243,7 @@ struct method_run {
     struct annealer annealer;
     struct reinitialisation reinitialisation;
     struct presence_phase presence;
+    struct numbers numbers; /* numbers as targets */
     struct starts starts;
     struct ending ending;
     struct kept kept;
@@ -301,8 +306,6 @@ enum status motif_counts_add(struct method_run *run, const float *planes, const 
 void motif_counts_result(const struct method_run *run, const struct sink *out);
 
 /* Defined in train.c. */
-/* Applies the head to a batch of motif maps: [rows][classes], one row for each target. NULL after a failure. */
-struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const struct batch *batch);
 /* Does one optimiser update on the next batch. STATUS_NUMERIC when a loss or gradient is not finite. */
 enum status run_update(struct method_run *run, struct error *err);
 /* Computes g on the training batch from sample `first` on as a training step does, without an update of weights. */
@@ -321,12 +324,12 @@ void presence_begin(struct method_run *run);
 struct tensor *presence_loss(struct method_run *run, const struct batch *batch, struct tensor *scores);
 /* Adds the losses of a piece of a validation to the sums of the names, and counts the samples in which the channels of
  * the names are active. The batch is that of the last presence_loss(). motifs: its motif map. */
-void presence_count(struct method_run *run, const struct batch *batch, const struct tensor *scores,
+void presence_count(struct method_run *run, const struct batch *batch, struct tensor *scores,
                     const struct tensor *motifs);
 /* presence_turning() returns whether a validation also reads its samples from the other strand, and
  * presence_count_turned() adds the losses of a piece that was read from the other strand. */
 bool presence_turning(const struct method_run *run);
-void presence_count_turned(struct method_run *run, const struct batch *batch, const struct tensor *scores);
+void presence_count_turned(struct method_run *run, const struct batch *batch, struct tensor *scores);
 /* Sets the densities of the channels of run->network. */
 void presence_densities(struct method_run *run);
 /* Forgets the losses added so far. */
@@ -339,6 +342,14 @@ enum status presence_validated(struct method_run *run, struct error *err);
 bool presence_sound(const struct method_run *run);
 /* Declares the state as entries "presence.*", if the run has the objective. */
 enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+
+/* Defined in alone.c. */
+/* After a validation of the first phase: ends the phase if the loss of g's own objective has not fallen over `patience`
+ * validations (0: never), or if the phase has used its samples. better: something else has improved. Returns whether
+ * the phase ends. */
+bool alone_ends(struct method_run *run, double loss, bool better, int64_t patience);
+/* Declares the state of the first phase as entries "presence.*", if g has an objective of its own. */
+enum status alone_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in prototype.c. */
 /* Searches the training samples for weights with which the channel of `name` begins to predict the name, and sets them.
@@ -435,6 +446,9 @@ enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, 
 enum status calibration_piece(struct method_run *run, bool *done, struct error *err);
 /* Prepares the calibration after a checkpoint was loaded. false: its position is impossible. */
 bool calibration_loaded(struct method_run *run);
+/* Defined in calibrate_numbers.c: sets the thresholds from the scores of so many samples, if targets are numbers.
+ * STATUS_NO_MEMORY. */
+enum status calibration_numbers(struct method_run *run, int samples, struct error *err);
 /* Frees what a calibration has collected. */
 void calibration_drop(struct method_run *run);
 
@@ -461,12 +475,6 @@ bool evaluation_collects(int64_t part);
 double evaluation_fraction(const struct method_run *run);
 /* Density of a map with one active position for each symbol. STATUS_NO_MEMORY. */
 enum status run_minimal_density(const struct method_run *run, double *density, struct error *err);
-/* Adds the class probabilities of a batch with a label at every position. logits: [count * length][tokens]. */
-void evaluation_count_classes(struct method_run *run, const struct batch *batch, const real *logits);
-/* Mean top-k accuracy over all classes except class 0. */
-double evaluation_accuracy(const struct method_run *run);
-/* Forgets the class probabilities added so far. */
-void evaluation_clear_classes(struct method_run *run);
 
 /* chance.c: motif errors of chance. chance_add() collects a batch of examples; *enough: it needs no more. Each
  * chance_shuffle() shuffles the collected motifs once or does another piece of the work, and sets *done when the errors

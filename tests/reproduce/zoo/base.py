@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 
-TARGETS = ("sequence", "set", "class", "count")
+TARGETS = ("sequence", "set", "class", "count", "number")
 VALUES = ("own", "255", "unit", "standard")
 
 
@@ -34,7 +34,7 @@ class Part:
     """The training or the test part of a data set.
 
     x: [n][rows][cols][channels], float32
-    labels: a list of names for each sample; a set is sorted in the order of the family's names
+    labels: a list of names for each sample; a set is sorted in the order of the family's names; numbers are texts
     places: (sample, row0, row1, col0, col1, motif); row1 and col1 lie outside. The program never uploads them for training
     extra: for recordings, `clips` (a WAV file for each sample) and `signals` [n][samples]; x is empty then
     """
@@ -185,7 +185,9 @@ def upload(family, part):
 
 
 def targets(family, labels):
-    """Returns the array y of an .npz file: text for sequences and classes, booleans for sets."""
+    """Returns the array y of an .npz file: text for sequences and classes, booleans for sets, floats for numbers."""
+    if family.target == "number":
+        return np.array([[float(word) for word in label] for label in labels], np.float32)
     if family.target != "set":
         return np.array([" ".join(label) for label in labels])
     y = np.zeros((len(labels), len(family.names)), bool)

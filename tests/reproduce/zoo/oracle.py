@@ -120,6 +120,21 @@ def line(ratios, widths, rates, names, counts, extra, label_of, distinct=False, 
     distinct: whether no name occurs twice in a sample
     Yields (safest label, likeliest label, arrangement) for each sample.
     """
+    for drawn in posterior(ratios, widths, rates, names, counts, extra, distinct, draws):
+        yield decide(drawn, label_of)
+
+
+def expected(ratios, widths, rates, names, counts, extra, value_of):
+    """Yields for each sample of one row the expected value of value_of([(start, kind)...]), and the likeliest of the drawn arrangements.
+    Arguments as for `line`."""
+    for drawn in posterior(ratios, widths, rates, names, counts, extra):
+        weights = np.array([weight for _, _, weight in drawn])
+        values = np.array([value_of(found) for _, found, _ in drawn])
+        yield float((weights * values).sum() / weights.sum()), max(drawn, key=lambda d: d[0])[1]
+
+
+def posterior(ratios, widths, rates, names, counts, extra, distinct=False, draws=DRAWS):
+    """Yields for each sample the arrangements that were drawn, as (log weight, arrangement, weight of the draw). Arguments as for `line`."""
     total = together(counts, extra)
     most, length = max(total), ratios[0].shape[1]
     ratios = [np.where(np.arange(length) + w > length, -np.inf, r) for r, w in zip(ratios, widths)]
@@ -132,7 +147,7 @@ def line(ratios, widths, rates, names, counts, extra, label_of, distinct=False, 
         rng = np.random.default_rng([0, sample])
         drawn = [(score, found, weigh(found)) for score, found in
                  draws_of(sample, a, ratios, widths, log_rates, log_counts, draws, rng)]
-        yield decide([d for d in drawn if d[2] > 0] or [(*drawn[0][:2], 1.0)], label_of)
+        yield [d for d in drawn if d[2] > 0] or [(*drawn[0][:2], 1.0)]
 
 
 def distinct_share(rates, count):

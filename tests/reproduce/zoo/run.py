@@ -101,6 +101,11 @@ def label_of(family, tokens):
     return list(tokens)
 
 
+def target_of(family):
+    """Returns the target that a user must state because the file does not show it; "": none."""
+    return family.target if family.target in ("count", "number") else ""
+
+
 def extents_of(daemon, job, family, part, x):
     """Returns the maximal motifs that have an extent, as (sample, row, col, channel, extent), and how far the window of g reaches."""
     found, half, sample = [], asked(daemon.ask("GET", "/v1/jobs/%s/channels?samples=1" % job))["footprint"] // 2, 0
@@ -162,7 +167,7 @@ def run(family, seed, options):
         arguments = ["--data", os.path.join(folder, "data"), "--workers", "1", "--upload-bytes", str(1 << 31)]
         with Daemon(os.path.join(options.build, "motifd"), os.path.join(folder, "zoo.db"), *arguments, log=log) as daemon:
             try:
-                job = train(daemon, "zoo", file, seed, options, "count" if family.target == "count" else "")
+                job = train(daemon, "zoo", file, seed, options, target_of(family))
                 line.update(state=job["state"])
                 result = job.get("result") or {}
                 keep(result, line, options)
@@ -188,7 +193,7 @@ def keep(result, line, options):
 
 
 def measure(line, family, test, labels, marks, channels, best):
-    line.update(score.label_figures(labels, test.labels))
+    line.update(score.label_figures(labels, test.labels, family.target))
     if not family.places:
         return
     figures = score.motif_figures(score.confusion(test.places, marks, len(family.motifs), channels))

@@ -132,14 +132,19 @@ def box_figures(places, found, motif_of, half):
             (("position", position), ("centre", centre), ("iou_window", window), ("iou", extents))}}
 
 
-def label_figures(answers, labels):
-    """Returns E2EE (mean edit distance divided by the length of the longer label) and the share of exact answers."""
+def label_figures(answers, labels, target=""):
+    """Returns E2EE (mean edit distance divided by the length of the longer label) and the share of exact answers. For numbers, `exact` is
+    the share of their variance that the answers explain (R squared), and E2EE is the rest."""
+    if target == "number":
+        given, true = np.array(answers, float), np.array(labels, float)
+        rest = float(((true - given) ** 2).sum() / ((true - true.mean(axis=0)) ** 2).sum())
+        return {"e2ee": rest, "exact": 1 - rest}
     errors = [edit_error(list(a), list(b)) for a, b in zip(answers, labels)]
     return {"e2ee": float(np.mean(errors)), "exact": float(np.mean([list(a) == list(b) for a, b in zip(answers, labels)]))}
 
 
 def oracle_figures(family, part, solution):
-    figures = label_figures(solution.labels, part.labels)
+    figures = label_figures(solution.labels, part.labels, family.target)
     if solution.likeliest:
         figures["exact"] = label_figures(solution.likeliest, part.labels)["exact"]
     if family.places:

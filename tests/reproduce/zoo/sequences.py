@@ -323,4 +323,41 @@ class Routines(Letters):
         return [of_pattern(pattern, self.letters, self.background(), 0.02) for pattern in self.distractors]
 
 
-FAMILIES = [DnaWords(), Koo12(), DnaBound(), Proteins(), Routines(), DnaTally(), DnaTurned(), DnaStrands(), DnaSixteen(), DnaCount(), Events()]
+class DnaEffects(Letters):
+    """200 bases with 0 to 4 words of six published matrices; the target is a number: the sum of the words' effects, with noise."""
+    name = "dna-effects"
+    target = "number"
+    names = ("CEBPB", "SRF", "YY1", "MEF2A", "STAT1", "NFYB")
+    effects = np.array([1.5, 1.0, 0.8, -1.2, -0.8, 0.6])
+    counts = {0: 1, 1: 2, 2: 2, 3: 2, 4: 1}
+    noise = 0.5
+    spread = tuple(published(("Gata3", "RUNX3")))
+
+    def matrices(self):
+        return published(self.names)
+
+    def value(self, kinds):
+        return float(sum(self.effects[k] for k in kinds if k < len(self.names)))
+
+    def draw(self, count, rng, vary, part):
+        made = super().draw(count, rng, vary, part)
+        kinds = [[] for _ in range(count)]
+        for place in made.places:
+            kinds[place[0]].append(place[5])
+        noise = rng.normal(0, self.noise, count)
+        made.labels = [["%.6f" % (self.value(of) + more)] for of, more in zip(kinds, noise)]
+        return made
+
+    def solve(self, part, vary):
+        matrices, rates, extra = self.kinds(vary)
+        widths = [len(m) for m in matrices]
+        ratios = [self.ratios(part.x, m) for m in matrices]
+        labels, marks = [], []
+        decided = oracle.expected(ratios, widths, rates, len(self.names), self.counts, extra, lambda found: self.value([k for _, k in found]))
+        for i, (value, found) in enumerate(decided):
+            labels.append(["%.6f" % value])
+            marks += [(i, 0, start + widths[k] // 2, k, 1.0) for start, k in found if k < len(self.names)]
+        return Marks(labels, marks)
+
+
+FAMILIES = [DnaEffects(), DnaWords(), Koo12(), DnaBound(), Proteins(), Routines(), DnaTally(), DnaTurned(), DnaStrands(), DnaSixteen(), DnaCount(), Events()]

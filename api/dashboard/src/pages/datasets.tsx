@@ -8,7 +8,7 @@ import { Facts, Fault, Section, useLoad } from "../ui/base";
 import { useUpload, type Formats } from "./upload";
 
 interface Named { name: string; count?: number }
-interface DataSet { name: string; bytes: number; format: string; kind: string; target: string; samples: number; shape: { channels: number; rows: number; cols: number }; vocabulary: Named[]; columns?: Named[]; groups?: Named[]; warnings?: { code: string; text: string }[] }
+interface DataSet { name: string; bytes: number; format: string; kind: string; target: string; samples: number; shape: { channels: number; rows: number; cols: number }; vocabulary: Named[]; columns?: Named[]; numbers?: Named[]; groups?: Named[]; warnings?: { code: string; text: string }[] }
 
 interface DataSets extends Formats { datasets: DataSet[]; bytes: number; most_bytes: number }
 
@@ -45,7 +45,7 @@ export function DataPage() {
         <Section key={d.name} title={d.name} aside={<div class="tools">{d.kind !== "motifs" && <a class="button primary" href={href("new", { dataset: d.name })}>Train on this<span class="hidden"> {d.name}</span></a>}{sure === d.name && <button type="button" onClick={() => setSure("")}>Keep</button>}<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button></div>}>
           <div class="dataset"><div>
             <Facts items={[["Kind", d.kind], ["Labels", d.target], ["Samples", number(d.samples)], ["Size of a sample", sizeOf(d)], ["File", bytes(d.bytes)]]} />
-            <Names title="names" names={d.vocabulary} /><Names title="groups" names={d.groups ?? []} /><Names title="columns" names={d.columns ?? []} />
+            <Names title="names" names={d.vocabulary} /><Names title="numbers" names={d.numbers ?? []} /><Names title="groups" names={d.groups ?? []} /><Names title="columns" names={d.columns ?? []} />
             {(d.warnings ?? []).length > 0 && <ul class="warnings" aria-label={`Warnings about ${d.name}`}>{d.warnings!.map((w) => <li key={w.code}>{w.text}</li>)}</ul>}
           </div><div><Preview name={d.name} /></div></div>
         </Section>

@@ -36,6 +36,13 @@ static enum status open_genome(struct regions *s, struct error *err)
     return status ? regions_of_genome(s, status, &cause, err) : STATUS_OK;
 }
 
+/* Returns the number of the column with the label; 0: there is none. */
+static int label_column(const struct collection_options *o)
+{
+    bool named = o->label && strcmp(o->label, "name") == 0;
+    return o->label_column > 0 ? o->label_column : named ? NAME_COLUMN : 0;
+}
+
 enum status regions_open(struct builder *b, const struct collection_options *options, struct regions **regions,
                          struct error *err)
 {
@@ -46,10 +53,14 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
     b->c->kind = COLLECTION_SEQUENCES;
     b->c->channels = SPLICING_BASES;
     b->c->rows = 1;
+    s->labels.most = (int)b->limits.samples; /* each region may have a number of its own */
     bool both = options->label_column > 0 && options->label && options->label[0] != '\0';
     enum status status = both ? error_set(err, STATUS_INVALID, NULL,
                                           "label and label_column both state the label of a region; leave one out")
                               : open_genome(s, err);
+    if (!status && options->target == TARGET_NUMBER && label_column(options) == 0)
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "target=number needs the column with the number of each region; state label_column=N");
     if (status) {
         regions_close(s);
         return status;
@@ -124,13 +135,6 @@ static enum status find_chromosome(const struct regions *s, const struct line *l
     return *out ? STATUS_OK
                 : error_set(err, STATUS_INVALID, NULL, "BED, line %lld: the genome has no sequence %s",
                             (long long)line->number, name);
-}
-
-/* Returns which column contains the label, counted from 1; 0: none does. */
-static int label_column(const struct collection_options *o)
-{
-    bool named = o->label && strcmp(o->label, "name") == 0;
-    return o->label_column > 0 ? o->label_column : named ? NAME_COLUMN : 0;
 }
 
 /* Finds the text of a label. If the column is empty or '.', the region has no label, and *label is -1. */

@@ -43,6 +43,8 @@ enum status sequence_label_add(struct builder *b, struct plain_line text, struct
     text = trim(text);
     if (b->wanted == TARGET_LABELS)
         return add_set(b, text, err);
+    if (b->wanted == TARGET_NUMBER)
+        return builder_values(b, text.at, text.size, err);
     if (b->wanted == TARGET_CLASS)
         return text.size > 0 ? builder_token(b, text.at, text.size, err) : STATUS_OK;
     while (!status && plain_word(&text, &word))

@@ -7,14 +7,71 @@
 #include "core/data/uploads/collection_int.h"
 #include "core/data/files/table_columns.h"
 
-static enum status take_header(const struct csv *csv, const struct table_columns *roles, bool signals,
-                               struct collection *c, struct error *err)
+/* Which columns have which role. With target=number several columns may be targets. */
+struct roles {
+    struct table_columns usual;
+    int targets;
+    int *target; /* [targets] numbers of columns; NULL: the column usual.label alone has the label */
+};
+
+static bool is_feature(const struct roles *roles, int column)
+{
+    for (int i = 0; i < roles->targets; i++)
+        if (roles->target[i] == column)
+            return false;
+    return table_columns_feature(&roles->usual, column);
+}
+
+/* Finds the columns that `names` lists, with commas between them, and names the numbers after them. */
+static enum status find_targets(struct builder *b, const struct csv *csv, const char *names, struct roles *roles,
+                                struct error *err)
+{
+    char name[NAME_BYTES];
+    enum status status = STATUS_OK;
+    roles->target = calloc((size_t)csv->columns, sizeof *roles->target);
+    if (!roles->target)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for columns");
+    for (const char *at = names; !status && *at; at += *at == ',') {
+        size_t bytes = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(bytes < sizeof name ? bytes : sizeof name - 1), at);
+        int column = csv_find(csv, name);
+        if (column < 0 || !is_feature(roles, column))
+            return error_set(err, STATUS_INVALID, NULL,
+                             column < 0 ? "row 1: no column is called '%.60s'"
+                                        : "label: column '%.60s' is named twice, or is also the group",
+                             name);
+        roles->target[roles->targets++] = column;
+        status = builder_value_name(b, name, err);
+        at += bytes;
+    }
+    return status;
+}
+
+static enum status find_roles(struct builder *b, const struct csv *csv, const struct collection_options *options,
+                              struct roles *roles, struct error *err)
+{
+    bool several = options->target == TARGET_NUMBER && options->label && strchr(options->label, ',');
+    enum status status = table_columns_find(csv, several ? "" : options->label, options->group, &roles->usual, err);
+    if (status || options->target != TARGET_NUMBER)
+        return status;
+    if (several) {
+        roles->usual.label = -1;
+        return find_targets(b, csv, options->label, roles, err);
+    }
+    return roles->usual.label < 0 ? error_set(err, STATUS_INVALID, NULL,
+                                              "row 1: target=number needs a column of numbers, which label names; "
+                                              "several names have commas between them")
+                                  : builder_value_name(b, csv->field[roles->usual.label], err);
+}
+
+static enum status take_header(const struct csv *csv, const struct roles *roles, bool signals, struct collection *c,
+                               struct error *err)
 {
     c->kind = signals ? COLLECTION_SEQUENCES : COLLECTION_TABLE;
     c->channels = c->rows = 1;
     c->columns.name = calloc((size_t)csv->columns, sizeof *c->columns.name);
     for (int i = 0; c->columns.name && i < csv->columns; i++) {
-        if (!table_columns_feature(roles, i))
+        if (!is_feature(roles, i))
             continue;
         if (strlen(csv->field[i]) >= NAME_BYTES)
             return error_set(err, STATUS_INVALID, NULL, "row 1: column %d has a name of more than %d bytes", i + 1,
@@ -29,31 +86,44 @@ static enum status take_header(const struct csv *csv, const struct table_columns
     return STATUS_OK;
 }
 
-static enum status take_row(struct builder *b, const struct csv *csv, const struct table_columns *roles,
-                            struct error *err)
+/* Adds the label of a row, or its numbers. */
+static enum status take_label(struct builder *b, const struct csv *csv, const struct roles *roles, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int label = roles->usual.label;
+    if (label >= 0 && csv->field[label][0] == '\0')
+        return error_set(err, STATUS_INVALID, NULL, "row %lld has no label; every row needs one", (long long)csv->row);
+    for (int i = 0; !status && i < (b->wanted == TARGET_NUMBER ? csv->count : 0); i++) {
+        float value;
+        bool target = i == label;
+        for (int t = 0; t < roles->targets; t++)
+            target = target || roles->target[t] == i;
+        if (target && !csv_number(csv->field[i], &value))
+            status = error_set(err, STATUS_INVALID, NULL,
+                               "row %lld, column %d: '%.40s' is not a number from -3.4e38 to 3.4e38",
+                               (long long)csv->row, i + 1, csv->field[i]);
+    }
+    for (int t = 0; !status && t < roles->targets; t++)
+        status = builder_values(b, csv->field[roles->target[t]], strlen(csv->field[roles->target[t]]), err);
+    return status || label < 0 ? status : builder_label(b, csv->field[label], err);
+}
+
+static enum status take_row(struct builder *b, const struct csv *csv, const struct roles *roles, struct error *err)
 {
     float *values;
     int at = 0;
     enum status status = builder_sample(b, b->c->columns.count, &values, err);
     for (int i = 0; !status && i < csv->count; i++) {
-        if (table_columns_feature(roles, i) && !csv_number(csv->field[i], &values[at]))
+        if (is_feature(roles, i) && !csv_number(csv->field[i], &values[at]))
             return error_set(err, STATUS_INVALID, NULL, "row %lld, column '%.60s': '%.40s' is not a number",
                              (long long)csv->row, b->c->columns.name[at], csv->field[i]);
-        at += table_columns_feature(roles, i);
+        at += is_feature(roles, i);
     }
-    if (status != STATUS_OK)
+    if (!status)
+        status = take_label(b, csv, roles, err);
+    if (status || roles->usual.group < 0)
         return status;
-    if (roles->label >= 0) {
-        if (csv->field[roles->label][0] == '\0')
-            return error_set(err, STATUS_INVALID, NULL, "row %lld has no label; every row needs one",
-                             (long long)csv->row);
-        status = builder_label(b, csv->field[roles->label], err);
-    }
-    if (status != STATUS_OK)
-        return status;
-    if (roles->group >= 0)
-        return builder_group(b, csv->field[roles->group], err);
-    return STATUS_OK;
+    return builder_group(b, csv->field[roles->usual.group], err);
 }
 
 static enum status read_csv(const struct byte_source *from, const struct collection_options *options,
@@ -61,11 +131,11 @@ static enum status read_csv(const struct byte_source *from, const struct collect
 {
     struct csv csv;
     struct builder b;
-    struct table_columns roles = {-1, -1, -1};
+    struct roles roles = {.usual = {-1, -1, -1}};
     builder_init(&b, c, options, limits);
     enum status status = csv_open(&csv, from, err);
     if (!status)
-        status = table_columns_find(&csv, options->label, options->group, &roles, err);
+        status = find_roles(&b, &csv, options, &roles, err);
     if (!status)
         status = take_header(&csv, &roles, options->layout == LAYOUT_SIGNALS, c, err);
     for (bool more = true; !status;) {
@@ -76,6 +146,7 @@ static enum status read_csv(const struct byte_source *from, const struct collect
     }
     if (!status)
         status = builder_finish(&b, false, err);
+    free(roles.target);
     csv_close(&csv);
     builder_close(&b);
     return status;

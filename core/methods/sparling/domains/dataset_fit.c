@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+/* Motif channels if targets are numbers, which do not say how many kinds of motifs there are. */
+enum { NUMBER_CHANNELS = 8 };
+
 static bool has(const struct method_given *given, const char *field)
 {
     return given && given->has(given->context, field);
@@ -69,7 +72,7 @@ static void fit_rate(struct sparling_config *config, const struct method_given *
 static void fit_counts(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
-    bool bases = letters(&config->dataset, facts->sound) && config->dataset.channels == 4;
+    bool bases = letters(&config->dataset, facts->sound) && config->dataset.channels == 4 && !config->dataset.numbers;
     if ((facts->counts || bases) && !has(given, "tally_weight"))
         config->tally_weight = 1;
     if (facts->counts && letters(&config->dataset, facts->sound) && !has(given, "replace_letters"))
@@ -97,6 +100,19 @@ static void fit_without_phase(struct sparling_config *config, const struct metho
         config->reading_samples = 0;
     if (!has(given, "momentum"))
         config->momentum = 0.9;
+}
+
+/* Numbers as targets: one number says less about a sample than a label, so a model learns samples by heart sooner.
+ * Replaced letters keep it from that. A share of explained variance needs more samples than a share of right answers.
+ */
+static void fit_numbers(struct sparling_config *config, const struct method_given *given, bool sound)
+{
+    if (!config->dataset.numbers)
+        return;
+    if (!has(given, "replace_letters") && letters(&config->dataset, sound))
+        config->dataset.replaced = 0.1;
+    if (!has(given, "validation_samples"))
+        config->validation_samples = 1000;
 }
 
 /* Sets the fields that `effort` stands for; normal leaves them to the preset. */
@@ -139,17 +155,21 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
     const double known = 3, unknown = 1 / pow(0.75, 8); /* first density as a multiple of the last one */
     const struct dataset_config *c = &config->dataset;
     int first = c->positions ? 1 : 0; /* class 0 is not a motif */
-    if (!has(given, "motifs"))
+    if (!has(given, "motifs") && c->numbers)
+        config->channels_motif = NUMBER_CHANNELS;
+    else if (!has(given, "motifs"))
         config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
     if (!has(given, "pool"))
         config->pool = pool_of_map(config->pool, c->rows, c->cols);
     bool presence = sparling_presence_alone(config);
-    double one = facts->mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
+    double motifs = c->numbers ? (double)config->channels_motif / 2 : facts->mean;
+    double one = motifs / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
     if (presence && !c->positions) {
         fit_window(config, given, facts);
         fit_rate(config, given, facts->sound);
         fit_counts(config, given, facts);
         fit_empty(config, given, facts);
+        fit_numbers(config, given, facts->sound);
         fit_effort(config, given);
     } else {
         fit_without_phase(config, given);

@@ -6,7 +6,7 @@
 
 /* Facts about the data and labels, other than their sizes, which are in config->dataset. */
 struct dataset_facts {
-    double mean;  /* mean number of tokens of a label */
+    double mean;  /* mean number of tokens of a label; NaN with numbers as targets */
     bool sound;   /* the data are recordings */
     bool counts;  /* labels are counts of motifs */
     bool classes; /* every sample has one class */

@@ -75,15 +75,19 @@ enum status domain_sample(const struct open_domain *domain, const struct domain_
 enum status domain_truths_create(const struct domain_shape *shape, int count, struct domain_truth **truths,
                                  struct error *err)
 {
-    size_t n = (size_t)count, boxes = (size_t)shape->boxes, longest = (size_t)shape->longest;
-    struct domain_truth *t = calloc(1, n * (sizeof *t + boxes * sizeof *t->box + longest * sizeof *t->label));
+    size_t n = (size_t)count, boxes = (size_t)shape->boxes, longest = (size_t)shape->longest,
+           numbers = (size_t)shape->numbers;
+    struct domain_truth *t =
+        calloc(1, n * (sizeof *t + boxes * sizeof *t->box + longest * sizeof *t->label + numbers * sizeof *t->number));
     if (!t)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the truths of %d samples", count);
     struct box *box = (struct box *)(t + n);
     int32_t *label = (int32_t *)(box + n * boxes);
+    float *number = (float *)(label + n * longest);
     for (size_t i = 0; i < n; i++) {
         t[i].box = box + i * boxes;
         t[i].label = label + i * longest;
+        t[i].number = number + i * numbers;
     }
     *truths = t;
     return STATUS_OK;

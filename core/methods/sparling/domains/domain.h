@@ -24,9 +24,10 @@
  * Labels are numbers 0 .. tokens-1. The method adds START, END and padding (the head reads TOKEN_FIRST + number). With
  * `positions`, a sequence has a label at every column instead: one of `tokens` classes, of which 0 is the common one,
  * or -1 where no label is known. Then the head is the dilated one (core/nn/dilated.h), the accuracy is top-k accuracy,
- * and the end-to-end error is 1 - accuracy. Boxes (core/data/box.h) are in the order in which the metrics visit them,
- * in positions of the map (rows [0, 1) in a sequence), and include the tolerance of the domain's evaluation (2 px
- * around a character of a formula, for instance).
+ * and the end-to-end error is 1 - accuracy. With `numbers`, a sample has numbers instead of a label, the accuracy is
+ * the share of their variance that the head explains (R squared), and the end-to-end error is the rest. Boxes
+ * (core/data/box.h) are in the order in which the metrics visit them, in positions of the map (rows [0, 1) in a
+ * sequence), and include the tolerance of the domain's evaluation (2 px around a character of a formula, for instance).
  *
  * Threads: an open state is read-only, and several threads may call sample(), prepare() and grey() at the same time.
  * Samples are pure functions of the configuration and the request on every machine. */
@@ -51,6 +52,7 @@ struct domain_shape {
     int tokens;               /* kinds of tokens in labels, numbered from 0 */
     int longest;    /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the number of columns */
     bool positions; /* a label has a class for each column; needs one row */
+    int numbers;    /* the target is so many numbers, which `tokens` names, and labels are empty; 0: it is a label */
     int margin;     /* columns at either end without boxes, which motif errors leave out */
     int trivial; /* number of trivial symbols, the last ones; the motif errors of chance are also reported without them
                   */
@@ -78,6 +80,7 @@ struct domain_request {
 struct domain_truth {
     int length;     /* length of the label, at least 0 */
     int32_t *label; /* [longest] */
+    float *number;  /* [numbers] in the units of the data set */
     int boxes;
     struct box *box; /* [boxes] */
 };
@@ -147,7 +150,11 @@ struct domain {
      * samples are generated, and all tokens are equally frequent. */
     int64_t (*frequencies)(const struct domain_state *state, double *count, double *share);
 
-    /* Names of a box's symbol and of a label's token. Valid as long as the state; NULL if out of range. */
+    /* Mean and standard deviation of each number over the training samples: [numbers]. NULL: targets are no numbers. */
+    void (*spread)(const struct domain_state *state, double *mean, double *deviation);
+
+    /* Names of a box's symbol and of a label's token. With `numbers`, token() names the numbers. Valid as long as the
+     * state; NULL if out of range. */
     const char *(*symbol)(const struct domain_state *state, int symbol);
     const char *(*token)(const struct domain_state *state, int token);
 

@@ -63,6 +63,7 @@ static void shape_of(const struct sparling_config *config, struct domain_shape *
                                        .tokens = (int)c->tokens,
                                        .longest = (int)c->longest,
                                        .positions = c->positions,
+                                       .numbers = c->numbers ? (int)c->tokens : 0,
                                        .boxes = (int)c->boxes,
                                        .picture_rows = c->rows > 1       ? 0
                                                        : c->channels > 8 ? (int)c->channels
@@ -107,8 +108,11 @@ static int64_t most_boxes(const struct collection *c)
     return most;
 }
 
-static double mean_label(const struct collection *c)
+/* With numbers as targets, nothing is known about motifs; each channel begins with one in every second sample. */
+static double mean_label(const struct collection *c, int64_t channels)
 {
+    if (c->target == TARGET_NUMBER)
+        return 0.5 * (double)channels;
     double tokens = 0; /* number of tokens; with a class at every position, number of positions not in class 0 */
     for (int64_t i = 0; i < c->label_start[c->count]; i++)
         tokens += c->target != TARGET_POSITIONS || c->label[i] > 0;
@@ -221,10 +225,11 @@ static enum status resolve(struct sparling_config *config, const struct method_g
     d->cols = sound ? 1 + c.cols / hop_of(d->mels) : c.cols;
     d->tokens = c.vocabulary.count;
     d->positions = c.target == TARGET_POSITIONS;
-    d->longest = d->positions ? d->cols : c.longest;
+    d->numbers = c.target == TARGET_NUMBER;
+    d->longest = d->positions ? d->cols : d->numbers ? 1 : c.longest;
     d->boxes = most_boxes(&c);
     if (!status && d->fit) {
-        const struct dataset_facts facts = {.mean = mean_label(&c),
+        const struct dataset_facts facts = {.mean = d->numbers ? NAN : mean_label(&c, 0),
                                             .sound = sound,
                                             .counts = c.target == TARGET_COUNT,
                                             .classes = c.target == TARGET_CLASS && c.label_start[c.count] == c.count,
@@ -365,6 +370,8 @@ static void to_truth(const struct domain_state *s, int64_t sample, struct domain
     truth->length = s->shape.positions ? s->shape.cols : length;
     for (int i = 0; i < truth->length; i++)
         truth->label[i] = i < length ? label[i] : -1;
+    for (int k = 0; k < s->shape.numbers; k++)
+        truth->number[k] = c->number[sample * s->shape.numbers + k];
     truth->boxes = 0;
     for (int64_t j = c->box_start ? c->box_start[sample] : 0; c->box_start && j < c->box_start[sample + 1]; j++) {
         const int32_t *b = c->box[j];
@@ -409,7 +416,8 @@ static enum status agree(const struct domain_state *s, const struct sparling_con
     bool same = d->rows == c->rows && d->cols == cols && d->tokens == c->vocabulary.count &&
                 d->boxes >= most_boxes(c) &&
                 d->channels == (c->kind == COLLECTION_RECORDINGS ? d->mels : c->channels) &&
-                d->positions == (c->target == TARGET_POSITIONS) && d->longest >= (d->positions ? cols : c->longest);
+                d->positions == (c->target == TARGET_POSITIONS) && d->numbers == (c->target == TARGET_NUMBER) &&
+                d->longest >= (d->positions ? cols : c->longest);
     return same ? STATUS_OK
                 : error_set(err, STATUS_INVALID, "/config/dataset_name", "has other sizes than the fields of the job");
 }
@@ -452,7 +460,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
         return status;
     }
     measure(s);
-    s->mean = mean_label(&s->c);
+    s->mean = mean_label(&s->c, config->channels_motif);
     *state = s;
     return STATUS_OK;
 }
@@ -506,6 +514,11 @@ static void turn(const struct domain_state *s, int64_t length, float *planes, st
         int32_t kept = truth->label[i];
         truth->label[i] = truth->label[truth->length - 1 - i];
         truth->label[truth->length - 1 - i] = kept;
+    }
+    for (int k = 0; truth && s->c.profile && k < s->shape.numbers / 2; k++) {
+        float kept = truth->number[k];
+        truth->number[k] = truth->number[s->shape.numbers - 1 - k];
+        truth->number[s->shape.numbers - 1 - k] = kept;
     }
     for (int i = 0; truth && i < truth->boxes; i++) {
         struct box *box = &truth->box[i];
@@ -573,6 +586,23 @@ static int64_t frequencies(const struct domain_state *s, double *count, double *
         }
     }
     return samples;
+}
+
+static void spread(const struct domain_state *s, double *mean, double *deviation)
+{
+    const struct collection *c = &s->c;
+    int width = s->shape.numbers;
+    int64_t count = s->count[PART_TRAIN];
+    for (int k = 0; k < width; k++) {
+        double sum = 0, squares = 0;
+        for (int64_t i = 0; i < count; i++)
+            sum += (double)c->number[s->part[PART_TRAIN][i] * width + k];
+        mean[k] = sum / (double)count;
+        for (int64_t i = 0; i < count; i++)
+            squares += pow((double)c->number[s->part[PART_TRAIN][i] * width + k] - mean[k], 2);
+        deviation[k] = sqrt(squares / (double)count);
+        deviation[k] = deviation[k] > 0 ? deviation[k] : 1;
+    }
 }
 
 static const char *name(const struct domain_state *s, int number)
@@ -664,6 +694,7 @@ const struct domain dataset_domain = {
     .sample = sample,
     .mean_symbols = mean_symbols,
     .frequencies = frequencies,
+    .spread = spread,
     .symbol = name,
     .token = name,
     .alphabet = alphabet,

@@ -1,6 +1,6 @@
 /* Configuration of the domain dataset: uploaded data (core/data/uploads/collection.h) as samples of SPARLING. Inputs
  * are images, multichannel grids, sequences, or recordings as mel spectrograms. A label is a class, a sequence, a set
- * in ascending order, or a class at every position.
+ * in ascending order, a class at every position, or numbers.
  *
  * The sizes are fields, so that a configuration has known sizes without its data. The daemon fills them in when the job
  * is submitted, together with the hash that binds the job to the data. Samples are split into training, validation
@@ -23,7 +23,7 @@ struct dataset_config {
     int split, effort;
     double test, validation, replaced;
     int64_t split_seed, mels;
-    bool fit, positions, motif_frozen, motif_words;
+    bool fit, positions, numbers, motif_frozen, motif_words;
     int64_t channels, rows, cols, tokens, longest, boxes;
 };
 
@@ -81,7 +81,9 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
     DATASET_SIZE(longest, 1048576, "tokens", "Most tokens of a label"),                                                \
     DATASET_SIZE(boxes, 100000, "boxes", "Most boxes of a sample"),                                                    \
     DOMAIN_FLAG(dataset, positions, "dataset_positions", "false", RESEARCH,                                            \
-                "Whether every column has a class, filled in from the data set.")
+                "Whether every column has a class, filled in from the data set."),                                      \
+    DOMAIN_FLAG(dataset, numbers, "dataset_numbers", "false", RESEARCH,                                                \
+                "Whether the targets are numbers, filled in from the data set.")
 /* clang-format on */
 
 #endif

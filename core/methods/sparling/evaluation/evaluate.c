@@ -55,40 +55,6 @@ static void begin_extents(struct method_run *run)
         run->evaluation.part = PART_EXTENTS;
 }
 
-void evaluation_clear_classes(struct method_run *run)
-{
-    for (int i = 0; run->evaluation.topk && i + 1 < run->domain.shape.tokens; i++)
-        topk_clear(&run->evaluation.topk[i]);
-}
-
-void evaluation_count_classes(struct method_run *run, const struct batch *batch, const real *logits)
-{
-    int classes = run->domain.shape.tokens;
-    size_t rows = (size_t)batch->request.count * (size_t)batch->length;
-    for (size_t i = 0; i < rows; i++, logits += classes) {
-        if (batch->targets[i] < 0)
-            continue;
-        double most = (double)logits[0], sum = 0;
-        for (int c = 1; c < classes; c++)
-            most = fmax(most, (double)logits[c]);
-        for (int c = 0; c < classes; c++)
-            sum += exp((double)logits[c] - most);
-        for (int c = 1; c < classes; c++)
-            topk_add(&run->evaluation.topk[c - 1], exp((double)logits[c] - most) / sum, batch->targets[i] == c);
-    }
-}
-
-double evaluation_accuracy(const struct method_run *run)
-{
-    int classes = run->domain.shape.tokens;
-    double sum = 0;
-    for (int c = 1; c < classes; c++) {
-        double share = topk_share(&run->evaluation.topk[c - 1]);
-        sum += isnan(share) ? 0 : share; /* NaN: the class does not occur, which counts as 0 */
-    }
-    return sum / (classes - 1);
-}
-
 /* Adds the checkpoint of a stage to the rows. If a density has several checkpoints, its row gets the last one. The
  * run's own density gets no row here; *own becomes the checkpoint that contains it. */
 static void list_stage(struct method_run *run, const struct method_checkpoint *stage, double *own)
@@ -123,7 +89,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     e->seed = seed;
     arena_close(run->exec.arena); /* from here on there are no backward passes */
     clear_counts(run);
-    evaluation_clear_classes(run);
+    run->head->clear(run);
     e->chance = (struct chance){0};
     evidence_clear(run);
     extents_clear(run);
@@ -292,38 +258,6 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
     return status;
 }
 
-static enum status add_predictions(struct method_run *run, struct network *network, const struct batch *batch,
-                                   struct error *err)
-{
-    struct evaluation *evaluation = &run->evaluation;
-    struct exec *e = &run->exec;
-    if (run->domain.shape.positions) {
-        struct tensor *map = network_motifs(e, network, batch->images, batch->request.count, 1);
-        struct tensor *classes = network_classes(e, network, map);
-        if (classes)
-            evaluation_count_classes(run, batch, classes->data);
-        if (classes && own_row(run))
-            evidence_read(run, batch, NULL);
-        return exec_status(e, err);
-    }
-    int count = batch->request.count, steps = sparling_decode_steps(&run->config);
-    struct decoded *decoded = calloc((size_t)count, sizeof *decoded);
-    if (!decoded)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate");
-    struct tensor *motifs = network_motifs(e, network, batch->images, count, 1);
-    struct network_memory memory = network_memory(e, network, motifs);
-    enum status status = decode_greedy(e, network, &memory, count, steps, decoded, err);
-    for (int i = 0; !status && i < count; i++) {
-        const struct domain_truth *truth = &batch->truths[i];
-        evaluation->edit_sum += decoded_edit_error(&decoded[i], truth->label, truth->length);
-        evaluation->exact += decoded_equals(&decoded[i], truth->label, truth->length);
-    }
-    if (!status && own_row(run))
-        evidence_read(run, batch, decoded);
-    free(decoded);
-    return status;
-}
-
 static enum status finish_motifs(struct method_run *run, struct error *err)
 {
     struct evaluation *e = &run->evaluation;
@@ -353,21 +287,6 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-static enum status finish_test(struct method_run *run)
-{
-    struct evaluation *e = &run->evaluation;
-    struct evaluation_row *row = &e->row[e->at];
-    if (run->domain.shape.positions) {
-        row->exact = evaluation_accuracy(run);
-        row->e2ee = 1 - row->exact;
-        evaluation_clear_classes(run);
-        return STATUS_OK;
-    }
-    row->e2ee = e->edit_sum / row->test_samples;
-    row->exact = (double)e->exact / row->test_samples;
-    return STATUS_OK;
-}
-
 /* Ends a part: goes on to the next part that has samples, to the next row, or to the end. */
 static enum status finish_part(struct method_run *run, bool *done, struct error *err)
 {
@@ -376,7 +295,7 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
     if (e->part == PART_MOTIFS)
         status = finish_motifs(run, err);
     else if (e->part == PART_TEST)
-        status = finish_test(run);
+        run->head->tested(run, &e->row[e->at]);
     else if (e->part == PART_EVIDENCE)
         evidence_finish(run);
     else if (e->part > PART_TEST && e->part < PART_EVIDENCE)
@@ -419,7 +338,7 @@ static enum status with_batch(struct method_run *run, struct network *network, c
     if (e->part == PART_EVIDENCE)
         return evidence_add(run, batch, err);
     if (e->part == PART_TEST)
-        return add_predictions(run, network, batch, err);
+        return run->head->test(run, network, batch, own_row(run), err);
     struct tensor *motifs = network_motifs(&run->exec, network, batch->images, batch->request.count, 1);
     if (e->part == PART_CHANCE)
         return chance_add(run, motifs, batch, enough, err);

@@ -59,13 +59,22 @@ enum status channel_names_read(const struct snapshot_reader *from, int tokens, i
     return status;
 }
 
+/* The words before and between names: "ring or triangle"; with numbers "raises expression, lowers stability". */
+static const char *join_of(const struct channel_name *name, const struct open_domain *domain, int i)
+{
+    if (domain->shape.numbers == 0)
+        return i > 0 ? " or " : "";
+    bool up = name->strength[i] > 0;
+    return i > 0 ? up ? ", raises " : ", lowers " : up ? "raises " : "lowers ";
+}
+
 void channel_name_text(const struct channel_name *name, const struct open_domain *domain, char *out, size_t room)
 {
     size_t at = 0;
     out[0] = '\0';
     for (int i = 0; name && i < (int)name->names && at < room; i++) {
         const char *token = domain->domain->token(domain->state, (int)name->token[i]);
-        at += (size_t)snprintf(out + at, room - at, "%s%s", i ? " or " : "", token ? token : "?");
+        at += (size_t)snprintf(out + at, room - at, "%s%s", join_of(name, domain, i), token ? token : "?");
     }
 }
 

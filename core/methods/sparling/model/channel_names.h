@@ -1,7 +1,8 @@
 /* The names of a model's channels: the names in the labels that the presence of a channel predicts.
  *
  * The evaluation computes them from labels (evaluation/verdict/association.h), the last checkpoint contains them, and
- * queries, pictures and the result show them beside the numbers of the channels. */
+ * queries, pictures and the result show them beside the numbers of the channels. If targets are numbers, the names are
+ * those that the channel changes, and a strength is a partial correlation, below 0 if the channel lowers the number. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_NAMES_H
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_NAMES_H
 
@@ -31,7 +32,8 @@ bool channel_name_sound(const struct channel_name *name, int tokens, int channel
 enum status channel_names_read(const struct snapshot_reader *from, int tokens, int channels,
                                struct channel_name **names, struct error *err);
 
-/* Writes the names as text, "ring or triangle", cut to `room` bytes; "" without names. name: NULL is allowed. */
+/* Writes the names as text, "ring or triangle" or "raises expression", cut to `room` bytes; "" without names. name:
+ * NULL is allowed. */
 void channel_name_text(const struct channel_name *name, const struct open_domain *domain, char *out, size_t room);
 /* Writes the members "name", "strength" and "names" of a channel into an open object. Without names they are null, null
  * and an empty list. name: NULL is allowed. */

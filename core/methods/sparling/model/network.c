@@ -34,10 +34,22 @@ static void build_g(struct network *n)
         batch_norm_build(&n->noise, n->params, "sparse.noise", 1, false);
 }
 
+/* The weights of g's own objective with numbers as targets: the presence of each channel, with initial values as below,
+ * and the change of the numbers if a channel is present. */
+static void build_guide(struct network *n)
+{
+    int channels = (int)n->config.channels_motif;
+    n->guide_gain = params_add(n->params, "presence.gain", 1, &channels, init_constant(1));
+    n->guide_bias = params_add(n->params, "presence.bias", 1, &channels, init_constant(PRESENCE_BIAS));
+    linear_build(&n->guide, n->params, "presence.numbers", NULL, channels, n->shape.numbers);
+}
+
 /* Builds the weights of the presence objective: the logit of a name is gain * score + bias. A score is a mean over
  * positions, so names that are rare in labels begin as improbable. */
 static void build_presence(struct network *n)
 {
+    if (sparling_guided(&n->config) && n->shape.numbers > 0)
+        build_guide(n);
     int names = sparling_presence_names(&n->config);
     if (names == 0)
         return;
@@ -60,6 +72,7 @@ static void build_h(struct network *n)
 {
     const struct sparling_config *c = &n->config;
     int width = (int)c->channels, vocabulary = sparling_vocabulary(c);
+    int outputs = n->shape.numbers > 0 ? n->shape.numbers : vocabulary;
     struct transformer_config stack = {
         .width = width,
         .heads = (int)c->heads,
@@ -76,14 +89,19 @@ static void build_h(struct network *n)
         dilated_build(&n->dilated, n->params, "h", &dilated);
         return;
     }
+    if (n->shape.numbers > 0) {
+        n->number_mean = params_add_state(n->params, "h.numbers.mean", n->shape.numbers, 0);
+        n->number_deviation = params_add_state(n->params, "h.numbers.deviation", n->shape.numbers, 1);
+        linear_build(&n->additive, n->params, "h.additive", NULL, (int)c->channels_motif, n->shape.numbers);
+    }
     linear_build(&n->embed, n->params, "h.embed", NULL, (int)c->channels_motif, width);
     if (c->lstm)
         bilstm_build(&n->rows, n->params, "h.rows", width, width / 2);
     build_positions(n);
     encoder_build(&n->encoder, n->params, "h.encoder", &stack);
-    n->tokens = embedding_build(n->params, "h.tokens", vocabulary, width);
+    n->tokens = embedding_build(n->params, "h.tokens", n->shape.numbers > 0 ? 1 : vocabulary, width);
     decoder_build(&n->decoder, n->params, "h.decoder", &stack);
-    linear_build(&n->out, n->params, "h.out", NULL, width, vocabulary);
+    linear_build(&n->out, n->params, "h.out", NULL, width, outputs);
 }
 
 static enum sparse_mode sparse_mode(const struct sparling_config *c)
@@ -339,7 +357,7 @@ struct tensor *network_motifs_extras(struct exec *e, struct network *n, const re
     if (!extras)
         return bottleneck(e, n, lift(e, n, x), density, NULL);
     *extras = (struct network_extras){.reverse = reverse, .before = x};
-    if (n->presence_gain)
+    if (n->presence_gain || n->guide.w)
         extras->scores = op_log_mean_exp(e, x, n->config.presence_sharpness);
     x = bottleneck(e, n, lift(e, n, x), density, &extras->penalty);
     if (extras->penalty)
@@ -392,7 +410,8 @@ static struct tensor *add_positions(struct exec *e, struct network *n, struct te
     return op_add_rows(e, x, &n->sines, cols, rows, dropout);
 }
 
-struct network_memory network_memory(struct exec *e, struct network *n, struct tensor *motifs)
+/* Computes what the decoder attends to. *pooled (may be NULL): the pooled map, [count * keys][motif channels]. */
+static struct network_memory read_map(struct exec *e, struct network *n, struct tensor *motifs, struct tensor **pooled)
 {
     int ph = n->map.max_pool_h, pw = n->map.max_pool_w, rows = n->map.grid_rows, cols = n->map.grid_cols;
     struct network_memory memory = {.keys = rows * cols};
@@ -403,10 +422,14 @@ struct network_memory network_memory(struct exec *e, struct network *n, struct t
     exec_done_from(e, n->embed.w);
     if (n->config.embed_order == EMBED_THEN_POOL) {
         x = op_embed_max_pool(e, motifs, n->embed.w, n->embed.b, ph, pw);
+        if (pooled)
+            *pooled = op_max_pool_rows(e, motifs, ph, pw);
     } else {
         x = op_max_pool_rows(e, motifs, ph, pw);
         if (n->config.motif_scale == MOTIF_SCALE_RMS)
             x = rms_scale_forward(e, &n->scale, x);
+        if (pooled)
+            *pooled = x;
         x = linear_forward(e, &n->embed, x, false, 0);
     }
     if (n->config.lstm)
@@ -422,6 +445,38 @@ struct network_memory network_memory(struct exec *e, struct network *n, struct t
     }
     memory.rows = encoder_forward(e, &n->encoder, x, images, memory.keys, memory.lengths);
     return memory;
+}
+
+struct network_memory network_memory(struct exec *e, struct network *n, struct tensor *motifs)
+{
+    return read_map(e, n, motifs, NULL);
+}
+
+struct tensor *network_numbers(struct exec *e, struct network *n, struct tensor *motifs)
+{
+    if (!motifs)
+        return NULL;
+    int count = motifs->map.images;
+    int32_t *start = arena_zalloc(e->arena, (size_t)count, sizeof *start); /* START is 0 */
+    struct tensor *pooled = NULL;
+    if (!start) {
+        error_set(&e->error, STATUS_NO_MEMORY, NULL, "not enough memory to read numbers");
+        return NULL;
+    }
+    struct network_memory memory = read_map(e, n, motifs, &pooled);
+    struct tensor *read = network_logits(e, n, &memory, start, count, 1);
+    struct tensor *sums = op_sum_groups(e, pooled, n->map.grid_rows * n->map.grid_cols);
+    return op_add(e, read, linear_forward(e, &n->additive, sums, false, 0));
+}
+
+struct tensor *network_guide(struct exec *e, struct network *n, struct tensor *scores)
+{
+    return linear_forward(e, &n->guide, op_odds(e, scores, n->guide_gain, n->guide_bias), false, 0);
+}
+
+double network_number(const struct network *n, int number, double standardised)
+{
+    return (double)n->number_mean->value[number] + (double)n->number_deviation->value[number] * standardised;
 }
 
 struct tensor *network_logits(struct exec *e, struct network *n, const struct network_memory *memory,

@@ -4,6 +4,8 @@
  *   g   input -> conv -> residual units -> 1x1 conv -> batch norm -> sparse layer = motif map
  *   h   motif map -> 1x1 embedding and max-pool -> row LSTM -> positions -> encoder -> decoder -> logits,
  *       or, with a label at every position, motif map -> dilated convolutions -> logits
+ *       or, with numbers as targets, the same layers as for tokens with one query, and a linear layer over the sums of
+ *       the channels -> numbers
  *
  * Any number of execs may evaluate a network at the same time; one exec may train it. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_NETWORK_H
@@ -31,6 +33,9 @@ struct network {
     struct sparse *sparse;
     /* [names] what turns a channel's score into the logit of its name, with the presence objective */
     struct weight *presence_gain, *presence_bias;
+    /* with numbers as targets: scores of channels -> presence of channels -> numbers (training/guide.c) */
+    struct weight *guide_gain, *guide_bias;
+    struct linear guide;
     struct batch_norm noise; /* batch norm over all channels together, with sparsity noise */
 
     struct rms_scale scale; /* makes the rms of the pooled motif map 1, with motif_scale rms */
@@ -43,6 +48,10 @@ struct network {
     struct encoder encoder;
     struct decoder decoder;
     struct linear out;
+    /* with numbers as targets: the layer over sums of channels, and the mean and the deviation of the training samples'
+     * numbers, which turn standardised numbers into those of the data set */
+    struct linear additive;
+    struct weight *number_mean, *number_deviation;
     struct dilated dilated; /* with a label at every position, this head replaces everything from `embed` on */
 
     real *tables; /* memory of the constant positions */
@@ -70,7 +79,7 @@ struct network_extras {
                                elsewhere; otherwise NULL */
     struct tensor *penalty; /* the term that sparsity l1, scaled-l1 or kl adds to the loss, else NULL */
     struct tensor
-        *scores; /* with the presence objective: [count][motif channels] the pooled map before the bottleneck */
+        *scores; /* with an objective of g's own: [count][motif channels] the pooled map before the bottleneck */
     struct tensor *before; /* the map before the bottleneck */
 };
 struct tensor *network_motifs_extras(struct exec *e, struct network *network, const real *inputs, int count,
@@ -99,6 +108,13 @@ struct network_memory network_memory(struct exec *e, struct network *network, st
  * [count][length], beginning with START. */
 struct tensor *network_logits(struct exec *e, struct network *network, const struct network_memory *memory,
                               const int32_t *tokens, int count, int length);
+
+/* Numbers as targets, standardised: [count][numbers]. */
+struct tensor *network_numbers(struct exec *e, struct network *network, struct tensor *motifs);
+/* The numbers that the scores of network_motifs_extras() predict, standardised: [count][numbers]. */
+struct tensor *network_guide(struct exec *e, struct network *network, struct tensor *scores);
+/* A standardised number in the units of the data set. */
+double network_number(const struct network *network, int number, double standardised);
 
 /* Logits of the classes with a label at every position: [count * columns][classes]. */
 struct tensor *network_classes(struct exec *e, struct network *network, struct tensor *motifs);

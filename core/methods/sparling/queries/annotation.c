@@ -98,6 +98,22 @@ static enum status list_sites(struct exec *e, const struct tensor *classes, stru
     return STATUS_OK;
 }
 
+/* Predicts the numbers. */
+static enum status read_numbers(struct exec *e, struct network *network, struct tensor *motifs,
+                                struct annotation *annotation, struct error *err)
+{
+    const struct tensor *numbers = network_numbers(e, network, motifs);
+    enum status status = exec_status(e, err);
+    if (status)
+        return status;
+    annotation->numbers = malloc((size_t)numbers->cols * sizeof *annotation->numbers);
+    if (!annotation->numbers)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read numbers");
+    for (int k = 0; k < numbers->cols; k++)
+        annotation->numbers[k] = (float)network_number(network, k, (double)numbers->data[k]);
+    return STATUS_OK;
+}
+
 enum status annotation_make(struct exec *e, struct network *network, const struct open_domain *domain,
                             const struct channel_report *report, const float *input, const struct domain_truth *truth,
                             struct annotation *annotation, struct error *err)
@@ -135,6 +151,8 @@ enum status annotation_of_map(struct exec *e, struct network *network, const str
         status = list_motifs(planes, annotation, err);
     if (!status && network->shape.positions) {
         status = list_sites(e, network_classes(e, network, motifs), annotation, err);
+    } else if (!status && network->shape.numbers > 0) {
+        status = read_numbers(e, network, motifs, annotation, err);
     } else if (!status) {
         struct network_memory memory = network_memory(e, network, motifs);
         status = decode_greedy(e, network, &memory, 1, sparling_decode_steps(c), &annotation->decoded, err);
@@ -148,6 +166,8 @@ void annotation_close(struct annotation *annotation)
 {
     free(annotation->motifs);
     free(annotation->sites);
+    free(annotation->numbers);
+    annotation->numbers = NULL;
     annotation->motifs = NULL;
     annotation->sites = NULL;
     annotation->count = annotation->site_count = 0;
@@ -163,11 +183,27 @@ bool annotation_extent(const struct annotation *annotation, const struct motif *
 
 static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, ink = {96, 96, 96}, frame = {40, 120, 40};
 
+/* Appends numbers to a text, after a word. */
+static void append_numbers(const char *word, const float *number, int count, char *out, size_t room)
+{
+    size_t at = strlen(out);
+    at += (size_t)snprintf(out + at, room - at, "%s%s", at > 0 ? "\n" : "", word);
+    for (int k = 0; k < count && at < room; k++)
+        at += (size_t)snprintf(out + at, room - at, " %.4g", (double)number[k]);
+}
+
 /* Writes the true label and the label that was read, one line each, without START and END. */
 static void label_of(const struct annotation *annotation, char *out, size_t room)
 {
     int32_t symbols[DECODE_TOKENS];
     size_t at = 0;
+    if (annotation->numbers) {
+        out[0] = '\0';
+        if (annotation->truth)
+            append_numbers("true", annotation->truth->number, annotation->domain->shape.numbers, out, room / 2);
+        append_numbers("read", annotation->numbers, annotation->domain->shape.numbers, out, room);
+        return;
+    }
     if (annotation->truth) {
         at += (size_t)snprintf(out, room, "true ");
         domain_label(annotation->domain, annotation->truth->label, annotation->truth->length, out + at, room - at);

@@ -46,6 +46,8 @@ struct annotation {
          * above 1/2 */
     } * sites;
     int site_count;
+    float
+        *numbers; /* [shape.numbers] with numbers as targets: those that the model predicts, in the data set's units */
 };
 
 /* Annotates an input, [channels][rows][cols]. This function begins `e` for evaluation. domain, report, input and truth

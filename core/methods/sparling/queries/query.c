@@ -3,6 +3,7 @@
 #include "core/methods/sparling/queries/query.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,6 +332,16 @@ static void write_true_sites(const struct open_domain *domain, const struct doma
     sink_end_list(out);
 }
 
+/* Writes numbers as texts, as lists of names contain texts. */
+static void write_as_texts(const float *number, int count, const struct sink *out)
+{
+    for (int k = 0; k < count; k++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.6g", (double)number[k]);
+        sink_text(out, NULL, text);
+    }
+}
+
 /* Writes true boxes as [row0, row1, col0, col1], upper ends exclusive. */
 static void write_truth(const struct annotation *annotation, const struct sink *out)
 {
@@ -361,6 +372,23 @@ static void write_truth(const struct annotation *annotation, const struct sink *
     }
     for (int i = 0; i < truth->length; i++)
         sink_text(out, NULL, query_token(annotation->domain, TOKEN_FIRST + truth->label[i]));
+    write_as_texts(truth->number, domain->shape.numbers, out);
+    sink_end_list(out);
+}
+
+/* Writes the predicted numbers with their names, and the true ones if they are known. */
+static void write_numbers(const struct annotation *annotation, const struct sink *out)
+{
+    const struct open_domain *domain = annotation->domain;
+    sink_begin_list(out, "numbers");
+    for (int k = 0; k < domain->shape.numbers; k++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", domain->domain->token(domain->state, k));
+        sink_number(out, "value", (double)annotation->numbers[k]);
+        if (annotation->truth)
+            sink_number(out, "true", (double)annotation->truth->number[k]);
+        sink_end_object(out);
+    }
     sink_end_list(out);
 }
 
@@ -372,7 +400,11 @@ static void write_prediction(const struct annotation *annotation, const struct s
                    annotation->sites[i].probability, out);
     for (int i = 0; i < annotation->decoded.length; i++)
         sink_text(out, NULL, query_token(annotation->domain, annotation->decoded.tokens[i]));
+    if (annotation->numbers)
+        write_as_texts(annotation->numbers, annotation->domain->shape.numbers, out);
     sink_end_list(out);
+    if (annotation->numbers)
+        write_numbers(annotation, out);
 }
 
 static void write_tokens(const struct annotation *annotation, const struct sink *out)
@@ -380,7 +412,7 @@ static void write_tokens(const struct annotation *annotation, const struct sink 
     const struct decoded *decoded = &annotation->decoded;
     int count = decoded->length + (decoded->ended ? 1 : 0);
     double product = 1;
-    if (annotation->domain->shape.positions) /* write_prediction() has written the labels */
+    if (annotation->domain->shape.positions || annotation->numbers) /* write_prediction() has written the answer */
         return;
     sink_begin_list(out, "tokens");
     for (int i = 0; i < count; i++) {
@@ -497,7 +529,8 @@ enum status sparling_predict(const struct method_question *question, const struc
     return status;
 }
 
-/* The query "predict" as numbers: the index of each predicted name, and -1 after the last one. */
+/* The query "predict" as numbers: those that are the model's targets; or the index of each predicted name, and -1 after
+ * the last one. */
 enum status sparling_predict_array(const struct method_question *question, struct buf *values, int *rank,
                                    int64_t dim[4], struct error *err)
 {
@@ -508,13 +541,15 @@ enum status sparling_predict_array(const struct method_question *question, struc
                          "a model with a class at every position answers this query as JSON only");
     enum status status = inquire(question, &inquiry, err);
     const struct decoded *decoded = &inquiry.annotation.decoded;
-    for (int i = 0; !status && i < shape->longest; i++) {
+    if (!status && shape->numbers > 0)
+        buf_append(values, inquiry.annotation.numbers, (size_t)shape->numbers * sizeof *inquiry.annotation.numbers);
+    for (int i = 0; !status && shape->numbers == 0 && i < shape->longest; i++) {
         int name = i < decoded->length ? (int)decoded->tokens[i] - TOKEN_FIRST : -1;
         float value = name < 0 ? -1 : (float)name; /* START is no name */
         buf_append(values, &value, sizeof value);
     }
     *rank = 1;
-    dim[0] = shape->longest;
+    dim[0] = shape->numbers > 0 ? shape->numbers : shape->longest;
     inquiry_close(&inquiry);
     return status;
 }

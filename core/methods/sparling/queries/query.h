@@ -13,12 +13,12 @@ enum status sparling_graph(const struct method_model *model, const struct graph_
 size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
 
 /* The tensors of a model; see struct method_tensor. */
-enum { SPARLING_OUTPUTS = 3 };
+enum { SPARLING_OUTPUTS = 4 };
 extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTPUTS];
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 29 };
+enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 30 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 

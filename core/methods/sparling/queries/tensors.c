@@ -72,11 +72,18 @@ static void input_shape(const struct method_model *model, int *rank, int64_t dim
         dim[(*rank)++] = shape->channels;
 }
 
-/* The shape of an answer: one label for an input, or one for each position. */
+/* The shape of an answer: one label for an input, or one for each position; none if targets are numbers. */
 static void label_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
-    *rank = model->domain.shape.positions ? 1 : 0;
+    *rank = model->domain.shape.numbers > 0 ? -1 : model->domain.shape.positions ? 1 : 0;
     dim[0] = model->domain.shape.cols;
+}
+
+/* The numbers that are the model's targets. A model of labels has none. */
+static void numbers_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = model->domain.shape.numbers > 0 ? 1 : -1;
+    dim[0] = model->domain.shape.numbers;
 }
 
 const struct method_tensor sparling_input = {
@@ -87,6 +94,7 @@ const struct method_tensor sparling_outputs[SPARLING_OUTPUTS] = {
     {"labels", "The predicted label: its names with spaces between them, or the class at each position", METHOD_BYTES,
      false, label_shape},
     {"probabilities", "The probability that the model gives each label", METHOD_FP32, false, label_shape},
+    {"numbers", "The predicted numbers, if the model's targets are numbers", METHOD_FP32, false, numbers_shape},
 };
 
 static void append_size(struct buf *out, size_t length)
@@ -161,13 +169,29 @@ static enum status append_label(struct inquiry *inquiry, struct buf *labels, str
     return STATUS_OK;
 }
 
+/* Appends the predicted numbers. */
+static enum status append_numbers(struct inquiry *inquiry, struct buf *numbers, struct error *err)
+{
+    const struct network *network = inquiry->model->network;
+    const struct tensor *standard = network_numbers(&inquiry->exec, inquiry->model->network, inquiry->motifs);
+    enum status status = exec_status(&inquiry->exec, err);
+    for (int k = 0; !status && k < standard->cols; k++) {
+        float value = (float)network_number(network, k, (double)standard->data[k]);
+        buf_append(numbers, &value, sizeof value);
+    }
+    return status;
+}
+
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err)
 {
     struct inquiry inquiry;
     enum status status = inquiry_begin(question, question->input, &inquiry, err);
     if (!status && outputs[0])
         status = append_map(&inquiry, outputs[0], err);
-    if (!status && (outputs[1] || outputs[2]))
+    bool numbers = question->model->domain.shape.numbers > 0;
+    if (!status && numbers && outputs[3])
+        status = append_numbers(&inquiry, outputs[3], err);
+    if (!status && !numbers && (outputs[1] || outputs[2]))
         status = question->model->domain.shape.positions ? append_classes(&inquiry, outputs[1], outputs[2], err)
                                                          : append_label(&inquiry, outputs[1], outputs[2], err);
     inquiry_close(&inquiry);

@@ -9,25 +9,30 @@
  * samples. If labels state how often a name occurs, the calibration counts the largest peaks of a channel in a
  * sample instead of samples: peak j is right if the label contains the name at least j times. With never_empty, the
  * peak that comes closest to its threshold in a sample without active channels counts as active; it depends on all
- * thresholds, so they are computed in several rounds. Trained weights do not change. Each step of a calibration reads
+ * thresholds, so they are computed in several rounds. If targets are numbers,
+ * thresholds follow from them (calibrate_numbers.c). Trained weights do not change. Each step of a calibration reads
  * one batch. Checkpoints do not contain the scores of the second part, so after a resume the second part begins again.
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/methods/sparling/run_int.h"
 
 enum {
     NORM_BATCHES = 128, /* batches whose statistics are averaged */
     SAMPLES = 2000, /* number of validation samples for the thresholds; if there are fewer, some count several times */
-    PEAKS = 4,      /* peaks of a sample that count if labels say how often a name occurs */
-    ROUNDS = 8      /* rounds with never_empty; each moves a threshold half of the way to its new value */
+    MOST_WITH_NUMBERS = 256, /* with more channels, thresholds are not calibrated if targets are numbers */
+    PEAKS = 4,               /* peaks of a sample that count if labels say how often a name occurs */
+    ROUNDS = 8               /* rounds with never_empty; each moves a threshold half of the way to its new value */
 };
 
 void calibration_drop(struct method_run *run)
 {
     free(run->calibration.score);
+    free(run->calibration.number);
     run->calibration.score = NULL;
+    run->calibration.number = NULL;
 }
 
 bool calibration_loaded(struct method_run *run)
@@ -45,7 +50,10 @@ bool calibration_loaded(struct method_run *run)
 static int names_of(const struct method_run *run)
 {
     const struct sparling_config *c = &run->config;
-    return c->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(c) ? run->presence.names : 0;
+    bool several = c->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(c);
+    if (run->numbers.count > 0)
+        return several && sparling_guided(c) && c->channels_motif <= MOST_WITH_NUMBERS ? (int)c->channels_motif : 0;
+    return several ? run->presence.names : 0;
 }
 
 /* Returns how many peaks of a sample count for a name. */
@@ -74,7 +82,9 @@ static enum status open_scores(struct method_run *run, struct error *err)
     struct calibration *c = &run->calibration;
     size_t names = (size_t)names_of(run);
     c->score = calloc(names * (size_t)(SAMPLES * peaks_of(run)) + 1, sizeof *c->score);
-    return c->score ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
+    c->number = calloc((size_t)SAMPLES * (size_t)run->numbers.count + 1, sizeof *c->number);
+    return c->score && c->number ? STATUS_OK
+                                 : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
 }
 
 /* Returns whether a position is so close to an earlier peak that both belong to one motif: closer than a quarter of
@@ -121,10 +131,14 @@ static enum status add_scores(struct method_run *run, struct error *err)
         return status;
     exec_begin(&run->exec, false, 0);
     struct tensor *scores = network_scores(&run->exec, run->network, batch->images, request.count, &run->domain.shape);
+    const real *standard = run->numbers.count > 0 ? numbers_standard(run, batch) : NULL;
     status = exec_status(&run->exec, err);
+    if (!status && standard)
+        memcpy(c->number + first * run->numbers.count, standard,
+               (size_t)request.count * (size_t)run->numbers.count * sizeof *standard);
     for (int i = 0; !status && i < request.count; i++)
         for (int k = 0; k < names_of(run); k++) {
-            int peaks = peaks_of(run), count = tally_of(run, &batch->truths[i], k);
+            int peaks = peaks_of(run), count = run->numbers.count > 0 ? 0 : tally_of(run, &batch->truths[i], k);
             float value[PEAKS];
             struct calibration_score *to = c->score + ((ptrdiff_t)k * SAMPLES + first + i) * peaks;
             find_peaks(run, scores, i, k, value);
@@ -267,7 +281,7 @@ enum status calibration_piece(struct method_run *run, bool *done, struct error *
             status = add_scores(run, err);
         if (status || c->position < NORM_BATCHES + SAMPLES)
             return status;
-        status = set_thresholds(run, err);
+        status = run->numbers.count > 0 ? calibration_numbers(run, SAMPLES, err) : set_thresholds(run, err);
         if (status)
             return status;
     }

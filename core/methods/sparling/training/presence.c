@@ -9,8 +9,7 @@
  *
  * Each validation measures how well g reads each name. In the first phase, names that g reads badly weigh more. If g
  * does not read a name, the name's channel gets new weights (prototype.c). The phase ends when neither the presence
- * loss of the validation set nor that of a name falls any more, and at the latest at presence_samples or, in a short
- * run, after half of total_samples. */
+ * loss of the validation set nor that of a name falls any more (alone.c). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -33,8 +32,6 @@ static const double LARGEST_WEIGHT = 20;
 /* CLEAR: g recognises a name if its level is at most this limit. STRAND: motifs lie on either strand if the level from
  * the other strand is higher by at most this share of the level's distance to 1. */
 static const double CLEAR = 0.6, STRAND = 0.25;
-/* Relative fall of the validation's presence loss that counts as better. */
-static const double GAIN = 0.01;
 /* Largest factor on the density of a channel, and its largest change after one validation. */
 static const double FACTOR_MOST = 10, FACTOR_STEP = 1.25;
 /* Smallest density of a channel as a multiple of the mean density. A name that no training label contains would
@@ -215,7 +212,7 @@ static double loss_of(const struct method_run *run, const struct tensor *scores,
     return p->occurs[sample * p->names + name] ? (double)p->weight[name] * soft_plus(-logit) : soft_plus(logit);
 }
 
-void presence_count(struct method_run *run, const struct batch *batch, const struct tensor *scores,
+void presence_count(struct method_run *run, const struct batch *batch, struct tensor *scores,
                     const struct tensor *motifs)
 {
     const struct presence_phase *p = &run->presence;
@@ -251,7 +248,7 @@ bool presence_turning(const struct method_run *run)
     return clear > 0 && 2 * clear >= p->names;
 }
 
-void presence_count_turned(struct method_run *run, const struct batch *batch, const struct tensor *scores)
+void presence_count_turned(struct method_run *run, const struct batch *batch, struct tensor *scores)
 {
     const struct presence_phase *p = &run->presence;
     for (int i = 0; i < batch->request.count; i++)
@@ -309,15 +306,6 @@ static int count_unread(const struct presence_phase *p)
     return count;
 }
 
-static void end_alone(struct method_run *run)
-{
-    run->presence.alone = 0;
-    run->presence.ended_updates = run->updates;
-    run->presence.ended_samples = run->samples;
-    run->annealer.updated = run->samples;
-    run->stage_updates = 0;
-}
-
 /* Searches for new weights of the channels whose names g has not read for some time. */
 static enum status search_unread(struct method_run *run, struct error *err)
 {
@@ -372,19 +360,9 @@ enum status presence_validated(struct method_run *run, struct error *err)
         starts_validated(run, loss);
         return STATUS_OK;
     }
-    p->flat = better || loss < p->best * (1 - GAIN) ? 0 : p->flat + 1;
-    if (p->flat == 0)
-        p->best = fmin(p->best, loss);
-    const struct sparling_config *c = &run->config;
-    int64_t began = run->starts.samples, half = (c->total_samples - began) / 2,
-            most = c->presence_samples < half ? c->presence_samples : half;
-    int64_t patience = c->presence_validations * (count_unread(p) > 0 ? PATIENCE : 1);
+    int64_t patience = run->config.presence_validations * (count_unread(p) > 0 ? PATIENCE : 1);
     run_metric(run, "presence_unread", count_unread(p));
-    if ((patience > 0 && p->flat >= patience) || run->samples - began >= most) {
-        end_alone(run);
-        return STATUS_OK;
-    }
-    return search_unread(run, err);
+    return alone_ends(run, loss, better, patience) ? STATUS_OK : search_unread(run, err);
 }
 
 bool presence_sound(const struct method_run *run)
@@ -408,19 +386,6 @@ enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot,
     struct presence_phase *p = &run->presence;
     if (p->names == 0)
         return STATUS_OK;
-    enum status status = snapshot_add_i64(snapshot, "presence.alone", &p->alone, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "presence.flat", &p->flat, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "presence.ended_updates", &p->ended_updates, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "presence.ended_samples", &p->ended_samples, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "presence.turns", &p->turns, err);
-    if (!status)
-        status = snapshot_add_f64(snapshot, "presence.best", &p->best, err);
     const uint64_t table[2] = {PRESENCE_COLUMNS, (uint64_t)p->names};
-    return status
-               ? status
-               : snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "presence.names", 2, table, p->names_table, err);
+    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "presence.names", 2, table, p->names_table, err);
 }

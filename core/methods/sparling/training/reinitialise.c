@@ -37,7 +37,7 @@ static void exchange(struct tensor *motifs, int channel, real *kept, bool back)
 
 static double head_loss(struct method_run *run, struct tensor *motifs, const struct batch *batch)
 {
-    struct tensor *loss = op_cross_entropy(&run->exec, run_logits(run, motifs, batch), batch->targets);
+    struct tensor *loss = run->head->loss(run, run->head->outputs(run, motifs, batch), batch);
     return loss ? (double)loss->data[0] : NAN;
 }
 

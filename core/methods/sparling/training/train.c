@@ -1,8 +1,4 @@
-/* One optimiser update, and one piece of a validation.
- *
- * Validation counts exact matches without decoding: greedy decoding gives the label y if and only if, at every prefix
- * of y, the most probable token is the next one, END included. One pass with teacher forcing computes exactly that, and
- * the loss as well. A test compares the counts with those of decode.c. */
+/* One optimiser update, and one piece of a validation. What depends on the kind of target is in run->head. */
 #include <math.h>
 #include <stdio.h>
 
@@ -103,19 +99,10 @@ static void choose_backward(const struct method_run *run, struct exec *e)
                                                             : EXEC_DENSE;
 }
 
-struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const struct batch *batch)
-{
-    struct exec *e = &run->exec;
-    if (run->domain.shape.positions)
-        return network_classes(e, run->network, motifs);
-    struct network_memory memory = network_memory(e, run->network, motifs);
-    return network_logits(e, run->network, &memory, batch->inputs, batch->request.count, batch->length);
-}
-
 struct forward {
     struct tensor *motifs, *loss;
-    struct tensor *logits;   /* logits of the head; NULL in the first phase */
-    struct tensor *presence; /* the presence loss, NULL without the objective */
+    struct tensor *logits;   /* outputs of the head; NULL in the first phase */
+    struct tensor *presence; /* the loss of g's own objective, NULL without one */
     struct tensor *scores;   /* what it is computed from */
     struct tensor *total;    /* what the backward pass minimises: loss, presence loss and penalty of the bottleneck */
 };
@@ -135,26 +122,27 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     }
     if (reading_now(run)) {
         f.motifs = reading_motifs(run, batch);
-        f.logits = run_logits(run, f.motifs, batch);
-        f.loss = f.total = op_cross_entropy(e, f.logits, batch->targets);
+        f.logits = run->head->outputs(run, f.motifs, batch);
+        f.loss = f.total = run->head->loss(run, f.logits, batch);
         return f;
     }
     struct network_extras extras;
     f.motifs = network_motifs_extras(e, n, batch->images, count, run->annealer.density, &extras);
     f.scores = extras.scores;
-    f.presence = f.scores ? presence_loss(run, batch, f.scores) : NULL;
-    if (run->presence.alone) { /* the presence objective trains g alone, so the head's answers are not needed */
+    f.presence = f.scores ? run->head->guide(run, batch, f.scores) : NULL;
+    if (run->presence.alone) { /* g trains alone, so the head's answers are not needed */
         if (e->training)
             network_follow_scale(e, n, f.motifs);
         f.loss = f.total = f.presence;
     } else {
-        f.logits = run_logits(run, f.motifs, batch);
-        f.loss = f.total = op_cross_entropy(e, f.logits, batch->targets);
+        f.logits = run->head->outputs(run, f.motifs, batch);
+        f.loss = f.total = run->head->loss(run, f.logits, batch);
         if (f.presence)
             f.total = op_add(e, f.total, op_scale(e, f.presence, run->config.presence_weight));
     }
-    if (f.presence && run->config.tally_weight > 0 && e->training)
-        f.total = op_add(e, f.total, op_scale(e, tally_loss(run, batch, extras.before), run->config.tally_weight));
+    if (f.presence && run->head->tally && run->config.tally_weight > 0 && e->training)
+        f.total =
+            op_add(e, f.total, op_scale(e, run->head->tally(run, batch, extras.before), run->config.tally_weight));
     if (extras.penalty)
         f.total = op_add(e, f.total, extras.penalty);
     return f;
@@ -243,26 +231,6 @@ enum status run_update(struct method_run *run, struct error *err)
     return report(run, f.motifs, rate, err);
 }
 
-/* Number of samples in which every token of the label, END included, has the largest logit. */
-static int count_exact(const struct batch *batch, const real *logits, int vocabulary)
-{
-    int exact = 0;
-    for (int i = 0; i < batch->request.count; i++) {
-        bool right = true;
-        for (int j = 0; right && j <= batch->truths[i].length; j++) {
-            size_t row = (size_t)i * (size_t)batch->length + (size_t)j;
-            const real *score = logits + row * (size_t)vocabulary;
-            int best = 0;
-            for (int k = 1; k < vocabulary; k++)
-                if (score[k] > score[best])
-                    best = k;
-            right = best == batch->targets[row];
-        }
-        exact += right;
-    }
-    return exact;
-}
-
 /* Number of single-motif samples whose class has the largest score. */
 static int count_classes(const struct batch *batch, const struct tensor *scores)
 {
@@ -280,7 +248,8 @@ static int count_classes(const struct batch *batch, const struct tensor *scores)
 /* Samples of a validation, with those that are read again from the other strand. */
 static int64_t validation_length(const struct method_run *run)
 {
-    return run->config.validation_samples * (presence_turning(run) ? 2 : 1);
+    bool again = !run->direct && run->head->guide_turning && run->head->guide_turning(run);
+    return run->config.validation_samples * (again ? 2 : 1);
 }
 
 static struct batch_request validation_request(const struct method_run *run, int64_t position)
@@ -303,14 +272,13 @@ static enum status count_piece(struct method_run *run, const struct forward *f, 
     enum status status = boxes ? evaluation_count(run, f->motifs, batch, err) : STATUS_OK;
     if (status)
         return status;
-    int counted = run->direct ? batch->request.count : batch->counted;
-    if (run->domain.shape.positions)
-        evaluation_count_classes(run, batch, f->logits->data);
+    int counted = run->direct ? batch->request.count : run->head->targets(batch);
+    if (run->direct)
+        run->validation_correct += count_classes(batch, f->logits);
     else if (f->logits)
-        run->validation_correct += run->direct ? count_classes(batch, f->logits)
-                                               : count_exact(batch, f->logits->data, sparling_vocabulary(&run->config));
+        run->head->count(run, batch, f->logits);
     if (f->presence)
-        presence_count(run, batch, f->scores, f->motifs);
+        run->head->guide_count(run, batch, f->scores, f->motifs);
     run->validation_loss += (double)f->loss->data[0] * counted;
     run->validation_counted += counted;
     return STATUS_OK;
@@ -337,7 +305,7 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     if (!isfinite(value))
         return not_finite(run, "validation loss", err);
     if (now.turns == TURN_ALL)
-        presence_count_turned(run, batch, f.scores);
+        run->head->guide_turned(run, batch, f.scores);
     else
         status = count_piece(run, &f, batch, err);
     if (status)

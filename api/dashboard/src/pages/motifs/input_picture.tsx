@@ -1,6 +1,6 @@
 // An input with its motifs and true boxes. The user can draw on an image.
 import { useMemo, useRef } from "preact/hooks";
-import { percent } from "../../format";
+import { number, percent } from "../../format";
 import { Canvas } from "../../ui/canvas";
 import { channelColour, channelInk } from "../../ui/channel";
 import { boxOf, LETTER, lookOf, MARKS, paintSignal, type Box, type Signal } from "../../ui/signal_picture";
@@ -105,6 +105,10 @@ export function InputPicture({ shape, side, truth, input, upload, all, channel, 
 }
 
 export function Reading({ side, label, title }: { side: Side; label?: Read[]; title: string }) {
+  if (side.numbers)
+    return (
+      <div class="reading"><span class="muted">{title}</span> {side.numbers.map((n) => <span key={n.name}>{n.name} <b>{number(n.value, 4)}</b>{n.true !== undefined && <span class="muted"> (true: {number(n.true, 4)})</span>} </span>)}</div>
+    );
   const right = label && sentence(side.prediction) === sentence(label);
   return (
     <div class="reading"><span class="muted">{title}</span> <b>{sentence(side.prediction)}</b>

@@ -32,9 +32,11 @@ enum status evidence_open(struct method_run *run, struct error *err)
     e->total = calloc(channels, sizeof *e->total);
     e->label = calloc((size_t)EVIDENCE_SAMPLES * DOMAIN_LABEL, sizeof *e->label);
     e->length = calloc(EVIDENCE_SAMPLES, sizeof *e->length);
+    e->number = calloc((size_t)EVIDENCE_SAMPLES * (size_t)run->domain.shape.numbers + 1, sizeof *e->number);
     if (channels <= PAIR_CHANNELS)
         e->near = calloc(channels * channels, sizeof *e->near);
-    if (!e->tokens || !e->channels || !e->total || !e->label || !e->length || (channels <= PAIR_CHANNELS && !e->near))
+    if (!e->tokens || !e->channels || !e->total || !e->label || !e->length || !e->number ||
+        (channels <= PAIR_CHANNELS && !e->near))
         return no_memory(err);
     enum status status = association_open(&e->pairs, (int)channels, run->domain.shape.tokens, EVIDENCE_SAMPLES, err);
     if (status)
@@ -52,6 +54,7 @@ void evidence_close(struct evidence *evidence)
     free(evidence->total);
     free(evidence->label);
     free(evidence->length);
+    free(evidence->number);
 }
 
 void evidence_clear(struct method_run *run)
@@ -128,14 +131,16 @@ static struct domain_request training_sample(const struct method_run *run, int64
     return (struct domain_request){.set = DOMAIN_SAMPLE, .seed = run->config.seed, .index = index, .seen = index};
 }
 
-/* Stores the label of the next sample. */
-static void add_label(struct evidence *e, const struct domain_truth *truth)
+/* Stores the label, or the numbers, of the next sample. */
+static void add_label(struct evidence *e, const struct domain_truth *truth, int numbers)
 {
     int length = truth->length < DOMAIN_LABEL ? truth->length : DOMAIN_LABEL;
     int64_t at = e->pairs.samples;
     e->length[at] = length;
     for (int i = 0; i < length; i++)
         e->label[at * DOMAIN_LABEL + i] = truth->label[i];
+    for (int k = 0; k < numbers; k++)
+        e->number[at * numbers + k] = truth->number[k];
 }
 
 enum status evidence_loaded(struct method_run *run, struct error *err)
@@ -156,7 +161,7 @@ enum status evidence_loaded(struct method_run *run, struct error *err)
         struct domain_request request = training_sample(run, i);
         status = domain_sample(&run->domain, &request, planes, truth, err);
         if (!status) {
-            add_label(e, truth);
+            add_label(e, truth, run->domain.shape.numbers);
             association_add(&e->pairs, NULL, truth->label, truth->length);
         }
     }
@@ -328,22 +333,26 @@ static enum status add_sample(struct method_run *run, const float *planes, const
     if (dense)
         find_active(planes, channels, domain_positions(shape), active);
     count_pairs(e, found, listed);
-    add_label(e, truth);
+    add_label(e, truth, shape->numbers);
     association_add(&e->pairs, active, truth->label, truth->length);
     return STATUS_OK;
 }
 
 /* Counts the classes of samples that have a label at every position. */
-static void add_positions(struct evidence *e, const struct batch *batch)
+enum status evidence_classes(struct method_run *run, struct tensor *motifs, const struct batch *batch,
+                             struct error *err)
 {
+    struct evidence *e = &run->evaluation.evidence;
+    (void)motifs, (void)err;
     for (int i = 0; i < batch->request.count; i++)
         for (int k = 0; k < batch->truths[i].length; k++)
             if (batch->truths[i].label[k] >= 0)
                 e->tokens[batch->truths[i].label[k]].trained++;
+    return STATUS_OK;
 }
 
-static enum status add_answers(struct method_run *run, struct tensor *motifs, const struct batch *batch,
-                               struct error *err)
+enum status evidence_answers(struct method_run *run, struct tensor *motifs, const struct batch *batch,
+                             struct error *err)
 {
     struct evidence *e = &run->evaluation.evidence;
     int count = batch->request.count;
@@ -369,10 +378,8 @@ enum status evidence_add(struct method_run *run, const struct batch *batch, stru
     struct exec *x = &run->exec;
     widen(run, batch, &e->sums.trained_low, &e->sums.trained_high);
     e->sums.trained += batch->request.count;
-    if (run->domain.shape.positions) {
-        add_positions(e, batch);
-        return STATUS_OK;
-    }
+    if (run->domain.shape.positions) /* its motifs need no names */
+        return run->head->trained(run, NULL, batch, err);
     struct tensor *motifs = network_motifs(x, run->network, batch->images, batch->request.count, 1);
     enum status status = exec_status(x, err);
     if (status)
@@ -387,7 +394,7 @@ enum status evidence_add(struct method_run *run, const struct batch *batch, stru
         if (!status)
             status = add_sample(run, planes + (size_t)i * map, &batch->truths[i], err);
     }
-    return status ? status : add_answers(run, motifs, batch, err);
+    return status ? status : run->head->trained(run, motifs, batch, err);
 }
 
 /* ---- the end of the part ---------------------------------------------------------------------------------- */
@@ -428,8 +435,11 @@ static void measure_constants(const struct evidence *e, struct evidence_sums *su
 
 /* With a label at every position, the answer that ignores the input orders the positions at random. This function
  * computes its accuracy for each class: the share of the positions that have the class. */
-static void measure_prevalence(const struct evidence *e, int tokens, struct evidence_sums *sums)
+void evidence_prevalence(struct method_run *run)
 {
+    struct evidence *e = &run->evaluation.evidence;
+    struct evidence_sums *sums = &e->sums;
+    int tokens = run->domain.shape.tokens;
     double all = 0, share = 0;
     for (int t = 0; t < tokens; t++)
         all += e->tokens[t].trained;
@@ -458,25 +468,35 @@ static void find_same(const struct evidence *e, int c, struct channel_name *out)
     }
 }
 
-void evidence_finish(struct method_run *run)
+void evidence_alike(struct method_run *run)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    const struct association *a = &e->pairs;
+    for (int c = 0; c < a->channels; c++) {
+        int64_t active = 0;
+        for (size_t i = 0; i < a->words; i++)
+            active += __builtin_popcountll(a->active[(size_t)c * a->words + i]);
+        e->channels[c] = (struct channel_name){.active = (double)active, .whole = NAN, .same = -1};
+        find_same(e, c, &e->channels[c]);
+    }
+}
+
+void evidence_names(struct method_run *run)
 {
     struct evidence *e = &run->evaluation.evidence;
     const struct association *a = &e->pairs;
     uint64_t scratch[(EVIDENCE_SAMPLES + 63) / 64];
-    if (run->domain.shape.positions) {
-        measure_prevalence(e, run->domain.shape.tokens, &e->sums);
-        return;
-    }
     measure_constants(e, &e->sums);
+    evidence_alike(run);
     for (int c = 0; c < a->channels; c++) {
         struct association_channel of = association_of_channel(a, c);
         struct channel_name *out = &e->channels[c];
-        *out = (struct channel_name){.active = (double)of.active, .whole = of.whole, .names = of.names, .same = -1};
+        out->whole = of.whole;
+        out->names = of.names;
         for (int i = 0; i < of.names; i++) {
             out->token[i] = of.token[i];
             out->strength[i] = of.strength[i];
         }
-        find_same(e, c, out);
     }
     for (int t = 0; t < a->tokens; t++) {
         struct association_token of = association_of_token(a, t, scratch);
@@ -485,4 +505,9 @@ void evidence_finish(struct method_run *run)
         e->tokens[t].strength = of.strength;
         e->tokens[t].explained = of.explained;
     }
+}
+
+void evidence_finish(struct method_run *run)
+{
+    run->head->named(run);
 }

@@ -15,6 +15,7 @@
 
 struct method_run;
 struct tensor;
+struct findings;
 
 /* SAMPLES: largest number of training samples that PART_EVIDENCE reads; CURVE: number of the last validations that
  * are kept. */
@@ -70,6 +71,7 @@ struct evidence {
                        of the second channel nearby; may be NULL */
     int64_t *total; /* [channels] active positions */
     int *label;     /* [EVIDENCE_SAMPLES][DOMAIN_LABEL] not saved */
+    float *number;  /* [EVIDENCE_SAMPLES][numbers] not saved; NULL if targets are no numbers */
     int *length;    /* [EVIDENCE_SAMPLES] not saved */
 };
 
@@ -94,6 +96,19 @@ void evidence_read(struct method_run *run, const struct batch *batch, const stru
 int64_t evidence_samples(const struct method_run *run);
 enum status evidence_add(struct method_run *run, const struct batch *batch, struct error *err);
 void evidence_finish(struct method_run *run);
+/* What struct head needs: reading the labels of a batch with the final model, or counting its classes, and at the end
+ * the names of the channels with two answers that need no model, or the prevalence of the classes. evidence_alike()
+ * finds the channels that mark the same positions; the other two call it. */
+enum status evidence_answers(struct method_run *run, struct tensor *motifs, const struct batch *batch,
+                             struct error *err);
+enum status evidence_classes(struct method_run *run, struct tensor *motifs, const struct batch *batch,
+                             struct error *err);
+void evidence_names(struct method_run *run);
+void evidence_prevalence(struct method_run *run);
+void evidence_alike(struct method_run *run);
+
+/* The verdict of a run whose targets are labels (judge.c). */
+enum status judge_tokens(struct method_run *run, struct findings *findings, struct error *err);
 
 /* Publishes the names of the channels as channels.csv. STATUS_NO_MEMORY. */
 enum status evidence_table(struct method_run *run, struct error *err);

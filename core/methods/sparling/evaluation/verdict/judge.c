@@ -11,182 +11,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/methods/sparling/run.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/verdict/judge_int.h"
 #include "core/metrics/interval.h"
-
-static const struct {
-    double sure; /* quantile of the normal distribution for all intervals (95 %) */
-    /* A correlation below this explains less than a tenth of the variance, and counts as no correlation. */
-    double related;
-    double weak;   /* if the correlation of answers and labels is below this, the model reads the name poorly */
-    double common; /* minimum number of samples with, and without, a name for a reliable correlation */
-    /* Finding "no-better-than-constant": the edit error is lower than that of a constant answer by less than this
-     * share. */
-    double useless;
-    /* Finding "low-accuracy": the edit error is lower than that of a constant answer by less than this share. Other
-     * findings also use this limit for shares. */
-    double half;
-    double drop;             /* minimum difference of accuracies or errors that causes a finding */
-    double heart;            /* minimum difference between the accuracies on training and test samples for the finding
-                                "learned-by-heart" */
-    double motifs_per_token; /* motifs for each token of a label; if there are more, at least half of the motifs are
-                                false */
-    /* If the accuracy rises by this from the first half of the last validations to the second, the run still
-     * improves. */
-    double gain;
-    double outside; /* how far values may be outside of the range of training samples, as a share of its width */
-    double rare;    /* if no more training samples than this have a name, the model cannot learn the name */
-} limits = {.sure = 1.96,
-            .related = 0.3,
-            .weak = 0.6,
-            .common = 10,
-            .useless = 0.2,
-            .half = 0.5,
-            .drop = 0.1,
-            .heart = 0.2,
-            .motifs_per_token = 2,
-            .gain = 0.02,
-            .outside = 0.5,
-            .rare = 1};
-
-/* A command that submits the same training again; further settings can follow. */
-#define AGAIN "motifctl submit --like JOB "
-
-enum {
-    CONSTANT,
-    MOST_UNREAD,
-    LOW_ACCURACY,
-    UNREAD,
-    WEAK,
-    ORDER,
-    WITHOUT_CHANNEL,
-    MERGED,
-    CROWDED,
-    EARLIER,
-    BY_HEART,
-    DUPLICATE,
-    MORE_SAMPLES,
-    OUTSIDE,
-    BELOW_TARGET,
-    STOPPED,
-    IMPROVING,
-    UNUSED,
-    RARE,
-    ARTIFACT
-};
-const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
-    [CONSTANT] = {"no-better-than-constant", FINDING_ERROR, VERDICT_NOT_LEARNED,
-                  "The end-to-end error is more than four fifths of that of an answer that ignores the input: the most "
-                  "frequent label, or the label of another sample.",
-                  "motifctl plot JOB loss,validation_loss,accuracy"},
-    [MOST_UNREAD] = {"most-symbols-not-read", FINDING_ERROR, VERDICT_NOT_LEARNED,
-                     "The model reads at least half of the names no better than by chance.",
-                     "motifctl channels JOB --png channels.png"},
-    [LOW_ACCURACY] = {"low-accuracy", FINDING_WARNING, VERDICT_PARTLY,
-                      "The end-to-end error is more than half of that of an answer that ignores the input.",
-                      AGAIN "--set total_samples=400000"},
-    [UNREAD] = {"symbol-not-read", FINDING_WARNING, VERDICT_PARTLY,
-                "The model reads a name of the labels no better than by chance.", AGAIN "--set seed=2"},
-    [WEAK] = {"symbol-read-poorly", FINDING_WARNING, VERDICT_PARTLY,
-              "The model reads a name of the labels better than by chance, but its answers often lack the name or have "
-              "it wrongly.",
-              AGAIN "--set seed=2"},
-    [ORDER] = {"order-not-read", FINDING_WARNING, VERDICT_PARTLY,
-               "Less than half of the answers that have the right names also have their order.",
-               AGAIN "--set curriculum=0"},
-    [WITHOUT_CHANNEL] = {"symbol-without-channel", FINDING_WARNING, VERDICT_PARTLY,
-                         "No channel's presence predicts a name that the labels have.", AGAIN "--set seed=2"},
-    [MERGED] = {"merged-channel", FINDING_WARNING, VERDICT_PARTLY,
-                "One channel marks two or more names, and one of them has no channel of its own.",
-                AGAIN "--set seed=2"},
-    [CROWDED] = {"too-many-motifs", FINDING_WARNING, VERDICT_PARTLY,
-                 "There are more than two motifs for each token of a label.", AGAIN "--set total_samples=400000"},
-    [EARLIER] = {"better-earlier-stage", FINDING_WARNING, VERDICT_PARTLY,
-                 "The model of an earlier, higher density has an end-to-end error that is lower by at least 10 points.",
-                 "motifctl checkpoints JOB"},
-    [BY_HEART] = {"learned-by-heart", FINDING_WARNING, VERDICT_PARTLY,
-                  "The accuracy on training samples is more than 20 percentage points above that on test samples (at a "
-                  "confidence of 95 %), so the model has learned samples by heart instead of motifs.",
-                  "motifctl datasets put NAME FILE --replace"},
-    [DUPLICATE] = {"duplicate-channel", FINDING_WARNING, VERDICT_LEARNED, "Two channels mark the same positions.",
-                   "motifctl channels JOB --png channels.png"},
-    [MORE_SAMPLES] = {"more-samples", FINDING_WARNING, VERDICT_LEARNED,
-                      "The accuracy on training samples is at least 10 points above that on test samples.",
-                      "motifctl datasets put NEW-NAME FILE"},
-    [OUTSIDE] = {"values-outside-range", FINDING_WARNING, VERDICT_LEARNED,
-                 "Test samples have values far outside the range of the training samples.",
-                 "motifctl datasets preview NAME"},
-    [BELOW_TARGET] = {"below-target", FINDING_NOTE, VERDICT_LEARNED,
-                      "The accuracy at the end of training was below its target.",
-                      "motifctl plot JOB accuracy,target_accuracy"},
-    [STOPPED] = {"stopped-early", FINDING_NOTE, VERDICT_LEARNED,
-                 "Training used all its samples before it reached the last density.",
-                 AGAIN "--set total_samples=400000"},
-    [IMPROVING] = {"still-improving", FINDING_NOTE, VERDICT_LEARNED, "The accuracy was still rising at the end.",
-                   AGAIN "--set total_samples=400000"},
-    [UNUSED] = {"unused-channel", FINDING_NOTE, VERDICT_LEARNED, "A channel marks nothing.",
-                "motifctl channels JOB --png channels.png"},
-    [RARE] = {"rare-name", FINDING_NOTE, VERDICT_LEARNED, "At most one training sample has the name.",
-              "motifctl datasets preview NAME"},
-    [ARTIFACT] = FINDING_ARTIFACT_FAILED,
-};
-
-/* ---- texts -------------------------------------------------------------------------------------------- */
-
-/* A list of names as text, such as "GATA, EBOX and 3 more". */
-struct names {
-    char text[240];
-    int count;
-};
-enum { NAMES_SHOWN = 5, NAME_SHOWN = 32 };
-
-static void names_add(struct names *names, const char *name)
-{
-    size_t at = strlen(names->text);
-    if (names->count < NAMES_SHOWN)
-        snprintf(names->text + at, sizeof names->text - at, "%s%.*s", names->count ? ", " : "", NAME_SHOWN, name);
-    names->count++;
-}
-
-static const char *names_text(struct names *names)
-{
-    size_t at = strlen(names->text);
-    if (names->count > NAMES_SHOWN)
-        snprintf(names->text + at, sizeof names->text - at, " and %d more", names->count - NAMES_SHOWN);
-    names->count = names->count > NAMES_SHOWN ? NAMES_SHOWN : names->count; /* a second call does not append again */
-    return names->text;
-}
-
-static const char *token_name(const struct method_run *run, int token)
-{
-    const char *name = run->domain.domain->token(run->domain.state, token);
-    return name ? name : "?";
-}
-
-/* Sets the recommended command of the finding that was added last: the same training with twice as many samples. */
-static void next_longer(const struct method_run *run, struct findings *findings)
-{
-    const struct sparling_config *c = &run->config;
-    if (c->patience > 0)
-        findings_next(findings, AGAIN "--set total_samples=%lld --set patience=%lld", (long long)(2 * c->total_samples),
-                      (long long)(2 * c->patience));
-    else
-        findings_next(findings, AGAIN "--set total_samples=%lld", (long long)(2 * c->total_samples));
-}
-
-/* Sets the recommended command of the finding that was added last: the same training from the best of three starts,
- * or with another seed. */
-static void next_seed(const struct method_run *run, struct findings *findings)
-{
-    const struct sparling_config *c = &run->config;
-    if (sparling_presence_alone(c) && c->starts < 3)
-        findings_next(findings, AGAIN "--set starts=3 --set total_samples=%lld", (long long)(2 * c->total_samples));
-    else
-        findings_next(findings, AGAIN "--set seed=%lld", (long long)(run->config.seed + 1) % (1LL << 53));
-}
 
 /* ---- the answers ---------------------------------------------------------------------------------------- */
 
@@ -348,7 +175,7 @@ static void judge_without_channel(const struct method_run *run, struct findings 
     next_seed(run, findings);
 }
 
-static void judge_use(const struct method_run *run, struct findings *findings)
+void judge_use(const struct method_run *run, struct findings *findings)
 {
     const struct channel_name *channels = run->evaluation.evidence.channels;
     struct names unused = {.count = 0}, twice = {.count = 0};
@@ -433,14 +260,14 @@ static double late_gain(const struct evidence *e)
     return half[0] - half[1];
 }
 
-static void judge_training(const struct method_run *run, struct findings *findings)
+void judge_training(const struct method_run *run, struct findings *findings)
 {
     const struct evidence *e = &run->evaluation.evidence;
     const struct sparling_config *c = &run->config;
     /* During annealing, the target rises with the accuracy, up to target_max, which the user has configured. */
     double target = fmin(run->annealer.target, c->target_max);
     double checked = (double)c->validation_samples, gain = late_gain(e);
-    if (share(run->accuracy * checked, checked).high < target)
+    if (run->numbers.count == 0 && share(run->accuracy * checked, checked).high < target)
         findings_add(findings, &sparling_findings[BELOW_TARGET],
                      "The accuracy of the last validation was %.1f %%; its target was %.1f %%.", 100 * run->accuracy,
                      100 * target);
@@ -493,13 +320,18 @@ static enum status judge_rare(const struct method_run *run, struct findings *fin
 static void judge_data(const struct method_run *run, struct findings *findings)
 {
     const struct evidence_sums *s = &run->evaluation.evidence.sums;
-    double width = s->trained_high - s->trained_low, slack = limits.outside * width,
-           trained = share(s->trained_exact, s->trained).low, tested = share(s->exact, s->read).high;
+    double trained = share(s->trained_exact, s->trained).low, tested = share(s->exact, s->read).high;
     if (s->read > 0 && s->trained > 0 && trained - tested >= limits.drop)
         findings_add(findings, &sparling_findings[trained - tested >= limits.heart ? BY_HEART : MORE_SAMPLES],
                      "%.1f %% of the training samples are answered exactly, but only %.1f %% of the test samples: the "
                      "model has learned samples by heart.",
                      100 * s->trained_exact / s->trained, 100 * s->exact / s->read);
+}
+
+void judge_range(const struct method_run *run, struct findings *findings)
+{
+    const struct evidence_sums *s = &run->evaluation.evidence.sums;
+    double width = s->trained_high - s->trained_low, slack = limits.outside * width;
     if (width >= 0 && (s->low < s->trained_low - slack || s->high > s->trained_high + slack))
         findings_add(findings, &sparling_findings[OUTSIDE],
                      "Inputs of test samples have values from %.3g to %.3g; training samples have %.3g to %.3g.",
@@ -508,17 +340,10 @@ static void judge_data(const struct method_run *run, struct findings *findings)
 
 /* ---- the verdict ------------------------------------------------------------------------------------------ */
 
-enum status sparling_judge(struct method_run *run, struct findings *findings, struct error *err)
+enum status judge_tokens(struct method_run *run, struct findings *findings, struct error *err)
 {
     const struct evidence_sums *s = &run->evaluation.evidence.sums;
     const struct domain_shape *shape = &run->domain.shape;
-    if (run->phase != PHASE_DONE || run->evaluation.rows < 1)
-        return error_set(err, STATUS_CONFLICT, NULL, "the run has no result before its evaluation has finished");
-    if (run->direct) {
-        judge_single(run, findings);
-        publish_findings(&run->findings, &sparling_findings[ARTIFACT], findings);
-        return STATUS_OK;
-    }
     judge_error(run, findings);
     judge_symbols(run, findings);
     judge_weak(run, findings);
@@ -533,7 +358,19 @@ enum status sparling_judge(struct method_run *run, struct findings *findings, st
     judge_stages(run, findings);
     judge_training(run, findings);
     judge_data(run, findings);
-    enum status status = judge_rare(run, findings, err);
+    judge_range(run, findings);
+    return judge_rare(run, findings, err);
+}
+
+enum status sparling_judge(struct method_run *run, struct findings *findings, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (run->phase != PHASE_DONE || run->evaluation.rows < 1)
+        return error_set(err, STATUS_CONFLICT, NULL, "the run has no result before its evaluation has finished");
+    if (run->direct)
+        judge_single(run, findings);
+    else
+        status = run->head->judge(run, findings, err);
     publish_findings(&run->findings, &sparling_findings[ARTIFACT], findings);
     return status;
 }

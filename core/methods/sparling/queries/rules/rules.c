@@ -309,6 +309,11 @@ enum status sparling_rules(const struct method_question *question, const struct 
                       .cols = domain->shape.cols,
                       .names = domain->shape.tokens,
                       .strands = alphabet != NULL && alphabet->strands == 2};
+    if (domain->shape.numbers > 0)
+        return error_set(
+            err, STATUS_CONFLICT, NULL,
+            "the model predicts numbers, but this query compares names; the query interventions shows how a "
+            "motif changes the numbers");
     enum status status = check(&r, err);
     if (status)
         return status;

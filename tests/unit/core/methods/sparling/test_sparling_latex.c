@@ -258,14 +258,14 @@ static void run_through(int threads, int every, struct outcome *out)
 }
 
 /* Collects numbers of a result, from its top level and from its member "fne_by_symbol". */
-struct numbers {
+struct numbers_expected {
     int depth, misses; /* misses: the depth at which "fne_by_symbol" began, 0 outside of it */
     double ce, ce_assignment, ce_majority, of_zero, of_bar;
 };
 
 static void begin(void *context, const char *key)
 {
-    struct numbers *n = context;
+    struct numbers_expected *n = context;
     n->depth++;
     if (key && strcmp(key, "fne_by_symbol") == 0)
         n->misses = n->depth;
@@ -273,14 +273,14 @@ static void begin(void *context, const char *key)
 
 static void end(void *context)
 {
-    struct numbers *n = context;
+    struct numbers_expected *n = context;
     if (n->misses == n->depth--)
         n->misses = 0;
 }
 
 static void number(void *context, const char *key, double value)
 {
-    struct numbers *n = context;
+    struct numbers_expected *n = context;
     const struct {
         const char *name;
         double *at;
@@ -306,7 +306,7 @@ static void result_has_majority_errors_and_misses_by_symbol(void **state)
     struct run_env environment;
     struct sparling_config config;
     struct method_run *run = NULL;
-    struct numbers found = {.of_bar = -1};
+    struct numbers_expected found = {.of_bar = -1};
     const struct sink sink = {&found, begin, end, begin, end, number, integer, boolean, text, nothing};
     configure(&config, tiny);
     assert_ok(run_env_open(&environment, 1, NULL, err));

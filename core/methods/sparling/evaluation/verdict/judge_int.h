@@ -1,0 +1,86 @@
+/* What the files of the verdict share (findings.c): thresholds, the table of findings, and texts. Private to this
+ * folder.
+ */
+#ifndef MOTIF_CORE_METHODS_SPARLING_EVALUATION_VERDICT_JUDGE_INT_H
+#define MOTIF_CORE_METHODS_SPARLING_EVALUATION_VERDICT_JUDGE_INT_H
+
+#include "core/methods/sparling/run.h"
+#include "core/methods/sparling/run_int.h"
+
+/* Thresholds of the verdict. */
+struct judge_limits {
+    double sure; /* quantile of the normal distribution for all intervals (95 %) */
+    /* A correlation below this explains less than a tenth of the variance, and counts as no correlation. */
+    double related;
+    double weak;   /* if the correlation of answers and labels is below this, the model reads the name poorly */
+    double common; /* minimum number of samples with, and without, a name for a reliable correlation */
+    /* Finding "no-better-than-constant": the edit error is lower than that of a constant answer by less than this
+     * share. */
+    double useless;
+    /* Finding "low-accuracy": the edit error is lower than that of a constant answer by less than this share. Other
+     * findings also use this limit for shares. */
+    double half;
+    double drop;             /* minimum difference of accuracies or errors that causes a finding */
+    double heart;            /* minimum difference between the accuracies on training and test samples for the finding
+                                "learned-by-heart" */
+    double motifs_per_token; /* motifs for each token of a label; if there are more, at least half of the motifs are
+                                false */
+    /* If the accuracy rises by this from the first half of the last validations to the second, the run still
+     * improves. */
+    double gain;
+    double outside; /* how far values may be outside of the range of training samples, as a share of its width */
+    double rare;    /* if no more training samples than this have a name, the model cannot learn the name */
+};
+extern const struct judge_limits limits;
+
+/* Indices into sparling_findings. */
+enum {
+    CONSTANT,
+    MOST_UNREAD,
+    LOW_ACCURACY,
+    UNREAD,
+    WEAK,
+    ORDER,
+    WITHOUT_CHANNEL,
+    MERGED,
+    CROWDED,
+    EARLIER,
+    BY_HEART,
+    DUPLICATE,
+    MORE_SAMPLES,
+    OUTSIDE,
+    BELOW_TARGET,
+    STOPPED,
+    IMPROVING,
+    UNUSED,
+    RARE,
+    LOST,
+    NO_EFFECT,
+    ARTIFACT
+};
+
+/* A command that submits the same training again; further settings can follow. */
+#define AGAIN "motifctl submit --like JOB "
+
+/* A list of names as text, such as "GATA, EBOX and 3 more". */
+struct names {
+    char text[240];
+    int count;
+};
+enum { NAMES_SHOWN = 5, NAME_SHOWN = 32 };
+
+void names_add(struct names *names, const char *name);
+const char *names_text(struct names *names);
+/* The name of a token, or of a number. */
+const char *token_name(const struct method_run *run, int token);
+/* Set the recommended command of the finding that was added last: the same training with twice as many samples, or from
+ * the best of three starts, or with another seed. */
+void next_longer(const struct method_run *run, struct findings *findings);
+void next_seed(const struct method_run *run, struct findings *findings);
+
+/* Defined in judge.c: findings about unused and equal channels, about the training, and about the range of inputs. */
+void judge_use(const struct method_run *run, struct findings *findings);
+void judge_training(const struct method_run *run, struct findings *findings);
+void judge_range(const struct method_run *run, struct findings *findings);
+
+#endif

@@ -1,0 +1,104 @@
+/* The head for labels that are tokens: a sequence, a set, a class or a count (head.h).
+ *
+ * Validation counts exact matches without decoding: greedy decoding gives the label y if and only if, at every prefix
+ * of y, the most probable token is the next one, END included. One pass with teacher forcing computes exactly that, and
+ * the loss as well. A test compares the counts with those of decode.c. */
+#include <stdlib.h>
+
+#include "core/methods/sparling/run_int.h"
+
+static struct tensor *outputs(struct method_run *run, struct tensor *motifs, const struct batch *batch)
+{
+    struct exec *e = &run->exec;
+    struct network_memory memory = network_memory(e, run->network, motifs);
+    return network_logits(e, run->network, &memory, batch->inputs, batch->request.count, batch->length);
+}
+
+static struct tensor *loss(struct method_run *run, struct tensor *logits, const struct batch *batch)
+{
+    return op_cross_entropy(&run->exec, logits, batch->targets);
+}
+
+static int targets(const struct batch *batch)
+{
+    return batch->counted;
+}
+
+static void clear(struct method_run *run)
+{
+    (void)run; /* phases.c clears validation_correct */
+}
+
+/* Counts the samples in which every token of the label, END included, has the largest logit. */
+static void count(struct method_run *run, const struct batch *batch, const struct tensor *logits)
+{
+    int vocabulary = sparling_vocabulary(&run->config);
+    for (int i = 0; i < batch->request.count; i++) {
+        bool right = true;
+        for (int j = 0; right && j <= batch->truths[i].length; j++) {
+            size_t row = (size_t)i * (size_t)batch->length + (size_t)j;
+            const real *score = logits->data + row * (size_t)vocabulary;
+            int best = 0;
+            for (int k = 1; k < vocabulary; k++)
+                if (score[k] > score[best])
+                    best = k;
+            right = best == batch->targets[row];
+        }
+        run->validation_correct += right;
+    }
+}
+
+static double accuracy(const struct method_run *run)
+{
+    return (double)run->validation_correct / (double)run->config.validation_samples;
+}
+
+static enum status test(struct method_run *run, struct network *network, const struct batch *batch, bool own,
+                        struct error *err)
+{
+    struct evaluation *evaluation = &run->evaluation;
+    struct exec *e = &run->exec;
+    int samples = batch->request.count, steps = sparling_decode_steps(&run->config);
+    struct decoded *decoded = calloc((size_t)samples, sizeof *decoded);
+    if (!decoded)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate");
+    struct tensor *motifs = network_motifs(e, network, batch->images, samples, 1);
+    struct network_memory memory = network_memory(e, network, motifs);
+    enum status status = decode_greedy(e, network, &memory, samples, steps, decoded, err);
+    for (int i = 0; !status && i < samples; i++) {
+        const struct domain_truth *truth = &batch->truths[i];
+        evaluation->edit_sum += decoded_edit_error(&decoded[i], truth->label, truth->length);
+        evaluation->exact += decoded_equals(&decoded[i], truth->label, truth->length);
+    }
+    if (!status && own)
+        evidence_read(run, batch, decoded);
+    free(decoded);
+    return status;
+}
+
+static void tested(struct method_run *run, struct evaluation_row *row)
+{
+    row->e2ee = run->evaluation.edit_sum / row->test_samples;
+    row->exact = (double)run->evaluation.exact / row->test_samples;
+}
+
+const struct head tokens_head = {
+    .name = "tokens",
+    .outputs = outputs,
+    .loss = loss,
+    .targets = targets,
+    .guide = presence_loss,
+    .tally = tally_loss,
+    .guide_count = presence_count,
+    .guide_turning = presence_turning,
+    .guide_turned = presence_count_turned,
+    .guided = presence_validated,
+    .clear = clear,
+    .count = count,
+    .accuracy = accuracy,
+    .test = test,
+    .tested = tested,
+    .trained = evidence_answers,
+    .named = evidence_names,
+    .judge = judge_tokens,
+};

@@ -1,0 +1,60 @@
+/* Numbers as targets: sums over predictions, saved in checkpoints, and what the verdict needs.
+ *
+ * Everything is measured in standardised numbers: (number - mean) / deviation of the training part. Sums over samples
+ * have a row for each number, and a last row for all numbers together. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_HEADS_NUMBERS_H
+#define MOTIF_CORE_METHODS_SPARLING_HEADS_NUMBERS_H
+
+#include "core/base/real.h"
+#include "core/base/snapshot.h"
+#include "core/metrics/regression.h"
+#include "core/methods/sparling/heads/head.h"
+
+/* Which samples and predictions the sums are over: those of the validation in progress by the head and by the scores of
+ * channels (guide.c), the same read from the other strand, test samples, and training samples of the evidence. */
+enum number_sums { NUMBERS_VALIDATION, NUMBERS_GUIDE, NUMBERS_TURNED, NUMBERS_TEST, NUMBERS_TRAINED, NUMBER_SUMS };
+
+struct numbers {
+    int count;               /* numbers of a sample; 0: targets are no numbers */
+    struct regression *sums; /* [NUMBER_SUMS][count + 1] */
+    double best_guide;       /* largest R squared of a validation by the scores of channels; 0 before the first */
+    double *room;            /* [2 * count] of one sample; not saved */
+    float *effect;           /* [motif channels][count] see numbers_named(); saved */
+};
+
+/* Allocates the sums and measures the numbers of the training part; call it once in create(). STATUS_NO_MEMORY. */
+enum status numbers_open(struct method_run *run, struct error *err);
+void numbers_close(struct numbers *numbers); /* a zeroed struct is allowed */
+/* Stores the mean and the deviation of the training part's numbers in run->network. */
+enum status numbers_begin(struct method_run *run, struct error *err);
+/* Declares the entries "numbers.*" of checkpoints, if targets are numbers. */
+enum status numbers_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+/* Whether the numbers that were read from a checkpoint are possible. */
+bool numbers_sound(const struct method_run *run);
+
+/* Sums of one kind: [count + 1]. numbers_all() returns those of all numbers together. */
+struct regression *numbers_of(const struct method_run *run, enum number_sums which);
+const struct regression *numbers_all(const struct method_run *run, enum number_sums which);
+void numbers_clear(struct method_run *run, enum number_sums which);
+/* Adds a batch. outputs: [samples][count], standardised. */
+void numbers_add(struct method_run *run, enum number_sums which, const struct batch *batch,
+                 const struct tensor *outputs);
+/* The standardised numbers of a batch, [samples][count]: step memory, NULL after a failure. */
+const real *numbers_standard(struct method_run *run, const struct batch *batch);
+/* Members of the result: R squared and correlation of all numbers, and the list "numbers". */
+void numbers_result(const struct method_run *run, const struct sink *out);
+/* Finds what each channel does to the numbers: names of struct channel_name, and the mean change of each number if the
+ * channel is active, in the units of the data set. */
+void numbers_named(struct method_run *run);
+
+/* Defined in training/guide.c: the members of struct head for g's own objective. */
+struct tensor *guide_loss(struct method_run *run, const struct batch *batch, struct tensor *scores);
+void guide_count(struct method_run *run, const struct batch *batch, struct tensor *scores, const struct tensor *motifs);
+bool guide_turning(const struct method_run *run);
+void guide_count_turned(struct method_run *run, const struct batch *batch, struct tensor *scores);
+enum status guide_validated(struct method_run *run, struct error *err);
+
+/* Defined in evaluation/verdict/judge_numbers.c. */
+enum status judge_numbers(struct method_run *run, struct findings *findings, struct error *err);
+
+#endif

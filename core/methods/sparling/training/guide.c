@@ -1,0 +1,66 @@
+/* The objective of g alone when targets are numbers: a linear regression of the numbers on the presence of the
+ * channels, which follows from their pooled scores. It has the role that the presence objective has for labels
+ * (presence.c).
+ *
+ * The head gives g no direction while it cannot read the map. In the first phase, this regression trains g alone. The
+ * score of a channel becomes the probability that the channel has a motif, and each number is a sum over the channels
+ * with such a motif. A channel that mixed two motifs could not state that both occur, and the regression would explain
+ * less. After the first phase the objective holds the channels to what they mark. */
+#include <math.h>
+
+#include "core/methods/sparling/run_int.h"
+
+/* Least share of the variance that the regression must explain before motifs are sought on the other strand; and the
+ * share of it that must remain if samples are read from the other strand. */
+static const double CLEAR = 0.15, TURNED = 0.75;
+
+struct tensor *guide_loss(struct method_run *run, const struct batch *batch, struct tensor *scores)
+{
+    const real *standard = numbers_standard(run, batch);
+    return standard ? op_squared_error(&run->exec, network_guide(&run->exec, run->network, scores), standard) : NULL;
+}
+
+static void count(struct method_run *run, enum number_sums which, const struct batch *batch, struct tensor *scores)
+{
+    const struct tensor *numbers = network_guide(&run->exec, run->network, scores);
+    if (numbers)
+        numbers_add(run, which, batch, numbers);
+}
+
+void guide_count(struct method_run *run, const struct batch *batch, struct tensor *scores, const struct tensor *motifs)
+{
+    (void)motifs;
+    count(run, NUMBERS_GUIDE, batch, scores);
+}
+
+void guide_count_turned(struct method_run *run, const struct batch *batch, struct tensor *scores)
+{
+    count(run, NUMBERS_TURNED, batch, scores);
+}
+
+bool guide_turning(const struct method_run *run)
+{
+    return run->presence.alone && run->presence.turns == TURNS_OPEN &&
+           regression_r2(numbers_all(run, NUMBERS_GUIDE)) >= CLEAR; /* false for NaN */
+}
+
+enum status guide_validated(struct method_run *run, struct error *err)
+{
+    struct presence_phase *p = &run->presence;
+    const struct regression *all = numbers_all(run, NUMBERS_GUIDE);
+    double r2 = regression_r2(all), loss = all->ee / fmax(1, all->n) / run->numbers.count;
+    (void)err;
+    if (!sparling_guided(&run->config))
+        return STATUS_OK;
+    run_metric(run, "presence_loss", loss);
+    run->numbers.best_guide = fmax(run->numbers.best_guide, r2 > 0 ? r2 : 0);
+    if (guide_turning(run))
+        p->turns = regression_r2(numbers_all(run, NUMBERS_TURNED)) > TURNED * r2 ? TURNS_YES : TURNS_NO;
+    if (!p->alone)
+        return STATUS_OK;
+    if (run->starts.count > 1)
+        starts_validated(run, loss);
+    else
+        (void)alone_ends(run, loss, false, run->config.presence_validations);
+    return STATUS_OK;
+}
