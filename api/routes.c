@@ -105,6 +105,8 @@ static const struct api_parameter dataset_query[] = {
     {PARAMETER_CHOICE, "negatives", 0, 0, collection_negatives, collection_negatives_meaning},
     {PARAMETER_TEXT, "genome", 0, 60, NULL, collection_genome_meaning},
     {PARAMETER_INTEGER, "window", 0, 1000000, NULL, collection_window_meaning},
+    {PARAMETER_TEXT, "signal", 0, 60, NULL, collection_signal_meaning},
+    {PARAMETER_INTEGER, "bins", 1, 4096, NULL, collection_bins_meaning},
     {PARAMETER_CHOICE, "target", 0, 0, targets, collection_target_meaning},
     {PARAMETER_TEXT, "sha256", 0, 64, NULL,
      "SHA-256 of the whole file in hex; the daemon compares it, and an interrupted upload can be resumed"},

@@ -78,7 +78,7 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256"),
                *layout = exchange_query(x, "layout"), *target = exchange_query(x, "target"),
                *negatives = exchange_query(x, "negatives"), *genome = exchange_query(x, "genome"),
-               *layer = exchange_query(x, "layer");
+               *layer = exchange_query(x, "layer"), *signal = exchange_query(x, "signal");
     const char *label = exchange_query(x, "label"), *group = exchange_query(x, "group");
     *request = (struct upload_request){.offset = exchange_query_integer(x, "offset", 0),
                                        .most = x->api->options.upload_bytes,
@@ -97,6 +97,8 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     request->window = (int)exchange_query_integer(x, "window", -1);
     request->label_column = (int)exchange_query_integer(x, "label_column", 0);
     (void)snprintf(request->genome, sizeof request->genome, "%s", genome ? genome : "");
+    (void)snprintf(request->signal, sizeof request->signal, "%s", signal ? signal : "");
+    request->bins = (int)exchange_query_integer(x, "bins", 0);
     (void)snprintf(request->layer, sizeof request->layer, "%s", layer ? layer : "");
     (void)snprintf(request->label, sizeof request->label, "%s", label ? label : "");
     (void)snprintf(request->group, sizeof request->group, "%s", group ? group : "");
@@ -273,6 +275,9 @@ static void write_about(const struct arrived *a, struct buf *out)
     sink_text(to, "target", wanted_of(a));
     sink_text(to, "negatives", collection_negatives[a->request->negatives]);
     sink_text(to, "genome", a->request->genome);
+    sink_text(to, "signal", a->request->signal);
+    if (a->request->bins > 0)
+        sink_integer(to, "bins", a->request->bins);
     if (a->request->window >= 0)
         sink_integer(to, "window", a->request->window);
     if (a->request->label_column > 0)
@@ -389,19 +394,26 @@ static enum status same_again(struct exchange *x, const struct arrived *a, bool 
         return status;
     const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
     const char *members[] = {"sha256", "format"}, *values[] = {a->hash, a->request->format->name};
-    const char *names[] = {"label", "group", "layout", "target", "negatives", "genome", "layer"};
-    const char *wanted[] = {
-        a->request->label,  a->request->group, layout_of(a), wanted_of(a), collection_negatives[a->request->negatives],
-        a->request->genome, a->request->layer};
+    const char *names[] = {"label", "group", "layout", "target", "negatives", "genome", "layer", "signal"};
+    const char *wanted[] = {a->request->label,
+                            a->request->group,
+                            layout_of(a),
+                            wanted_of(a),
+                            collection_negatives[a->request->negatives],
+                            a->request->genome,
+                            a->request->layer,
+                            a->request->signal};
     const cJSON *window = cJSON_GetObjectItemCaseSensitive(options, "window"),
-                *column = cJSON_GetObjectItemCaseSensitive(options, "label_column");
+                *column = cJSON_GetObjectItemCaseSensitive(options, "label_column"),
+                *bins = cJSON_GetObjectItemCaseSensitive(options, "bins");
     bool same = (window ? (int)window->valuedouble : -1) == a->request->window &&
-                (column ? (int)column->valuedouble : 0) == a->request->label_column;
+                (column ? (int)column->valuedouble : 0) == a->request->label_column &&
+                (bins ? (int)bins->valuedouble : 0) == a->request->bins;
     for (int i = 0; i < 2; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, members[i]));
         same = same && value && strcmp(value, values[i]) == 0;
     }
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, names[i]));
         if (!value && i >= 3)
             value = i == 4 ? collection_negatives[NEGATIVES_NONE] : ""; /* older data sets lack these members */

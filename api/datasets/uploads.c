@@ -70,7 +70,9 @@ static enum status read_from(struct api_upload *u, const struct byte_source *fro
                                          .negatives = u->request.negatives,
                                          .data = u->root,
                                          .genome = u->request.genome,
-                                         .window = u->request.window};
+                                         .window = u->request.window,
+                                         .signal = u->request.signal,
+                                         .bins = u->request.bins};
     struct collection_limits limits = COLLECTION_LIMITS;
     limits.bytes = u->request.stored;
     return collection_read(u->request.format, from, &options, &limits, &u->collection, err);

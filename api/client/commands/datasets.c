@@ -24,6 +24,9 @@ static const struct option_spec options[] = {
      "put: adds samples without a label. shuffle: shuffled sequences; gc: regions of the genome with equal GC content "
      "(none)"},
     {"genome", "NAME", "put, for regions: name of the genome, a folder that the operator has set up"},
+    {"signal", "NAME",
+     "put, for regions with --target number: name of the signal, a folder that the operator has set up"},
+    {"bins", "K", "put, with --signal: the number of equal parts of a window whose means are the numbers (1)"},
     {"window", "N", "put, for regions: length of the window around each summit or middle; 0: the whole region (200)"},
     {"target", "KIND", "put: what the labels are: labels, sequence, class, count or number"},
     {"output", "FILE", "preview: file for the picture (NAME.png)"},
@@ -267,7 +270,8 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
 }
 
 /* Options that motifctl passes on as parameters of an upload. */
-static const char *const uploaded[] = {"label", "group", "layer", "target", "negatives", "genome", "window", NULL};
+static const char *const uploaded[] = {"label",  "group",  "layer",  "target", "negatives",
+                                       "genome", "window", "signal", "bins",   NULL};
 
 static int send(struct ctl *ctl, const struct options *args, const char *name, FILE *file, const char *format)
 {

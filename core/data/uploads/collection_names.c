@@ -59,6 +59,10 @@ const char *const collection_genome_files[] = {"genome.fa.fai", "genome.fa.gz.fa
 #define GENOME_REGIONS "name of the genome, a folder of the operator with genome.fa and genome.fa.fai"
 #define WINDOW_REGIONS                                                                                                 \
     "length in bases of the window around the summit or the middle of each region; 0: the whole region (200)"
+#define SIGNAL_REGIONS                                                                                                 \
+    "with target=number: name of the signal whose mean in the window of a region is the number, a folder of the "      \
+    "operator with signal.bw"
+#define BINS_REGIONS "with signal: number of equal parts of the window, whose means are a profile of as many numbers (1)"
 #define TARGET_ALL "what the labels are (default: the format's own rules decide)"
 
 const char collection_label_meaning[] = "csv, h5ad: " LABEL_TABLE "; bed: " LABEL_REGIONS;
@@ -69,6 +73,8 @@ const char collection_layer_meaning[] = "h5ad: " LAYER_ANNDATA "; 10x-h5: " LAYE
 const char collection_negatives_meaning[] = "fasta, bed: shuffle: " SHUFFLED "; bed: gc: " ELSEWHERE " (none)";
 const char collection_genome_meaning[] = "bed: " GENOME_REGIONS;
 const char collection_window_meaning[] = "bed: " WINDOW_REGIONS;
+const char collection_signal_meaning[] = "bed: " SIGNAL_REGIONS;
+const char collection_bins_meaning[] = "bed: " BINS_REGIONS;
 const char collection_target_meaning[] = TARGET_ALL;
 
 static const struct {

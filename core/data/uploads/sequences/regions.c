@@ -58,9 +58,12 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
     enum status status = both ? error_set(err, STATUS_INVALID, NULL,
                                           "label and label_column both state the label of a region; leave one out")
                               : open_genome(s, err);
-    if (!status && options->target == TARGET_NUMBER && label_column(options) == 0)
+    if (!status)
+        status = regions_open_signal(s, err);
+    if (!status && options->target == TARGET_NUMBER && (label_column(options) > 0) == (s->signal != NULL))
         status = error_set(err, STATUS_INVALID, NULL,
-                           "target=number needs the column with the number of each region; state label_column=N");
+                           "target=number needs either the column with the number of each region (label_column=N) or a "
+                           "signal (signal=NAME)");
     if (status) {
         regions_close(s);
         return status;
@@ -74,6 +77,8 @@ void regions_close(struct regions *s)
     if (!s)
         return;
     faidx_close(&s->genome);
+    bigwig_close(s->signal);
+    free(s->mean);
     name_list_close(&s->labels);
     free(s->region);
     free(s->letters);
@@ -281,6 +286,8 @@ static enum status add_sample(struct regions *s, int64_t number, struct error *e
     enum status status = regions_bases(s, &s->region[number], s->bases, err);
     if (!status)
         status = regions_sample(s, s->bases, &s->region[number], "", err);
+    if (!status && s->signal)
+        return regions_add_signal(s, &s->region[number], err);
     for (int64_t i = number; !status && i >= 0; i = s->region[i].joined)
         status = add_label(s, &s->region[i], err);
     return status;

@@ -3,6 +3,7 @@
 #define MOTIF_CORE_DATA_UPLOADS_SEQUENCES_REGIONS_INT_H
 
 #include "core/data/uploads/sequences/regions.h"
+#include "core/formats/bigwig_read.h"
 #include "core/formats/faidx.h"
 
 struct region {
@@ -24,6 +25,9 @@ struct regions {
     int64_t longest; /* bases of the longest window */
     char *letters;   /* [longest], like the next two arrays */
     uint8_t *bases, *other;
+    struct bigwig *signal; /* NULL: the target is no signal */
+    int bins;              /* values of the signal for each region */
+    double *mean;          /* [bins] of one region */
 };
 
 /* Reads the bases of a window, on its strand. */
@@ -37,6 +41,13 @@ int regions_by_place(const void *a, const void *b);
  * STATUS_INVALID, because the client can inform the operator or select another genome. */
 enum status regions_of_genome(const struct regions *s, enum status status, const struct error *cause,
                               struct error *err);
+
+/* Opens the signal that the options name, if they name one (regions_signal.c). STATUS_INVALID: there is no such signal,
+ * or it has a fault. */
+enum status regions_open_signal(struct regions *s, struct error *err);
+/* Adds the values of the signal in a window as the numbers of the current sample. STATUS_INVALID: the signal and the
+ * genome do not fit each other. */
+enum status regions_add_signal(struct regions *s, const struct region *r, struct error *err);
 
 /* Adds a negative sample for each region that has a sample (regions_negatives.c). */
 enum status regions_negatives(struct regions *s, struct error *err);

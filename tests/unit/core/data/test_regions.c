@@ -7,6 +7,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "core/base/random/philox.h"
 #include "core/data/uploads/collection.h"
+#include "core/formats/bigwig.h"
 
 static struct collection_limits limits = COLLECTION_LIMITS;
 static struct error err;
@@ -153,6 +155,130 @@ static void faulty_regions_are_refused_with_the_line(void **state)
         options.genome = names[i];
         assert_int_equal(read_regions("chr1\t5\t9\n", &options, &c), STATUS_INVALID);
     }
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------- */
+
+static void refused(const char *text, const struct collection_options *options, const char *says)
+{
+    struct collection c;
+    assert_int_equal(read_regions(text, options, &c), STATUS_INVALID);
+    if (!strstr(err.message, says))
+        fail_msg("'%s' does not say '%s'", err.message, says);
+}
+
+static void a_column_has_the_number_of_a_region(void **state)
+{
+    struct collection_options options = {.label = "",
+                                         .group = "",
+                                         .data = genome_root,
+                                         .genome = "tiny",
+                                         .window = 20,
+                                         .target = TARGET_NUMBER,
+                                         .label_column = 5};
+    struct collection c;
+    assert_int_equal(read_regions("chr1\t100\t200\ta\t7.5\nchr2\t100\t200\tb\t-1e3\n", &options, &c), STATUS_OK);
+    assert_true(c.target == TARGET_NUMBER && c.count == 2 && c.number[0] == 7.5F && c.number[1] == -1000 && !c.profile);
+    collection_close(&c);
+    refused("chr1\t100\t200\ta\t7\nchr2\t100\t200\tb\thigh\n", &options, "'high' of sample 1 is not a number");
+    refused("chr1\t100\t200\ta\t7\nchr2\t100\t200\tb\t.\n", &options, "sample 1 (chr2:140-160) has 0 of 1 numbers");
+    options.label_column = 0;
+    refused("chr1\t100\t200\n", &options, "needs either the column");
+}
+
+/* Writes a signal of the operator: on chr2 the value 2 at [100, 200) and 6 at [200, 300), on chr1 1 at [0, 50).
+ * length: of chr1. Returns false if this build has no bigWig files. */
+static bool make_signal(const char *name, uint32_t length)
+{
+    static const char *const names[] = {"chr1", "chr2"};
+    const uint32_t lengths[] = {length, CHROMOSOME};
+    static const struct bigwig_interval intervals[] = {{0, 0, 50, 1}, {1, 100, 200, 2}, {1, 200, 300, 6}};
+    char path[128];
+    struct buf bytes;
+    buf_init(&bytes, 1 << 20);
+    err = (struct error){0};
+    enum status status = bigwig_write(names, lengths, 2, intervals, 3, &bytes, &err);
+    if (status == STATUS_CONFLICT)
+        return false;
+    assert_int_equal(status, STATUS_OK);
+    snprintf(path, sizeof path, "%s/%s", genome_root, name);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/%s/signal.bw", genome_root, name);
+    FILE *file = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes.data, 1, bytes.size, file), bytes.size);
+    assert_int_equal(fclose(file), 0);
+    buf_close(&bytes);
+    return true;
+}
+
+static void a_signal_gives_a_mean_or_a_profile_for_each_region(void **state)
+{
+    struct collection_options options = {.label = "",
+                                         .group = "",
+                                         .data = genome_root,
+                                         .genome = "tiny",
+                                         .window = 0,
+                                         .target = TARGET_NUMBER,
+                                         .signal = "track"};
+    struct collection c;
+    static const char text[] = "chr2\t150\t250\nchr2\t150\t250\ta\t0\t-\nchr2\t280\t320\nchr1\t1000\t1040\n";
+    static const float profile[] = {2, 2, 6, 6, 6, 6, 2, 2, 6, 6, 0, 0, 0, 0, 0, 0};
+    if (!make_signal("track", CHROMOSOME))
+        skip();
+    if (read_regions(text, &options, &c) != STATUS_OK)
+        fail_msg("%s", err.message);
+    assert_true(c.count == 4 && c.vocabulary.count == 1 && !c.profile);
+    assert_string_equal(c.vocabulary.name[0], "track");
+    assert_true(c.number[0] == 4 && c.number[1] == 4 && c.number[2] == 3 && c.number[3] == 0);
+    collection_close(&c);
+    options.bins = 4;
+    assert_int_equal(read_regions(text, &options, &c), STATUS_OK);
+    assert_true(c.vocabulary.count == 4 && c.profile);
+    assert_string_equal(c.vocabulary.name[3], "3");
+    assert_memory_equal(c.number, profile, sizeof profile); /* the second region is on the other strand */
+    collection_close(&c);
+    options.bins = 3; /* parts of 33, 33 and 34 bases */
+    assert_int_equal(read_regions("chr2\t150\t250\n", &options, &c), STATUS_OK);
+    assert_true(fabsf(c.number[1] - (17 * 2 + 16 * 6) / 33.F) < 1e-6F);
+    collection_close(&c);
+}
+
+static void faulty_signals_are_refused(void **state)
+{
+    struct collection_options options = {.label = "",
+                                         .group = "",
+                                         .data = genome_root,
+                                         .genome = "tiny",
+                                         .window = 0,
+                                         .target = TARGET_NUMBER,
+                                         .signal = "none"};
+    static const char text[] = "chr1\t100\t110\n";
+    char path[128];
+    if (!make_signal("short", 500))
+        skip();
+    refused(text, &options, "signal=none");
+    options.signal = "../track";
+    refused(text, &options, "signal=../track");
+    options.signal = "short";
+    refused(text, &options, "its chr1 has 500 bases, but that of the genome has 3000");
+    options.signal = "track";
+    options.bins = 11;
+    refused(text, &options, "bins must be at most the 10 bases");
+    options.bins = 1;
+    options.label_column = 4;
+    refused(text, &options, "needs either the column");
+    options.label_column = 0;
+    options.target = TARGET_CLASS;
+    refused(text, &options, "needs target=number");
+    options.signal = "";
+    refused(text, &options, "bins needs signal");
+    snprintf(path, sizeof path, "%s/short/signal.bw", genome_root);
+    FILE *file = fopen(path, "wb");
+    fputs("no signal", file);
+    fclose(file);
+    options = (struct collection_options){
+        .label = "", .group = "", .data = genome_root, .genome = "tiny", .target = TARGET_NUMBER, .signal = "short"};
+    refused(text, &options, "is no bigWig file");
 }
 
 /* ---- several files ----------------------------------------------------------------------------------------- */
@@ -304,6 +430,9 @@ int main(void)
         cmocka_unit_test(regions_become_windows_of_the_genome),
         cmocka_unit_test(negatives_of_the_genome_have_as_many_g_and_c),
         cmocka_unit_test(faulty_regions_are_refused_with_the_line),
+        cmocka_unit_test(a_column_has_the_number_of_a_region),
+        cmocka_unit_test(a_signal_gives_a_mean_or_a_profile_for_each_region),
+        cmocka_unit_test(faulty_signals_are_refused),
         cmocka_unit_test(the_name_of_each_file_is_the_class_of_its_regions),
         cmocka_unit_test(a_place_in_several_files_is_one_sample_with_a_set_of_names),
         cmocka_unit_test(a_column_of_a_file_has_the_label),

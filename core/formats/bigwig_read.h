@@ -1,0 +1,24 @@
+/* Reads bigWig files (libBigWig). A build without the library (meson option bigwig) refuses with STATUS_CONFLICT. One
+ * thread at a time may use an open file. */
+#ifndef MOTIF_CORE_FORMATS_BIGWIG_READ_H
+#define MOTIF_CORE_FORMATS_BIGWIG_READ_H
+
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+struct bigwig;
+
+/* Opens a file. Messages call it `shown`, a text that must outlive the file. STATUS_NOT_FOUND: there is no such file.
+ * STATUS_CORRUPT: it is no bigWig file. STATUS_CONFLICT, STATUS_NO_MEMORY. */
+enum status bigwig_open(const char *path, const char *shown, struct bigwig **file, struct error *err);
+void bigwig_close(struct bigwig *file); /* NULL is fine */
+/* Length of a chromosome; -1: the file has no chromosome of this name. */
+int64_t bigwig_length(const struct bigwig *file, const char *chromosome);
+/* Means of the values in `bins` parts of equal length of [start, end), which lies inside the chromosome and has at
+ * least so many positions. A position without a value counts as 0. mean: [bins]. STATUS_CORRUPT: the file cannot be
+ * read there, or a value is not finite. */
+enum status bigwig_means(struct bigwig *file, const char *chromosome, int64_t start, int64_t end, int bins,
+                         double *mean, struct error *err);
+
+#endif
