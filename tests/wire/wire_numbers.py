@@ -75,6 +75,32 @@ def wrong_numbers_are_refused_and_change_nothing(daemon, motifctl, folder):
     assert put(daemon, "bad", b">a 1\nACGT\n", "text/x-fasta", "?target=numbers", 400)["status"] == 400
 
 
+def regions_have_numbers_in_a_column_or_a_signal(daemon, motifctl, folder):
+    genome = os.path.join(folder, "data", "tiny")
+    os.makedirs(genome)
+    bases = "".join(RNG.choice(list("ACGT"), 1000))
+    with open(os.path.join(genome, "genome.fa"), "w", encoding="utf-8") as file:
+        file.write(">chr1\n" + bases + "\n")
+    with open(os.path.join(genome, "genome.fa.fai"), "w", encoding="utf-8") as file:
+        file.write("chr1\t1000\t6\t1000\t1001\n")
+    bed = "".join(f"chr1\t{at}\t{at + 60}\tr{at}\t{at / 7}\n" for at in range(100, 800, 20)).encode()
+    query = "?target=number&genome=tiny&window=40&"
+    set_ = put(daemon, "regions", bed, "text/x-bed", query + "label_column=5")
+    assert set_["target"] == "number" and abs(set_["numbers"][0]["max"] - 780 / 7) < 1e-3, set_
+    assert "label_column=N" in json.dumps(put(daemon, "bad", bed, "text/x-bed", query, 422))
+    for signal in ("none", "tiny", "..%2Ftiny"):
+        problem = json.dumps(put(daemon, "bad", bed, "text/x-bed", query + f"signal={signal}&bins=4", 422))
+        assert "signal=" in problem and folder not in problem, problem
+    assert put(daemon, "bad", bed, "text/x-bed", query + "signal=none&bins=0", 400)["status"] == 400
+    assert put(daemon, "bad", bed, "text/x-bed", query + "signal=none&bins=4097", 400)["status"] == 400
+    path = os.path.join(folder, "regions.bed")
+    with open(path, "wb") as file:
+        file.write(bed)
+    done = subprocess.run([motifctl, "--server", daemon.url, "datasets", "put", "bad", path, "--target", "number", "--genome", "tiny", "--signal", "none",
+                           "--bins", "4"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "signal=none" in done.stderr, done
+
+
 def train(daemon, data, **config):
     status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {**SMALL, "dataset_name": data, **config}})
     assert status == 201, job
@@ -156,7 +182,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "n.db"), "--data", os.path.join(folder, "data")) as daemon:
             run_each((daemon, sys.argv[2], folder), uploads_describe_their_numbers, wrong_numbers_are_refused_and_change_nothing,
-                     the_result_has_the_figures_of_numbers, every_interface_predicts_the_same_numbers, the_python_client_predicts_and_scores)
+                     regions_have_numbers_in_a_column_or_a_signal, the_result_has_the_figures_of_numbers, every_interface_predicts_the_same_numbers, the_python_client_predicts_and_scores)
 
 
 if __name__ == "__main__":

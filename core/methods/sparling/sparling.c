@@ -4,6 +4,7 @@
  *   config.c, fields.inc, presets.c   the configuration; estimate.c its costs
  *   domains/                          where samples come from (domain.h explains how to add a domain)
  *   model/network.c                   the motif model g, the sparse layer and the head h; decode.c reads labels
+ *   heads/                            what depends on the kind of target: tokens, classes of positions, numbers
  *   training/                         batch.c draws samples ahead, train.c does an update or a validation, annealer.c
  *                                     lowers the density, reinitialise.c restarts unused channels
  *   phases.c, run.c, checkpoint.c     the phases of a run, its creation, what it saves; report.c its time series

@@ -83,7 +83,7 @@ enum status domain_truths_create(const struct domain_shape *shape, int count, st
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the truths of %d samples", count);
     struct box *box = (struct box *)(t + n);
     int32_t *label = (int32_t *)(box + n * boxes);
-    float *number = (float *)(label + n * longest);
+    float *number = (float *)(void *)(label + n * longest);
     for (size_t i = 0; i < n; i++) {
         t[i].box = box + i * boxes;
         t[i].label = label + i * longest;

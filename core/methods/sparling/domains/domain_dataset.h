@@ -81,7 +81,7 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
     DATASET_SIZE(longest, 1048576, "tokens", "Most tokens of a label"),                                                \
     DATASET_SIZE(boxes, 100000, "boxes", "Most boxes of a sample"),                                                    \
     DOMAIN_FLAG(dataset, positions, "dataset_positions", "false", RESEARCH,                                            \
-                "Whether every column has a class, filled in from the data set."),                                      \
+                "Whether every column has a class, filled in from the data set."),                                     \
     DOMAIN_FLAG(dataset, numbers, "dataset_numbers", "false", RESEARCH,                                                \
                 "Whether the targets are numbers, filled in from the data set.")
 /* clang-format on */
