@@ -154,7 +154,9 @@ enum collection_option {
     OPTION_NEGATIVES = 1 << 5,
     OPTION_GENOME = 1 << 6,
     OPTION_WINDOW = 1 << 7,
-    OPTION_TARGET = 1 << 8
+    OPTION_TARGET = 1 << 8,
+    OPTION_SIGNAL = 1 << 9,
+    OPTION_BINS = 1 << 10
 };
 /* The name of each option, which is its query parameter. The list ends with name == NULL. */
 struct collection_option_name {

@@ -32,6 +32,7 @@ const struct collection_option_name collection_option_names[] = {
     {OPTION_GROUP, "group"},   {OPTION_LAYER, "layer"},
     {OPTION_LAYOUT, "layout"}, {OPTION_NEGATIVES, "negatives"},
     {OPTION_GENOME, "genome"}, {OPTION_WINDOW, "window"},
+    {OPTION_SIGNAL, "signal"}, {OPTION_BINS, "bins"},
     {OPTION_TARGET, "target"}, {0, NULL},
 };
 const char *const collection_layouts[] = {"auto", "channels-last", "channels-first", "signals", NULL};

@@ -40,7 +40,8 @@
 
 /* Bits of the options that an archive reads: one with regions, one with arrays, and one with other files. */
 #define REGION_OPTIONS                                                                                                 \
-    (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_TARGET)
+    (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL |           \
+     OPTION_BINS | OPTION_TARGET)
 #define ARRAY_OPTIONS (OPTION_LAYOUT | OPTION_TARGET)
 #define OTHER_OPTIONS OPTION_TARGET
 

@@ -24,5 +24,6 @@ const struct collection_format bed_format = {.name = "bed",
                                              .media_type = "text/x-bed",
                                              .text = true,
                                              .reads = OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES |
-                                                      OPTION_GENOME | OPTION_WINDOW | OPTION_TARGET,
+                                                      OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL | OPTION_BINS |
+                                                      OPTION_TARGET,
                                              .read = read_bed};
