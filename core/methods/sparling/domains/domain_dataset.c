@@ -12,6 +12,7 @@
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
 #include "core/methods/sparling/domains/dataset_letters.h"
+#include "core/methods/sparling/domains/dataset_spread.h"
 #include "core/methods/sparling/domains/motif_start.h"
 
 enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
@@ -590,19 +591,7 @@ static int64_t frequencies(const struct domain_state *s, double *count, double *
 
 static void spread(const struct domain_state *s, double *mean, double *deviation)
 {
-    const struct collection *c = &s->c;
-    int width = s->shape.numbers;
-    int64_t count = s->count[PART_TRAIN];
-    for (int k = 0; k < width; k++) {
-        double sum = 0, squares = 0;
-        for (int64_t i = 0; i < count; i++)
-            sum += (double)c->number[s->part[PART_TRAIN][i] * width + k];
-        mean[k] = sum / (double)count;
-        for (int64_t i = 0; i < count; i++)
-            squares += pow((double)c->number[s->part[PART_TRAIN][i] * width + k] - mean[k], 2);
-        deviation[k] = sqrt(squares / (double)count);
-        deviation[k] = deviation[k] > 0 ? deviation[k] : 1;
-    }
+    dataset_spread(&s->c, s->part[PART_TRAIN], s->count[PART_TRAIN], mean, deviation);
 }
 
 static const char *name(const struct domain_state *s, int number)
