@@ -189,8 +189,8 @@ struct collection_options {
 /* What each upload option means, in the formats that have it. Clients show these texts. */
 extern const char collection_label_meaning[], collection_label_column_meaning[], collection_group_meaning[],
     collection_layout_meaning[], collection_layer_meaning[], collection_negatives_meaning[],
-    collection_genome_meaning[], collection_window_meaning[], collection_target_meaning[],
-    collection_signal_meaning[], collection_bins_meaning[];
+    collection_genome_meaning[], collection_window_meaning[], collection_target_meaning[], collection_signal_meaning[],
+    collection_bins_meaning[];
 /* What an option means in the format of this name. "" if there is no such option. */
 const char *collection_option_meaning(enum collection_option option, const char *format);
 /* The files of which a folder of the operator has one if it is a genome; NULL-terminated. */

@@ -63,7 +63,8 @@ const char *const collection_genome_files[] = {"genome.fa.fai", "genome.fa.gz.fa
 #define SIGNAL_REGIONS                                                                                                 \
     "with target=number: name of the signal whose mean in the window of a region is the number, a folder of the "      \
     "operator with signal.bw"
-#define BINS_REGIONS "with signal: number of equal parts of the window, whose means are a profile of as many numbers (1)"
+#define BINS_REGIONS                                                                                                   \
+    "with signal: number of equal parts of the window, whose means are a profile of as many numbers (1)"
 #define TARGET_ALL "what the labels are (default: the format's own rules decide)"
 
 const char collection_label_meaning[] = "csv, h5ad: " LABEL_TABLE "; bed: " LABEL_REGIONS;
@@ -96,6 +97,8 @@ static const struct {
     {OPTION_NEGATIVES, NULL, "shuffle: " SHUFFLED "; gc: " ELSEWHERE " (none)"},
     {OPTION_GENOME, NULL, GENOME_REGIONS},
     {OPTION_WINDOW, NULL, WINDOW_REGIONS},
+    {OPTION_SIGNAL, NULL, SIGNAL_REGIONS},
+    {OPTION_BINS, NULL, BINS_REGIONS},
     {OPTION_TARGET, NULL, TARGET_ALL},
 };
 
