@@ -1,7 +1,8 @@
 /* Lists the formats of uploads with the options that each of them reads, so that clients offer no other options.
  *
  * The row of a format (core/data/uploads) states its options. The parameters of the route PUT /v1/datasets/{name} state
- * the type and the range of each option. The values of the option genome are the genomes of the operator. */
+ * the type and the range of each option. The values of the options genome and signal are
+ * folders of the operator. */
 #include "api/datasets/dataset_formats.h"
 
 #include <string.h>
@@ -9,8 +10,15 @@
 #include "core/data/uploads/collection.h"
 #include "storage/files/dataset.h"
 
-/* The genomes of the operator. */
-struct genomes {
+/* The options whose values are folders of the operator, and the files of which such a folder has one. */
+static const struct {
+    enum collection_option option;
+    const char *const *files;
+} kept[] = {{OPTION_GENOME, collection_genome_files}, {OPTION_SIGNAL, collection_signal_files}};
+enum { KEPT = sizeof kept / sizeof kept[0] };
+
+/* The folders of the operator that are values of one option: [count] names. */
+struct folders {
     const char **name;
     size_t count;
 };
@@ -38,11 +46,11 @@ static bool reads(const struct collection_format *format, enum collection_option
 }
 
 static void write_choices(const struct sink *out, const struct api_parameter *p, const struct collection_format *format,
-                          enum collection_option option, const struct genomes *genomes)
+                          const struct folders *folders, enum collection_option option)
 {
     sink_begin_list(out, "choices");
-    for (size_t i = 0; option == OPTION_GENOME && i < genomes->count; i++)
-        sink_text(out, NULL, genomes->name[i]);
+    for (size_t i = 0; folders != NULL && i < folders->count; i++)
+        sink_text(out, NULL, folders->name[i]);
     for (const char *const *c = p->choices; c != NULL && *c != NULL; c++)
         if (reads(format, option, *c))
             sink_text(out, NULL, *c);
@@ -50,15 +58,18 @@ static void write_choices(const struct sink *out, const struct api_parameter *p,
 }
 
 static void write_option(const struct sink *out, const struct api_parameter *p, const struct collection_format *format,
-                         enum collection_option option, const struct genomes *genomes)
+                         enum collection_option option, const struct folders all[KEPT])
 {
-    const bool choice = p->choices != NULL || option == OPTION_GENOME;
+    const struct folders *folders = NULL;
+    for (int i = 0; i < KEPT; i++)
+        folders = kept[i].option == option ? &all[i] : folders;
+    const bool choice = p->choices != NULL || folders != NULL;
     sink_begin_object(out, NULL);
     sink_text(out, "name", p->name);
     sink_text(out, "type", choice ? "choice" : p->type == PARAMETER_INTEGER ? "integer" : "text");
     sink_text(out, "meaning", collection_option_meaning(option, format->name));
     if (choice)
-        write_choices(out, p, format, option, genomes);
+        write_choices(out, p, format, folders, option);
     if (p->type == PARAMETER_INTEGER) {
         sink_integer(out, "min", p->min);
         sink_integer(out, "max", p->max);
@@ -69,12 +80,14 @@ static void write_option(const struct sink *out, const struct api_parameter *p, 
 enum status dataset_formats(struct exchange *x, struct error *err)
 {
     size_t count;
-    struct genomes genomes;
+    struct folders folders[KEPT];
     const struct collection_format *const *formats = collection_formats(&count);
-    enum status status = dataset_list_holding(x->api->options.data, collection_genome_files, &x->arena, &genomes.name,
-                                              &genomes.count, err);
-    if (status != STATUS_OK)
-        return status;
+    for (int i = 0; i < KEPT; i++) {
+        enum status status = dataset_list_holding(x->api->options.data, kept[i].files, &x->arena, &folders[i].name,
+                                                  &folders[i].count, err);
+        if (status != STATUS_OK)
+            return status;
+    }
     sink_begin_list(x->out, "formats");
     for (size_t i = 0; i < count; i++) {
         sink_begin_object(x->out, NULL);
@@ -84,7 +97,7 @@ enum status dataset_formats(struct exchange *x, struct error *err)
         for (const struct collection_option_name *o = collection_option_names; o->name != NULL; o++) {
             const struct api_parameter *p = formats[i]->reads & o->option ? parameter_of(x, o->name) : NULL;
             if (p != NULL)
-                write_option(x->out, p, formats[i], o->option, &genomes);
+                write_option(x->out, p, formats[i], o->option, folders);
         }
         sink_end_list(x->out);
         sink_end_object(x->out);

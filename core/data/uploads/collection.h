@@ -193,8 +193,8 @@ extern const char collection_label_meaning[], collection_label_column_meaning[],
     collection_bins_meaning[];
 /* What an option means in the format of this name. "" if there is no such option. */
 const char *collection_option_meaning(enum collection_option option, const char *format);
-/* The files of which a folder of the operator has one if it is a genome; NULL-terminated. */
-extern const char *const collection_genome_files[];
+/* The files of which a folder of the operator has one if it is a genome or a signal; NULL-terminated. */
+extern const char *const collection_genome_files[], *const collection_signal_files[];
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
 struct collection_format {

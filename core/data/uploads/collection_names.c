@@ -37,6 +37,7 @@ const struct collection_option_name collection_option_names[] = {
 };
 const char *const collection_layouts[] = {"auto", "channels-last", "channels-first", "signals", NULL};
 const char *const collection_genome_files[] = {"genome.fa.fai", "genome.fa.gz.fai", NULL};
+const char *const collection_signal_files[] = {"signal.bw", NULL};
 
 /* What each option means in the formats that read it. Formats with the same meaning share a text. */
 #define LABEL_TABLE "name of the column with the label (label, labels, class or target)"
