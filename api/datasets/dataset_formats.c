@@ -14,8 +14,8 @@
 static const struct {
     enum collection_option option;
     const char *const *files;
-} kept[] = {{OPTION_GENOME, collection_genome_files}, {OPTION_SIGNAL, collection_signal_files}};
-enum { KEPT = sizeof kept / sizeof kept[0] };
+} operator_folders[] = {{OPTION_GENOME, collection_genome_files}, {OPTION_SIGNAL, collection_signal_files}};
+enum { OPERATOR_FOLDERS = sizeof operator_folders / sizeof operator_folders[0] };
 
 /* The folders of the operator that are values of one option: [count] names. */
 struct folders {
@@ -58,11 +58,11 @@ static void write_choices(const struct sink *out, const struct api_parameter *p,
 }
 
 static void write_option(const struct sink *out, const struct api_parameter *p, const struct collection_format *format,
-                         enum collection_option option, const struct folders all[KEPT])
+                         enum collection_option option, const struct folders all[OPERATOR_FOLDERS])
 {
     const struct folders *folders = NULL;
-    for (int i = 0; i < KEPT; i++)
-        folders = kept[i].option == option ? &all[i] : folders;
+    for (int i = 0; i < OPERATOR_FOLDERS; i++)
+        folders = operator_folders[i].option == option ? &all[i] : folders;
     const bool choice = p->choices != NULL || folders != NULL;
     sink_begin_object(out, NULL);
     sink_text(out, "name", p->name);
@@ -80,11 +80,11 @@ static void write_option(const struct sink *out, const struct api_parameter *p, 
 enum status dataset_formats(struct exchange *x, struct error *err)
 {
     size_t count;
-    struct folders folders[KEPT];
+    struct folders folders[OPERATOR_FOLDERS];
     const struct collection_format *const *formats = collection_formats(&count);
-    for (int i = 0; i < KEPT; i++) {
-        enum status status = dataset_list_holding(x->api->options.data, kept[i].files, &x->arena, &folders[i].name,
-                                                  &folders[i].count, err);
+    for (int i = 0; i < OPERATOR_FOLDERS; i++) {
+        enum status status = dataset_list_holding(x->api->options.data, operator_folders[i].files, &x->arena,
+                                                  &folders[i].name, &folders[i].count, err);
         if (status != STATUS_OK)
             return status;
     }
