@@ -19,14 +19,14 @@ static struct tensor *build_error(struct probe *p, const void *context)
 {
     struct exec *e = &p->exec;
     struct tensor *y = probe_input(p, 0);
-    return op_add(e, op_scale(e, op_squared_error(e, y, target), 0.7), op_sum(e, y, 0.1));
+    return op_add(e, op_scale(e, op_squared_error(e, y, target), 0.7), op_mean(e, y));
 }
 
 static struct tensor *build_groups(struct probe *p, const void *context)
 {
     struct exec *e = &p->exec;
     struct tensor *x = probe_input(p, 0);
-    return op_add(e, op_squared_error(e, op_sum_groups(e, x, *(const int *)context), target), op_sum(e, x, 0.1));
+    return op_add(e, op_squared_error(e, op_sum_groups(e, x, *(const int *)context), target), op_mean(e, x));
 }
 
 struct odds_case {
@@ -38,7 +38,7 @@ static struct tensor *build_odds(struct probe *p, const void *context)
     const struct odds_case *c = context;
     struct exec *e = &p->exec;
     struct tensor *x = probe_input(p, 0);
-    return op_add(e, op_squared_error(e, op_odds(e, x, c->gain, c->bias), target), op_sum(e, x, 0.1));
+    return op_add(e, op_squared_error(e, op_odds(e, x, c->gain, c->bias), target), op_mean(e, x));
 }
 
 static void gradients_match_differences(void **state)
