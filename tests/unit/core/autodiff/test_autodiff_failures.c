@@ -478,7 +478,7 @@ static void wrong_shapes_are_refused_with_the_name_of_the_operation(void **state
         refused += status == STATUS_INTERNAL;
         end(&k);
     }
-    assert_int_equal(refused, 31);
+    assert_int_equal(refused, 30);
     close_kit(&k);
 }
 
