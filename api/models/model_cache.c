@@ -129,6 +129,8 @@ static enum status open_model(struct model_cache *cache, const struct method *me
     enum status status = parse_config(method, job, &config, err);
     if (status == STATUS_OK)
         status = storage_checkpoint_open(cache->storage, job->id, pick, &reader, &info, err);
+    if (status == STATUS_OK)
+        status = storage_checkpoint_verify(reader, err);
     if (status == STATUS_OK) {
         struct snapshot_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
         status = method->open(config, cache->kernels, cache->data, &from, model, err);

@@ -83,6 +83,12 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     struct storage_checkpoint_reader *opened = NULL;
     struct storage_checkpoint found = {0};
     enum status status = storage_checkpoint_open(store_of(local), id_of(local, of), pick, &opened, &found, err);
+    if (status == STATUS_OK)
+        status = storage_checkpoint_verify(opened, err);
+    if (status != STATUS_OK) {
+        storage_checkpoint_close(opened);
+        opened = NULL;
+    }
     *reader = opened;
     *from = (struct snapshot_reader){
         .context = opened, .total_bytes = (uint64_t)found.bytes, .read = storage_checkpoint_read};

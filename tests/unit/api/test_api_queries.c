@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sodium/utils.h>
+#include <sqlite3.h>
 #include <strings.h>
 
 #include "api/http/service.h"
@@ -474,11 +475,29 @@ static void query_of_the_latest_checkpoint_reads_the_next_one_if_it_is_replaced(
     assert_int_equal(ask_while_replaced(f, "{\"inputs\":[{\"sample\":{\"seed\":3}}],\"checkpoint\":1}", &seq), 404);
 }
 
+/* Another program changes the bytes of a checkpoint. Their SHA-256 no longer matches, so no query may use them. */
+static void damaged_checkpoint_answers_no_query(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    sqlite3 *db;
+    trained_job(f, id);
+    assert_int_equal(sqlite3_open(f->storage_options.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE chunk SET data = zeroblob(length(data))", NULL, NULL, NULL), SQLITE_OK);
+    assert_true(sqlite3_changes(db) > 0);
+    sqlite3_close(db);
+    f->log[0] = '\0';
+    assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), "{\"inputs\":[{\"sample\":{\"seed\":2}}]}"), 500);
+    assert_problem(f, 500, "internal");
+    assert_non_null(strstr(f->log, "SHA-256"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(input_is_a_seed_an_array_a_file_or_the_body, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(query_reads_the_checkpoint_that_is_named, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(damaged_checkpoint_answers_no_query, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(query_of_the_latest_checkpoint_reads_the_next_one_if_it_is_replaced, api_setup,
                                         api_teardown),
         cmocka_unit_test_setup_teardown(each_fault_of_an_input_is_reported_with_its_pointer, api_setup, api_teardown),

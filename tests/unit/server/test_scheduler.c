@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -398,6 +399,33 @@ static void a_resumed_job_loses_and_repeats_no_step(void **state)
     assert_series(bench, id, 60);
 }
 
+/* Another program changes the bytes of the checkpoint of a paused job. The job must not go on with them. */
+static void a_damaged_checkpoint_fails_the_job(void **state)
+{
+    struct bench *bench = *state;
+    enum job_state now;
+    char id[STORAGE_ID], text[2048];
+    sqlite3 *db;
+    start(bench, 1);
+    hold_steps();
+    submit(bench, "{\"steps\":50}", 0, id);
+    await(bench, id, JOB_RUNNING);
+    make_steps(bench, 5);
+    assert_int_equal(storage_job_request(bench->storage, id, JOB_EVENT_PAUSE, &now, NULL, NULL), STATUS_OK);
+    scheduler_poke(bench->scheduler, id);
+    release_steps();
+    await(bench, id, JOB_PAUSED);
+    assert_int_equal(sqlite3_open(bench->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE chunk SET data = zeroblob(length(data))", NULL, NULL, NULL), SQLITE_OK);
+    assert_true(sqlite3_changes(db) > 0);
+    sqlite3_close(db);
+    assert_int_equal(storage_job_request(bench->storage, id, JOB_EVENT_RESUME, &now, NULL, NULL), STATUS_OK);
+    scheduler_wake(bench->scheduler);
+    await(bench, id, JOB_FAILED);
+    document(bench, id, text, sizeof text);
+    assert_non_null(strstr(text, "SHA-256"));
+}
+
 static void a_cancelled_job_keeps_its_model(void **state)
 {
     struct bench *bench = *state;
@@ -547,6 +575,7 @@ int main(void)
         TEST(a_result_has_every_member),
         TEST(checkpoints_are_stored_at_their_steps),
         TEST(a_resumed_job_loses_and_repeats_no_step),
+        TEST(a_damaged_checkpoint_fails_the_job),
         TEST(a_cancelled_job_keeps_its_model),
         TEST(a_drained_job_continues_after_a_restart),
         TEST(failures_have_an_error_document),
