@@ -283,8 +283,10 @@ static const struct api_answer audit_answers[] = {
     PROBLEM(400, "A query parameter is wrong."),
     END};
 #define RUN_PROBLEMS                                                                                                   \
-    PROBLEM(401, "The token is not that of the job's trainer, or its run has ended."),                                 \
-        PROBLEM(409, "Another trainer has taken over, or the run has ended."), END
+    PROBLEM(401, "The token is not that of the job's trainer, or the trainer's run has ended."),                       \
+        PROBLEM(409,                                                                                                   \
+                "The epoch is an earlier one: another trainer has taken over. Or the run ended during the request."),  \
+        END
 static const struct api_answer register_answers[] = {
     {200, JSON, "RunRegistration", "The job. The trainer repeats the epoch in every later message."},
     PROBLEM(503, "The job is not running at the moment; try again."),

@@ -141,8 +141,8 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
     }
     if (status != STATUS_NOT_FOUND)
         return error_set(err, status, none.pointer, "checkpoint %lld: %s", (long long)info.seq, none.message);
-    /* The run begins at the start: an earlier attempt without a checkpoint may have stored points that this run
-     * measures again. */
+    /* There is no checkpoint. An earlier attempt may have stored points; they are removed, because this run measures
+     * them again. */
     status = run->coordinator->rewind(run->coordinator->context, -1, err);
     if (status != STATUS_OK)
         return status;

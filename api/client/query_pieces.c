@@ -8,7 +8,7 @@
 
 #include "core/base/utf8.h"
 
-#define RECORD "record" /* member of an answer: the name of the input in its file */
+#define RECORD "record" /* member of an answer: the name of the input in the file of inputs */
 
 /* ---- cutting ----------------------------------------------------------------------------------------------------- */
 

@@ -320,8 +320,7 @@ static struct place place_of(const struct dictionary_shape *s, int channels, int
     return (struct place){position / s->width, position % s->width, (int)(index % channels)};
 }
 
-/* A Walsh-Hadamard dictionary has no stamps. Its code is [m Dirac][m Hadamard]; one transform handles the second half.
- */
+/* The code of a Walsh-Hadamard dictionary is [m Dirac][m Hadamard]; one transform handles the second half. */
 static void hadamard_synthesise(const struct dictionary *d, const struct spikes *x, float *signal)
 {
     int m = d->shape.inputs, waves = 0;
@@ -377,9 +376,9 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     }
 }
 
-/* Lists the Gram rows of all spikes as terms, grouped by pattern of flips. Within a group, terms are sorted by the
- * first entry of their rows. A row that crosses an end of the circle is listed twice, the second time shifted by the
- * length of the code, so that it reaches both ends of the code. */
+/* Lists the Gram rows of all spikes as terms, grouped by which pairs of neighbouring draws have equal signs. Within a
+ * group, terms are sorted by the first entry of their rows. A row that crosses an end of the circular code is listed
+ * twice, the second time shifted by the length of the code, so that it reaches both ends of the code. */
 static void list_terms(const struct dictionary *d, const struct correlation *c, struct banded_call *call)
 {
     const int filters = d->shape.filters;

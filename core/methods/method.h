@@ -311,7 +311,7 @@ struct method_edit {
 enum method_input_kind { METHOD_INPUT_SAMPLE, METHOD_INPUT_ARRAY };
 struct method_input {
     enum method_input_kind kind;
-    int64_t seed; /* SAMPLE: drawn from the job's own domain */
+    int64_t seed; /* SAMPLE: seed of a sample of the job's own domain */
     int rank;     /* ARRAY: shape and row-major values, borrowed */
     int64_t dim[4];
     const float *values;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Writes the name NAME.part of an array, and the name of the array whose initial values it shares. params_add() refuses
- * names that are too long. */
+/* The name NAME.part of an array, and the name of the array whose initial values it shares. params_add() refuses names
+ * that are too long. */
 struct part_name {
     char name[2 * SNAPSHOT_NAME], shared_init[2 * SNAPSHOT_NAME];
     struct init init;

@@ -46,7 +46,7 @@ struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density)
     return (struct rank){k < 1 ? 1 : k, 0.0};
 }
 
-/* The density of a channel: the common density times its `share`, multiplied by `times`. */
+/* The density of a channel: the product of the common density, `share` and `times`, at most 1. */
 static double channel_density(const struct sparse *s, int channel, double density)
 {
     return fmin(1.0, density * s->share[channel] * s->times[channel]);

@@ -134,7 +134,7 @@ double theory_upper(double p, double sigma)
     return theory_loss(1, -sigma * sqrt(2 * log(1 / p)), sigma, p);
 }
 
-enum { STEPS = 24, CUT_STEPS = 600 }; /* CUT_STEPS: number of steps if the integrand is cut off within its range */
+enum { STEPS = 24, CUT_STEPS = 600 }; /* steps of an integral; CUT_STEPS: of one whose integrand jumps to 0 */
 
 /* ---- y = x + sigma g -------------------------------------------------------------------------------- */
 

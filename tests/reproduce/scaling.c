@@ -22,7 +22,7 @@ struct sweep {
     const char *name, *label, *backward;
     const char *field; /* field of the configuration; NULL: the sweep sets the option named by `label` instead */
     int panel, count;
-    double at[POINTS], x[POINTS]; /* at: values of the field; x: values on the chart's x axis */
+    double at[POINTS], x[POINTS]; /* at: values of the field or option; x: values on the chart's x axis */
 };
 
 struct measured {

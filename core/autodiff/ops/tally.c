@@ -101,7 +101,7 @@ static void pass_back(double *share, int positions, int count, double all, const
 /* Returns -log P(exactly count) and sets held[i] to the probability that position i has a motif, given the count. */
 static double exactly(const double *logit, int positions, int count, double *held, double *rest)
 {
-    static const double precise = 1e-60; /* the passes keep their precision if P(exactly count) is above this */
+    static const double precise = 1e-60; /* pass_ahead() is precise if P(exactly count) is above this */
     double *ahead = rest + 2 * ((size_t)count + 2), none = 0, tilt = 0, chance = 0;
     for (int i = 0; i < positions; i++) {
         none += soft_plus(logit[i]);

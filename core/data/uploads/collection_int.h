@@ -32,7 +32,7 @@ struct builder {
     int64_t *box_sample; /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
     int64_t numbers, numbers_room; /* TARGET_NUMBER: numbers in use, and capacity */
-    int width;                     /* TARGET_NUMBER: numbers of the first sample */
+    int width;                     /* TARGET_NUMBER: how many numbers the first sample has; all others need as many */
 };
 void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,
                   const struct collection_limits *limits);

@@ -73,7 +73,7 @@ static enum status write_summaries(const struct method_run *run, const struct si
 {
     struct summary *rows = calloc((size_t)run->sweep.count, sizeof *rows);
     int count = rows ? environments_summarise(run, rows, run->sweep.count) : 0;
-    for (size_t i = 0; count && i < COUNT(fields); i++) /* the last summary is that of the last case */
+    for (size_t i = 0; count && i < COUNT(fields); i++) /* the top-level values are those of the last case */
         write_value(out, fields[i].name, rows[count - 1].column[fields[i].column].median);
     sink_begin_list(out, "summary");
     for (int i = 0; i < count; i++)

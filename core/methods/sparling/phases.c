@@ -11,8 +11,8 @@
 #include "core/methods/sparling/model/coherence.h"
 #include "core/methods/sparling/run_int.h"
 
-/* Sets weights, optimiser and annealing to their state at the beginning of run->starts.now, and keeps the counts of
- * samples and updates. */
+/* Sets weights, optimiser and annealing to their state at the beginning of the start with index r->starts.now. Keeps
+ * the counts of samples and updates. */
 static enum status restart(struct method_run *r, struct error *err)
 {
     const struct sparling_config *c = &r->config;

@@ -281,7 +281,7 @@ int64_t run_last_checkpoint(const struct method_run *run);
 /* Defined in phases.c. */
 /* Sets weights, optimiser, annealing and counts to their state before the first update of config.seed. */
 enum status run_begin(struct method_run *run, struct error *err);
-/* Trains, validates or evaluates for one step; in a study, the seed that this rank has. */
+/* Does one step of the training, of a validation or of the evaluation; in a study, for the seed of this rank. */
 enum status run_advance(struct method_run *run, enum method_request *request, struct error *err);
 /* Writes the artifacts after the evaluation. */
 enum status run_finish(struct method_run *run, struct error *err);

@@ -441,7 +441,7 @@ static void open_store_reports_failed_calls(void **state)
     struct storage_submit in = {.kind = "sparling", .config = "{}"};
     enum storage_submit_outcome outcome;
     fixture_open(f);
-    enum { TRIES = 100 }; /* a thread of the store may make a call first, which then fails instead */
+    enum { TRIES = 100 }; /* another thread of the store may make the next call, and that call then fails */
     enum status status = STATUS_OK;
     for (int i = 0; i < TRIES && status == STATUS_OK; i++) {
         fault_call_after(0, EIO, false);

@@ -223,7 +223,7 @@ static void source_is_kept_until_job_is_final(void **state)
     OK(storage_job_list(f->storage, &filter, &f->arena, &jobs, &count, &more, &f->err));
     assert_int_equal(count, 1);
     assert_string_equal(jobs[0].id, id);
-    /* this job cannot be deleted while an unfinished job starts from it */
+    /* `base` cannot be deleted while an unfinished job starts from it */
     finish(f, base);
     REFUSED(STATUS_CONFLICT, storage_job_delete(f->storage, base, &f->err));
     OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &f->err));

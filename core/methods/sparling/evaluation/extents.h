@@ -42,7 +42,7 @@ struct extents {
     struct extent_candidate *found; /* [motif channels][candidates] */
     int64_t *count;                 /* [motif channels] number of candidates */
     int64_t at, next; /* the next motif to measure: the candidate with index `next` of the channel with index `at` */
-    struct extent_falls falls[2]; /* falls of channel `at`, along the rows and along the columns */
+    struct extent_falls falls[2]; /* how the score of channel `at` falls, by row and by column */
     struct extent_work *work;     /* not saved; NULL: nothing is measured */
 };
 

@@ -311,7 +311,7 @@ bool channel_extent_interval(const double *low, const double *high, const int *a
     while (k < cuts - 1 && high[k] > most)
         k++;
     double a = crossing(low, at, j, j + 1, most), b = crossing(high, at, k, k - 1, most);
-    if (a > b) { /* the parts replace each other, so each side alone can be lost */
+    if (a > b) { /* either side of the motif suffices, so the loss of one of them costs little and the cuts cross */
         double swap = a;
         a = b;
         b = swap;

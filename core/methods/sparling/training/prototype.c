@@ -16,7 +16,7 @@
 #include "core/methods/sparling/run_int.h"
 
 enum {
-    PROBES = 32,      /* batches of training samples that are read, twice */
+    PROBES = 32,      /* training batches; each of two passes reads all of them */
     CANDIDATES = 128, /* prototypes that are compared */
     EACH = 4,         /* prototypes from one sample */
     STREAM = 0x7072   /* stream of the random numbers */

@@ -58,7 +58,7 @@ void starts_validated(struct method_run *run, double loss)
         restart(run);
         return;
     }
-    s->count = 1; /* all starts are compared; if the last one is the best one, it goes on */
+    s->count = 1; /* no comparison is left; if the last start is the best, training goes on with it */
     if (s->best == s->now)
         return;
     s->now = s->best;

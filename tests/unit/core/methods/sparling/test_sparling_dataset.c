@@ -324,7 +324,7 @@ static void presence_objective_shortens_the_schedule(void **state)
     assert_int_equal(sparling_stages(&c), 3);
     assert_int_equal(sparling_stages(&without), 9);
     assert_true(c.reinitialise_below == 0 && c.plateau_density > sparling_last_density(&c));
-    /* motifs of sequences may be long: a window has 29 positions or more */
+    /* motifs of sequences may be long: the window has 4 * 4 + 15 = 31 positions */
     assert_true(c.units == 4 && c.first_window == 15 && c.width == 32);
     assert_true(without.units == 1 && without.first_window == 1 && without.width == 8);
     assert_true(!c.never_empty); /* without a calibration the distances from thresholds are not comparable */
