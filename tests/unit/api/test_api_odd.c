@@ -445,8 +445,8 @@ static void patch_fails_if_the_job_changed_between_reads(void **state)
     struct between b = {.f = f, .id = id};
     assert_int_equal(with_change(&b, "PATCH", "{\"priority\":3}"), 412);
     assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 200);
-    assert_int_equal(number_at(f, "/priority"),
-                     7); /* the value of the change that came between the two reads of the handler */
+    /* the change that came between the two reads of the handler set 7 */
+    assert_int_equal(number_at(f, "/priority"), 7);
     b.deletes = true;
     /* a deletion succeeds also if another request deletes the job between the two reads of the handler */
     assert_int_equal(with_change(&b, "DELETE", NULL), 204);
