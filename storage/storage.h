@@ -60,8 +60,8 @@ struct storage_options {   /* Options of a store. In every field, zero selects t
     bool allow_network_fs;   /* accept NFS, SMB and similar file systems */
     int64_t check_bytes;     /* after an unclean stop, a file up to this size is checked completely before it opens;
                                 0 selects 256 MiB */
-    int64_t check_log_bytes; /* size of the write-ahead log at which the background check of a larger file is
-                                interrupted; 0 selects 1 GiB */
+    int64_t check_log_bytes; /* size of the write-ahead log at which the background check of a file above
+                                check_bytes is interrupted; 0 selects 1 GiB */
     bool notices;            /* store a notice when a job ends (storage_notice_next) */
     const char *vfs;         /* name of an SQLite VFS, for tests of faults; NULL: the default VFS */
     struct log_hook log;

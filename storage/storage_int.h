@@ -83,8 +83,8 @@ void writer_stop(struct storage *storage); /* Commits all queued commands, then 
 enum status writer_call(struct storage *storage, struct command *command, struct error *err);
 /* Queues a lazy command and owns it from then on, also if this fails. */
 enum status writer_post(struct storage *storage, struct command *command, struct error *err);
-/* Offers new content to queued lazy commands with the same `run` that came after the last urgent command. merge()
- * returns true if it took the content, and updates queued->bytes. */
+/* Offers new content to the lazy commands with this `run` that were queued after the last urgent command. merge()
+ * returns true if it took the content, and updates queued->bytes. Returns whether a command took it. */
 bool writer_merge(struct storage *storage,
                   enum status (*run)(struct storage *, struct db *, struct command *, struct error *),
                   bool (*merge)(struct command *queued, void *context), void *context);

@@ -168,8 +168,8 @@ struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
 
 /* --- weights of convolutions (conv_weights.c) ------------------------------------------------------ */
 
-/* Writes the sizes of `call`, and the weights w [out][in][kernel_h][kernel_w] in the order of the kernels; with
- * `transposed`, for the gradient of the input. False after a failure. */
+/* Fills in `call`: its sizes, and the weights w [out][in][kernel_h][kernel_w], packed as the functions of the kernel
+ * table read them; with `transposed`, for the gradient of the input. False after a failure. */
 bool conv_weights_prepare(struct exec *e, const struct weight *w, bool transposed, struct conv_call *call);
 /* Adds `count` partial gradients, `stride` reals apart, to the gradients of w and b, in order. A partial: the packed
  * gradient of w, then that of the bias, padded. b: NULL if there is none. */

@@ -1,7 +1,8 @@
 /* Convolution along the rows of maps of height 1 ("lines"). The kernel has any odd number of elements (taps) and any
  * dilation. A line is processed in pieces that fit into the cache. The kernel reads `reach` pixels on either side of
  * a piece. A map has a halo of only 1, so pieces at the ends of a line are copied to a scratch line with zeros
- * around them. A chunk is an image, because the batch norm that follows needs the moments of each image. */
+ * around them. Each task computes one image, because the batch norm that follows needs the moments of each
+ * image. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"

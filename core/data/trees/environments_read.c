@@ -1,5 +1,6 @@
-/* Reads a data set's folder into environments: a tree, and one or two tab-separated tables whose rows belong to nodes
- * of the tree (environments.h describes the files). environments_upload.c reads data sets that a user uploaded. */
+/* Reads environments from the folder of a data set. The folder has a tree, and one or two tab-separated tables whose
+ * rows belong to nodes of the tree (environments.h describes the files). environments_upload.c reads data sets that a
+ * user uploaded. */
 #include <stdlib.h>
 #include <string.h>
 

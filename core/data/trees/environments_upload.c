@@ -192,8 +192,8 @@ static int outcome_column(const struct collection *c)
     return -1;
 }
 
-/* Checks that the data set is a table with groups, and that its labels are numbers or two names if they are the
- * outcome. */
+/* Checks that the data set is a table with groups and, if its labels are the outcome, that they are numbers or two
+ * names. */
 static enum status check(const struct collection *c, bool plant, struct error *err)
 {
     if (c->kind != COLLECTION_TABLE)

@@ -1,8 +1,9 @@
 /* A dictionary run in progress: private to core/methods/dictionary.
  *
- * run.c is the case sweep's table, work.c opens a case and trains it, samples.c draws and encodes samples.
- * evaluation/evaluate.c measures them, evaluation/pursuit.c compares codes with classical decoders, and
- * evaluation/gallery.c collects what queries show of each latent. result.c, judge.c and plots.c report. */
+ * run.c has the functions that the case sweep calls, work.c opens a case and trains it, samples.c draws and encodes
+ * samples. evaluation/evaluate.c measures dictionaries and codes, evaluation/pursuit.c compares codes with classical
+ * decoders, and evaluation/gallery.c collects what queries show of each latent. result.c, judge.c and plots.c report.
+ */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_RUN_INT_H
 #define MOTIF_CORE_METHODS_DICTIONARY_RUN_INT_H
 

@@ -29,7 +29,7 @@ enum status source_resolve(const char *source, const char *data, char hash[CONFI
     if (!status)
         status = dataset_hash(folder, found, &cause);
     snprintf(hash, CONFIG_TEXT, "%s", found);
-    /* Any other error means that `source` is not a possible name. The method's check() reports that. */
+    /* Other errors mean that `source` is not a possible name; the method's check() reports them. */
     bool reported = status == STATUS_IO || status == STATUS_NOT_FOUND;
     return reported ? error_set(err, status, "/config/dataset_name", "%s", cause.message) : STATUS_OK;
 }

@@ -191,8 +191,8 @@ struct sparling_geometry sparling_geometry(const struct sparling_config *config)
 /* Whether the bottleneck has thresholds that follow the density. */
 bool sparling_thresholds(const struct sparling_config *config);
 /* Whether thresholds collect several batches (accumulate_motifs, accumulate_elements), and whether unused channels are
- * reinitialised (reinitialise_below). Both are false where the configuration has no such thresholds or head, so a
- * preset that sets these fields works with every bottleneck, head and domain. */
+ * reinitialised (reinitialise_below). Each is false where the rest of the configuration
+ * excludes it, so a preset that sets these fields works with every bottleneck, head and domain. */
 bool sparling_collects(const struct sparling_config *config);
 bool sparling_reinitialises(const struct sparling_config *config);
 /* sparling_guided() returns whether g has an objective of its own: the presence objective or, with numbers as targets,

@@ -264,7 +264,7 @@ struct method_run {
     int64_t busy_samples;
 };
 
-/* Whether the run trains several seeds. An evaluation of one model of a study is not a study. */
+/* Whether the run trains several seeds. False while it evaluates only one model of a study. */
 static inline bool study_of_many(const struct method_run *run)
 {
     return run->config.seeds > 1 && !run->study.off;

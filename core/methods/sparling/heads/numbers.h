@@ -18,7 +18,7 @@ struct numbers {
     int count;               /* numbers of a sample; 0: targets are no numbers */
     struct regression *sums; /* [NUMBER_SUMS][count + 1] */
     double best_guide;       /* largest R squared of a validation by the scores of channels; 0 before the first */
-    double *room;            /* [2 * count] of one sample; not saved */
+    double *room;            /* [2 * count] scratch; not saved */
     float *effect;           /* [motif channels][count] see numbers_named(); saved */
 };
 
