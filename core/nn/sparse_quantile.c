@@ -217,8 +217,8 @@ struct top_list {
     int64_t have, n, top;
 };
 
-/* Selects a channel's quantile, and raises the channel's bound if too many values are above it. Clears *sound if too
- * few values are above the bound to use it for the next batch. */
+/* Selects a channel's quantile, and raises the channel's bound if too many values are above it. Sets *sound to
+ * false if too few values are above the bound, so that the next batch cannot use it. */
 static void take_top(struct sparse *s, struct quantile_task *task, int channel, const struct top_list *list,
                      bool *sound)
 {

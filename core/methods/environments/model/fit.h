@@ -71,8 +71,8 @@ bool tree_fit_done(const struct tree_fit *fit);
 /* Copies the weights, the optimiser and the position in training. The setups of the two fits may differ only in the
  * seed. */
 void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from);
-/* Computes the value that training minimises, over all rows: mean squared error plus penalty. Sets the deviations of
- * the latent variables to those over all rows. */
+/* Computes the value that training minimises, over all rows: mean squared error plus penalty. Stores the
+ * standard deviations of the latent variables over all rows in the fit. */
 enum status tree_fit_objective(struct tree_fit *fit, double *objective, struct error *err);
 /* Declares the optimiser's moments or the position in training as entries of a snapshot, whose names begin with
  * `prefix`. Call it for all fits with one role before calling it with the next role. */

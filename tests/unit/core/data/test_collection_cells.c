@@ -15,6 +15,7 @@
 
 #include "core/base/random/philox.h"
 #include "core/data/uploads/collection.h"
+#include "tests/support/archive_add.h"
 
 enum { ROOM = 1 << 16, CELLS = 23, FEATURES = 17 };
 
@@ -47,14 +48,7 @@ static enum status read_members(const struct member *members, int count, struct 
             content = packed;
             (void)deflateEnd(&z);
         }
-        struct archive_entry *e = archive_entry_new();
-        archive_entry_set_pathname(e, name);
-        archive_entry_set_filetype(e, AE_IFREG);
-        archive_entry_set_perm(e, 0644);
-        archive_entry_set_size(e, (int64_t)length);
-        assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
-        assert_int_equal(archive_write_data(a, content, length), length);
-        archive_entry_free(e);
+        archive_add(a, name, content, length);
     }
     assert_int_equal(archive_write_close(a), ARCHIVE_OK);
     archive_write_free(a);
