@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <pthread.h>
 
-enum { LINES = 32, LINE = 512, FRAMES = 64, STACK = 64 * 1024, MAPS = 200 };
+enum { LINES = 32, LINE = 512, FRAMES = 64, STACK = 64 * 1024, MAPS = 200, LINE_OF_CODE = 600 };
 
 struct slot {
     atomic_ulong state; /* 2 * ticket + 1 while it is written, 2 * ticket + 2 when it is complete */
@@ -32,6 +32,8 @@ static struct {
     atomic_ulong tickets;
     atomic_flag reported;
     struct slot slots[LINES];
+    char waiting[8192]; /* text of the report that is not yet written */
+    size_t used;
 } crash = {.file = -1, .maps = -1, .reported = ATOMIC_FLAG_INIT};
 static _Thread_local char job_of_thread[32];
 
@@ -41,12 +43,22 @@ static const char *const names[] = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SI
 
 /* ---- in the handler: nothing here locks or allocates ------------------------------------------------------- */
 
+/* Writes the waiting lines with one call for each file, because other threads may write to standard error as well. */
+static void flush(void)
+{
+    ssize_t written = write(STDERR_FILENO, crash.waiting, crash.used);
+    if (crash.file >= 0)
+        written = write(crash.file, crash.waiting, crash.used);
+    (void)written;
+    crash.used = 0;
+}
+
 static void put(const char *text, size_t count)
 {
-    ssize_t written = write(STDERR_FILENO, text, count);
-    if (crash.file >= 0)
-        written = write(crash.file, text, count);
-    (void)written;
+    if (crash.used + count > sizeof crash.waiting)
+        flush();
+    memcpy(crash.waiting + crash.used, text, count); /* count <= LINE_OF_CODE */
+    crash.used += count;
 }
 
 static void put_text(const char *text)
@@ -69,7 +81,7 @@ static void put_number(uintptr_t value, unsigned base)
 static void put_maps(void)
 {
     static char text[4096];
-    static char line[600];
+    static char line[LINE_OF_CODE];
     size_t used = 0;
     ssize_t got;
     int fd = crash.maps;
@@ -117,6 +129,7 @@ static void report(int number, const siginfo_t *info, const char *name)
     put_text(job_of_thread[0] != '\0' ? ", job " : ", no job");
     put_text(job_of_thread);
     put_text("\nstack:\n");
+    flush(); /* backtrace() may fail on a damaged stack */
     int count = backtrace(frames, FRAMES);
     for (int i = 0; i < count; i++) {
         put_text("  0x");
@@ -124,10 +137,12 @@ static void report(int number, const siginfo_t *info, const char *name)
         put_text("\n");
     }
     put_text("code:\n");
+    flush();
     put_maps();
     put_text("log:\n");
     put_log();
     put_text("end of the report\n");
+    flush();
 }
 
 static void handle(int number, siginfo_t *info, void *context)

@@ -104,7 +104,7 @@ static void *call(void *context)
     char target[TARGET];
     for (long i = 0; i < c->soak->requests; i++) {
         const struct route *route = routes + i % (long)(sizeof routes / sizeof routes[0]);
-        c->etag = i % 7 == 3 ? "*" : NULL;
+        c->etag = NULL;
         if (i % WRITE_EVERY == WRITE_EVERY - 1) {
             write_a_job(c);
         } else if (i % LARGE_EVERY == LARGE_EVERY - 1) {
@@ -113,6 +113,7 @@ static void *call(void *context)
             ask(c, "POST", "/v1/jobs?dry_run=1", tiny_job, 200, NULL);
         } else {
             (void)snprintf(target, sizeof target, route->target, c->soak->job);
+            c->etag = i % 7 == 3 ? "*" : NULL;
             ask(c, "GET", target, NULL, route->status, NULL);
         }
     }

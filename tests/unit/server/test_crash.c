@@ -1,6 +1,8 @@
 /* Tests the report of a crash: a file next to the database that contains the signal, the address, the job and the
  * last lines of the log. A normal end leaves no report. Each test runs in a child process. The test program replaces
  * raise() (linker option --wrap=raise), so that the child exits where the signal would end it. */
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,8 +22,10 @@
 #include "server/process/crash.h"
 
 #define RAISED 100
+#define LOG_LINE "a line"
+#define LOG_LINES 4000
 
-static char folder[64], base[96], path[128], report[65536];
+static char folder[64], base[96], path[128], output[128], report[65536];
 
 int __wrap_raise(int number);
 int __wrap_raise(int number)
@@ -34,23 +39,31 @@ static int setup(void **state)
     assert_non_null(mkdtemp(folder));
     (void)snprintf(base, sizeof base, "%s/motifd.db", folder);
     (void)snprintf(path, sizeof path, "%s.crash", base);
+    (void)snprintf(output, sizeof output, "%s/stderr", folder);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)unlink(path);
+    (void)unlink(output);
     return rmdir(folder);
 }
 
-static bool read_report(void)
+/* Reads a file into `report`. Returns false if there is no such file. */
+static bool read_text(const char *name)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(name, "r");
     size_t got = file != NULL ? fread(report, 1, sizeof report - 1, file) : 0;
     report[got] = '\0';
     if (file != NULL)
         (void)fclose(file);
     return file != NULL;
+}
+
+static bool read_report(void)
+{
+    return read_text(path);
 }
 
 /* Runs `act` in a child process that has called crash_prepare(), and reads the report. Returns the exit code of
@@ -97,6 +110,27 @@ static void send_itself(void)
     (void)pause();
 }
 
+static void *write_a_log(void *context)
+{
+    for (int i = 0; i < LOG_LINES; i++)
+        if (write(STDERR_FILENO, LOG_LINE "\n", sizeof LOG_LINE) != sizeof LOG_LINE)
+            break;
+    return NULL;
+}
+
+/* Aborts while another thread writes lines to standard error, which is a file here. */
+static void abort_beside_a_log(void)
+{
+    pthread_t thread;
+    int file = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    struct stat about = {0};
+    if (file < 0 || dup2(file, STDERR_FILENO) < 0 || pthread_create(&thread, NULL, write_a_log, NULL) != 0)
+        exit(1);
+    while (about.st_size == 0 && fstat(file, &about) == 0) {
+    }
+    (void)kill(getpid(), SIGABRT);
+}
+
 static void end_well(void)
 {
     crash_note("", 0);
@@ -131,6 +165,21 @@ static void the_report_contains_the_sender_of_the_signal(void **state)
     char sender[64];
     assert_int_equal(in_child(send_itself), RAISED + SIGBUS);
     assert_int_equal(sscanf(report, "motifd ended by SIGBUS sent by process %63[0-9]", sender), 1);
+}
+
+static void lines_of_other_threads_do_not_split_a_line_of_the_report(void **state)
+{
+    for (int i = 0; i < 20; i++) {
+        bool first = false, last = false;
+        assert_int_equal(in_child(abort_beside_a_log), RAISED + SIGABRT);
+        assert_true(read_text(output));
+        for (char *line = strtok(report, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+            assert_null(strstr(line + 1, LOG_LINE)); /* a line of the log begins at the beginning of a line */
+            first = first || strncmp(line, "motifd ended by SIGABRT sent by process ", 40) == 0;
+            last = last || strcmp(line, "end of the report") == 0;
+        }
+        assert_true(first && last);
+    }
 }
 
 static void a_normal_end_removes_the_report(void **state)
@@ -186,6 +235,7 @@ int main(void)
         cmocka_unit_test(the_report_contains_the_address_of_the_fault),
         cmocka_unit_test(the_report_contains_the_job_and_the_last_log_lines),
         cmocka_unit_test(the_report_contains_the_sender_of_the_signal),
+        cmocka_unit_test(lines_of_other_threads_do_not_split_a_line_of_the_report),
         cmocka_unit_test(a_normal_end_removes_the_report),
         cmocka_unit_test(an_earlier_report_survives_a_normal_end),
         cmocka_unit_test(signal_ends_the_process_also_when_no_report_can_be_written),
