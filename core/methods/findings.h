@@ -1,9 +1,9 @@
 /* Findings about a finished run, and the verdict that follows from them.
  *
  * A method declares each of its findings once, as a row of a constant table (`findings` of struct method). Its judge()
- * adds those that apply. A row has the best verdict that a run with this finding can have, and the verdict of a run is
- * the worst of its findings' verdicts: `learned` when nothing speaks against it. Clients read
- * result.verdict and result.findings. */
+ * adds those that apply. Each row states the best verdict that a run with this finding can have. The verdict of a run
+ * is the worst of these verdicts over its findings, or `learned` if it has no findings. Clients read result.verdict and
+ * result.findings. */
 #ifndef MOTIF_CORE_METHODS_FINDINGS_H
 #define MOTIF_CORE_METHODS_FINDINGS_H
 

@@ -156,10 +156,10 @@ struct method_query {
     const char *schema;
 
     /* The following functions answer the query, each in another form; at least one is set. Any thread may call them,
-     * and they compute on the thread that calls. Errors: STATUS_INVALID when the question does not fit the model; its
-     * pointer is relative to the input ("/array") if the query is asked for each input, otherwise to the body ("/with")
-     * or, with GET, to the parameters ("/set"); STATUS_NOT_FOUND where there is no such item; STATUS_CONFLICT where
-     * this model cannot answer. */
+     * and they compute on the thread that calls. Errors: STATUS_NOT_FOUND if there is no such item; STATUS_CONFLICT if
+     * this model cannot answer; STATUS_INVALID if the question does not fit the model. The pointer of STATUS_INVALID is
+     * relative to the input ("/array") if the query is asked for each input. Otherwise it is relative to the body
+     * ("/with") or, with GET, to the parameters ("/set"). */
     /* JSON: writes the members of an object that the caller has opened. */
     enum status (*answer)(const struct method_question *question, const struct sink *out, struct error *err);
     /* A picture, sent as PNG; the caller destroys it. */
@@ -222,8 +222,8 @@ struct method_faults {
 void method_fault(const struct method_faults *faults, const char *field, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For estimates: pages of libraries that a run uses (charts, fonts, products), and the number of threads of a job that
- * names none. */
+/* For estimates. METHOD_BASE_BYTES: memory for the code and data of libraries that a run uses (charts, fonts, matrix
+ * products). METHOD_ASSUMED_THREADS: number of threads of a job whose configuration does not set it. */
 enum { METHOD_BASE_BYTES = 7 << 20, METHOD_ASSUMED_THREADS = 2 };
 
 /* What a configuration would cost, for dry runs and admission. */

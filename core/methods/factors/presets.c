@@ -18,9 +18,9 @@ static const struct config_setting fig3[] = {
     {                                                                                                                  \
         "lambda0", "5"                                                                                                 \
     }
-/* Settings of the presets for the table `cells`. They use the paper's objective: on few rows, the prior in the code's
- * objective is so strong that W vanishes before the model learns. Some fits do not improve on their initial weights.
- * The presets therefore train several restarts and keep the one with the lowest objective. */
+/* Settings of the presets for the table `cells`. They use the paper's objective: on few rows, the prior in the
+ * objective of the authors' code is so strong that W vanishes before the model learns. Some fits do not improve on
+ * their initial weights. The presets therefore train several restarts and keep the one with the lowest objective. */
 #define CELLS                                                                                                          \
     {"data", "cells"}, {"dataset_name", "cells"}, {"latent", "15"}, {"hidden", "100"}, {"batch", "512"},               \
         {"objective", "paper"}, {"restarts", "3"}, {"screen_epochs", "30"},                                            \

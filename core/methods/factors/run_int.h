@@ -17,7 +17,8 @@ enum { FRESH_SETS = 1 << 30 };
  * apply. */
 struct outcome {
     double mse, mse_mean; /* held-out error per entry; mse: with sampled latent variables; mse_mean: with their means */
-    double nll, nll_mean; /* held-out error per row, as mse and mse_mean; for counts and 0/1 data only */
+    double nll, nll_mean; /* held-out negative log likelihood per row, only for counts and 0/1 data; nll: with sampled
+                             latent variables; nll_mean: with their means */
     double dci, dci_16;   /* DCI scores from 500 and from 16 training rows */
     double support_f1, hamming;
     double columns;                    /* number of mask columns with a non-zero entry */
@@ -51,7 +52,7 @@ struct method_run {
     struct features *features;
     struct features *table; /* the table that all cases share; NULL: none */
     struct lda topics;      /* topics of the table, for shifted documents; zeroed until they are fitted */
-    struct nmf *nmf;        /* with model nmf: the factorisation, which takes the place of the fits */
+    struct nmf *nmf;        /* if the model is nmf: the factorisation, which takes the place of the fits */
     float *view;            /* scratch of case_view() for a factorisation: [rows][features + features + latent] */
     int *rows;              /* indices of the training rows, then of the test rows */
     struct fit_data data;
@@ -85,7 +86,8 @@ enum status case_view(struct method_run *run, const int *rows, int count, bool s
 int case_piece(const struct method_run *run);
 /* Writes the mask of the open case's model, [features][latent]; false when it has none. */
 bool case_mask(const struct method_run *run, float *mask);
-/* For a model with a mask: how far each weight reaches into the decoder (prior.h), zeros included. */
+/* Only for a model with a mask: writes how strongly each weight acts on the decoder (prior_reach()), also for weights
+ * that the mask sets to zero. */
 void case_reach(const struct method_run *run, float *reach);
 
 /* Defined in evaluate.c. */

@@ -78,12 +78,13 @@ struct pathways_case {
 int pathways_cases(const struct pathways_config *config, struct pathways_case *out);
 /* Number of curves of one dictionary: one for each way to draw signs and supports that the sweep compares. */
 int pathways_ways(const struct pathways_config *config);
-/* A name for each group, for legends. */
+/* Returns the name of a group, for legends of charts. */
 const char *pathways_group_name(const struct pathways_config *config, int group);
 /* Parses the field `nonzeros`. Returns the number of values, 0 for an empty list (the run chooses the values), -1 when
  * the text is no ascending list. */
 int pathways_nonzeros(const struct pathways_config *config, int64_t out[PATHWAYS_POINTS]);
-/* Number of columns that a code of this case can use; for worst supports, the columns that overlap one column. */
+/* Number of columns from which a code of this case draws its support. For worst supports, these are only the columns
+ * that overlap one column. */
 int64_t pathways_columns(const struct pathways_case *c);
 
 #endif

@@ -1,9 +1,9 @@
 /* The verdict of a pathways run: whether decoding recovers what the theory guarantees.
  *
  * Nothing is learned from data here, so a run fails only where the measured share of recovered codes is below a
- * guarantee. Theorem 3.2 and the instance bound hold for random signs; bound (3) holds for all. All of them hold for a
- * decoder that knows the number of non-zeros (top-k). The bounds are computed for only the first codes of a point, so
- * the mean of the bounds also has a confidence interval. */
+ * guarantee. Theorem 3.2 and the instance bound hold for random signs; bound (3) holds for all signs. All three hold
+ * only for a decoder that knows the number of non-zeros (top-k). The bounds are computed for only the first codes of a
+ * point, so the mean of the bounds also has a confidence interval. */
 #include <math.h>
 
 #include "core/methods/pathways/run.h"

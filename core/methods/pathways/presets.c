@@ -4,7 +4,7 @@
 
 #include "core/methods/pathways/config.h"
 
-/* The convolutional single layer: sizes from 64 to 4096, random signs. */
+/* A single convolutional layer with filter lengths from 64 to 4096 and random signs. */
 static const struct config_setting single_layer[] = {
     {"dictionary", "signs"}, {"filters", "2"},   {"filter_length", "4096"},
     {"length", "32768"},     {"sweep", "sizes"}, {"sizes", "7"},
@@ -51,7 +51,8 @@ static const struct config_setting hadamard_scaling[] = {{"dictionary", "dirac-h
                                                          {"trials", "1000"},
                                                          {NULL, NULL}};
 
-/* The reference values in docs/lab/pathways.md are at powers of two. The other values locate S50 more precisely. */
+/* docs/lab/pathways.md has reference values for those numbers of non-zeros that are powers of two. The other numbers
+ * locate S50 more precisely. */
 static const struct config_setting reference[] = {{"sweep", "reference"},
                                                   {"dictionaries", "8"},
                                                   {"nonzeros", "2,4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},

@@ -35,7 +35,7 @@ struct method_run {
     int64_t cases;
 
     float *filters[PATHWAYS_DEPTH]; /* filters of the first case: the run's weights */
-    float side;                     /* m of a Walsh-Hadamard dictionary, which has no filters to store */
+    float side;                     /* filter length m of a Walsh-Hadamard dictionary, which has no filters to store */
 
     /* the current case; opened when it is first needed */
     struct scenario scenario;
@@ -46,8 +46,8 @@ struct method_run {
     int64_t phase, at_case, at_point, at_code;
     int64_t pilot_nonzeros, pilot_low; /* pilot_nonzeros: the next number of non-zeros to try; pilot_low: the largest
                                           number up to which every code was recovered */
-    int64_t batches, trials, drawn;    /* trials: number of draws without the pilot's; drawn: number of all draws */
-    int64_t draw_seed;                 /* seed of all random numbers except the filters */
+    int64_t batches, trials, drawn; /* trials: number of draws except those of the pilot; drawn: number of all draws */
+    int64_t draw_seed;              /* seed of all random numbers except the filters */
     struct curve_point pilot;
     struct artifact_findings findings;
 };
@@ -67,7 +67,7 @@ double point_stripe(const struct curve_point *point); /* mean stripe sparsity of
 double curve_crossing(const struct curve *curve, double share, bool nonzeros);
 
 /* Fits log S50 (or the log of the limit by bound (3) or (5), bounds.h) against log 1/mu over the cases of a group, by
- * least squares over sizes. low, high: 95 % interval by Student's t, NaN for two sizes. */
+ * least squares over sizes. low, high: 95 % interval of the slope by Student's t, NaN if there are only two sizes. */
 enum scaling_of { SCALING_MEASURED, SCALING_UNIFORM, SCALING_PROBABILISTIC };
 struct scaling_fit {
     int points; /* number of sizes */

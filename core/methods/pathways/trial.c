@@ -1,10 +1,10 @@
 /* Runs trials: draws a code and its signs, encodes, decodes, and counts what was recovered (trial.h).
  *
- * A trial takes one of two ways. A single layer with the decoder top-k needs no signal: A^T A D x is the sum of K rows
- * of the Gram matrix. It is computed for eight draws of D at once, one tile after another. The decoder finds the
+ * A single layer with the decoder top-k has a fast path, which computes no signal: A^T A D x is the sum of K rows of
+ * the Gram matrix. It is computed for eight draws of the signs D at once, one tile after another. The decoder finds the
  * support if the smallest magnitude inside it is above the largest one outside. To check this, nothing needs to be
- * sorted. All other cases run the whole encoder and decoder. In both ways the noise is analysed once for each code,
- * because A^T v does not depend on D. */
+ * sorted. All other cases run the whole encoder and decoder. In both paths, A^T v for the noise v is computed once for
+ * each code, because it does not depend on D. */
 #include "core/methods/pathways/trial_int.h"
 
 #include <math.h>
@@ -372,7 +372,7 @@ static void count_simply(const struct drawing *w, const struct spikes *signed_co
 struct lookout {
     const struct kernels *kernels;
     const struct spikes *x;
-    int next; /* first spike that the next tile may contain */
+    int next; /* index of the first spike that the next tile may contain */
     float least[BANDED_ROWS], most[BANDED_ROWS];
 };
 
@@ -518,7 +518,8 @@ static enum status guarantees(const struct drawing *w, struct trial_outcome *out
 static double fullest(const struct spikes *x, int unit, int64_t circle, int64_t window)
 {
     int most = 0;
-    for (int i = 0, end = 0; i < x->count; i++) { /* spikes i .. end - 1, counted past the end of the circle */
+    for (int i = 0, end = 0; i < x->count; i++) { /* the window that starts at spike i contains the spikes i .. end - 1;
+                                                     indices continue past the end of the circle */
         int64_t limit = x->at[i] / unit + window;
         end = end > i ? end : i;
         while (end < i + x->count && x->at[end % x->count] / unit + (end >= x->count ? circle : 0) < limit)

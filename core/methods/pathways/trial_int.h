@@ -10,7 +10,8 @@ struct trial_space {
     float *code, *noise, *scratch;
     double *sums;
     uint64_t *taken; /* bit set of the drawn columns */
-    int64_t room;    /* non-zeros for which the deepest truth, flips and terms have room (trial_space_room) */
+    int64_t room;    /* number of non-zeros for which the deepest layer's `truth`, `flips` and `terms` have room
+                        (trial_space_room()) */
     bool whole;      /* `found` has room for all entries of a code, instead of `room` */
     uint8_t *flips;  /* for several draws at once: flips [room], terms [2 room] */
     struct banded_term *terms;

@@ -10,7 +10,8 @@
 struct space_needs {
     bool whole;   /* for trials that run the whole encoder and decoder, or draw pictures */
     bool signal;  /* for the generated signal */
-    bool code;    /* for the correlations of one draw; trials with several draws at once need only a tile of them */
+    bool code;    /* for the correlations of one draw; trials that handle several draws at once store only a tile of the
+                     correlations */
     bool sums;    /* for norms of the noise, or for the search for adversarial signs */
     bool noise;   /* for the noise and its analysis */
     bool scratch; /* for transforms and sorts */

@@ -84,13 +84,14 @@ struct case_sweep {
     int64_t seen, work;                                 /* progress of the current case: samples and updates */
     int64_t alone, evaluation_seed, evaluation_samples; /* alone: 1 for an evaluation job */
     double loss_sum; /* sum of the losses since the last point of the series "loss" */
-    /* Whether the run reads a data set; the hash of that set now, and its hash when the model was trained. */
+    /* reads: whether the run reads a data set; data: the hash of this data set now; trained_on: its hash when the model
+     * was trained. */
     bool reads;
     unsigned char data[HASH_BYTES], trained_on[HASH_BYTES];
 };
 
-/* For create(). `run` contains its configuration and is zero otherwise; NULL gives STATUS_NO_MEMORY. The run is freed
- * on failure. */
+/* For create(). `run` contains its configuration and is zero otherwise; if it is NULL, the function returns
+ * STATUS_NO_MEMORY. The run is freed on failure. */
 enum status case_sweep_create(struct method_run *run, const struct case_sweep_table *table,
                               const struct method_env *env, int64_t checkpoint_every, struct method_run **out,
                               struct error *err);

@@ -48,8 +48,8 @@ void multi_start_close(struct multi_start *multi_start);
  * shared by several ranks, run one after another on the calling thread. Returns the error of the first fit that failed.
  */
 enum status multi_start_update(struct method_run *run, struct multi_start *multi_start, struct error *err);
-/* Keeps the fit with the lowest objective (the first of several) and destroys the others. After a failure all fits are
- * still open. */
+/* Keeps the fit with the lowest objective (if several are equal, the first) and destroys the others. After a failure
+ * all fits are still open. */
 enum status multi_start_choose(struct method_run *run, struct multi_start *multi_start, struct error *err);
 
 /* Fraction of a case's work that is done. done: what each open fit has done; all: the whole work of one fit; screen:

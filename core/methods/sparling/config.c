@@ -78,7 +78,7 @@ struct sparling_geometry sparling_geometry(const struct sparling_config *config)
         .max_pool_w = pool,
         .grid_rows = flat ? 1 : shape.rows / pool,
         .grid_cols = shape.cols / pool,
-        /* a window of g has 4 units + first_window positions */
+        /* a window of g has `4 * units + first_window` positions */
         .reach = 4 * (int)config->units + (int)config->first_window - 1,
     };
 }

@@ -87,24 +87,24 @@ void fit_copy(struct fit *to, const struct fit *from);
  * Call it for all fits of a run with one role before calling it with the next role. */
 enum status fit_snapshot(struct fit *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
                          struct error *err);
-/* Restores what a snapshot does not contain. Call it after the entries were read. */
+/* Call it after a snapshot was read: sets the members of `fit` that snapshots do not contain. */
 void fit_loaded(struct fit *fit);
 /* Mean loss of the last complete epoch, by which restarts are compared. */
 double fit_objective(const struct fit *fit);
 
-/* Upper limit of the bytes of activations of the rows that pass through the decoder at once. skipping: whether the
- * decoder skips zeros. */
+/* Upper limit, in bytes, of the memory for activations of the decoder: it takes as many rows at once as fit into this
+ * memory. skipping: whether the decoder skips zeros. */
 double fit_piece_bytes(bool skipping);
-/* Up to `piece` rows: means of the latent variables, and the decoder's output from those means or from a sample (logits
- * for counts). The arrays are valid until the next call. */
+/* The results of the model for a few rows: the means of the latent variables, and the decoder's output y (logits for
+ * counts). The decoder reads the means or, with `sampled`, a sample. The arrays are valid until the next call. */
 struct fit_view {
     const float *x, *mean, *log_variance, *y; /* [count][features or latent] */
 };
 enum status fit_view(struct fit *fit, const int *rows, int count, bool sampled, int64_t first, struct fit_view *view,
                      struct error *err);
 
-/* xi of the prior on variances: the squared 5 % quantile of the columns' deviations, times the 10 % quantile of
- * chi^2_3, divided by 3. */
+/* Returns the parameter xi of the prior on variances: q^2 * c / 3, where q is the 5 % quantile of `deviation` (the
+ * standard deviations of `count` columns) and c is the 10 % quantile of chi^2 with 3 degrees of freedom. */
 double fit_calibrate(const double *deviation, int count);
 
 #endif

@@ -21,14 +21,14 @@ struct latent_shape {
     enum factors_model model;
     enum factors_likelihood likelihood;
     int features, latent, hidden;
-    int group; /* OI-VAE: units of a feature's group */
+    int group; /* OI-VAE: number of units in a feature's group */
 };
 
 /* Separates the features that the decoder computes in full from those that a cheaper kernel computes (op_arc_head). */
 struct latent_skip {
     int dense_count, few_count, group_count;
-    int32_t *dense, *few; /* [features] dense: indices of the features that the decoder computes in full; few: those of
-                             the other features, sorted by group */
+    int32_t *dense, *few; /* [features] dense: indices of the features that the decoder computes in full; few: indices
+                             of the other features, sorted by group */
     struct arc_group *groups; /* [features] */
 };
 
@@ -44,12 +44,13 @@ struct latent_model {
     struct linear second;
     struct weight *mask;      /* [features][latent] W; NULL except in the sparse VAE */
     struct weight *log_sigma; /* [features]; NULL except with the Gaussian likelihood */
-    struct weight *odds;      /* state, [features latent] p_jk; NULL except in the sparse VAE */
-    struct weight *rate;      /* state, [latent] eta_k; NULL except in the sparse VAE */
-    struct weight *scales;    /* state, [2]; NULL except in the sparse VAE (prior.h) */
+    struct weight *odds;      /* [features * latent] p_jk (prior.h), saved as state; NULL except in the sparse VAE */
+    struct weight *rate;      /* [latent] eta_k (prior.h), saved as state; NULL except in the sparse VAE */
+    struct weight *scales;    /* [2] scales of the horseshoe prior, saved as state; NULL except in the sparse VAE */
     struct weight no_bias;
     float *zeros;
-    double warmth; /* VSC: the slab is N(warmth m, (warmth s + 1 - warmth)^2); warmth is 1 after the warm-up */
+    double warmth; /* VSC: the slab is N(warmth * m, (warmth * s + 1 - warmth)^2) with the encoder's mean m and
+                      deviation s; 1 after the warm-up */
     bool skipping; /* the decoder uses `skip` */
     struct latent_skip skip;
 };
@@ -81,7 +82,7 @@ struct tensor *latent_divergence(struct latent_model *model, struct exec *e, str
                                  const struct spike_code *code, bool printed, double factor);
 /* VSC: factor * divergence of the pseudo-inputs' mean gamma from `rate`. */
 struct tensor *latent_rate(struct latent_model *model, struct exec *e, double rate, double factor);
-/* Whether the model has a mask of features and latent variables (prior_mask()). */
+/* Whether the model has a mask, which says which latent variables feed which features (prior_mask()). */
 static inline bool latent_masked(const struct latent_model *model)
 {
     return model->mask || model->group;

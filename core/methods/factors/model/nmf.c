@@ -66,8 +66,8 @@ static void gram_of(const struct nmf *n, const float *matrix, int rows, double *
         gram[(ptrdiff_t)a * k + a] += n->setup.penalty;
 }
 
-/* products = X parts; with `transpose`, X' codes. Multiplies a piece of the rows at a time, and ends early when the
- * pool was stopped. */
+/* products = X parts; with `transpose`, X' codes. Works on a block of rows at a time, and ends early when the pool was
+ * stopped. */
 static void multiply(const struct nmf *n, bool transpose, const float *matrix)
 {
     int g = n->setup.features, k = n->setup.latent;
@@ -192,9 +192,9 @@ static void singular_vectors(const struct nmf *n, double *gram, double *q, doubl
     }
 }
 
-/* Fills column c of both matrices from the singular vectors u and v. The first column has the absolute values. Each
- * other column has either the positive parts of u and v or their negative parts, whichever pair has the larger product
- * of norms. */
+/* Fills column c of both matrices from the singular vectors u and v. The first column gets the absolute values of u and
+ * v. Each other column gets either the positive parts of u and v or their negative parts, whichever pair has the larger
+ * product of norms. */
 static void start_column(struct nmf *n, const double *v, int m, int c, double *u)
 {
     int g = n->setup.features, k = n->setup.latent;

@@ -1,6 +1,6 @@
-/* Non-negative matrix factorisation, X ~ A H with A, H >= 0, by coordinate descent (Cichocki and Phan 2009) from NNDSVD
- * (Boutsidis and Gallopoulos 2008). It minimises half the squared error plus penalty / 2 times the squares of both
- * matrices.
+/* Non-negative matrix factorisation, X ~ A H with A, H >= 0, by coordinate descent (Cichocki and Phan 2009). NNDSVD
+ * (Boutsidis and Gallopoulos 2008) gives the initial matrices. It minimises half the squared error of X plus penalty /
+ * 2 times the sum of the squares of all entries of A and H.
  *
  * Features with negative training entries are shifted up so that their minimum is 0; held-out entries below that
  * minimum count as the minimum. */

@@ -3,7 +3,7 @@
  * - spike-slab: the spike-and-slab lasso. p_jk = E[gamma_jk | w, eta] is computed from the odds of the slab (lambda1)
  *   against the spike (lambda0). The penalty is sum lambda*_jk |w_jk| with lambda* = lambda1 p + lambda0 (1 - p). Then
  *   eta_k = (sum_j p_jk + a - 1) / (a + b + G - 2) with a = 1, b = G. There are two E-steps: the paper's has the
- *   factors lambda / 2 of the densities, the code's does not.
+ *   factors lambda / 2 of the densities, that of the authors' code does not.
  * - slab: the same with lambda0 = lambda1 (Fig. 4).
  * - horseshoe: w_jk ~ N(0, tau_jk^2 v_k^2) with half-Cauchy scales, written with inverse gamma variables. All of them
  *   are set to their modes (C.4.1). The penalty is sum w^2 / (2 tau^2 v^2).
@@ -20,7 +20,7 @@ enum factors_prior { PRIOR_SPIKE_SLAB, PRIOR_SLAB, PRIOR_HORSESHOE, PRIOR_NONE }
 struct prior {
     enum factors_prior kind;
     double lambda1, lambda0;
-    bool normalised; /* whether the E-step is the paper's */
+    bool normalised; /* true: the E-step of the paper; false: that of the authors' code */
 };
 
 /* Returns p of one entry of W. rate: eta of its column. */

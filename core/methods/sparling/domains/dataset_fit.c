@@ -18,13 +18,14 @@ static bool letters(const struct dataset_config *c, bool sound)
 }
 
 /* Sets the window and the width of g. The first convolution is wide enough for a whole motif, and only few residual
- * units follow. Such a g has few weights, so it generalises better than one of many small kernels, and it marks
- * motifs in the middle of their windows. In pictures the window has 21 positions. A motif of a sequence or signal
- * may be much longer, so there the window has about a tenth of the positions, from 29 to 61. For letters one unit is
- * enough. Samples of four channels are bases, whose motifs may lie on either strand: g needs twice the features and
- * more units to join the strands. Recordings keep kernels of 3 positions and windows of 21, the length of a word: in
- * a longer window, g could mark a word at a position beside it. If each picture is small and has one class, such as
- * a texture, the evidence may be anywhere in the picture, so the window contains the whole picture, up to 39 pixels. */
+ * units follow. Such a g has few weights, so it generalises better than one of many small kernels, and it marks motifs
+ * in the middle of their windows. In pictures the window has 21 positions. A motif of a sequence or signal may be much
+ * longer, so there the window has about a tenth of the positions: 29 to 61, or 31 to 63 for bases. For letters other
+ * than bases, one residual unit is enough. Samples of four channels are bases, whose motifs may lie on either strand: g
+ * needs twice the features and more units to join the strands. Recordings keep kernels of 3 positions and windows of
+ * 21, the length of a word: in a longer window, g could mark a word at a position beside it. If each picture is small
+ * and has one class, such as a texture, the evidence may be anywhere in the picture, so the window contains the whole
+ * picture, up to 39 pixels. */
 static void fit_window(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
@@ -79,8 +80,8 @@ static void fit_counts(struct sparling_config *config, const struct method_given
         config->dataset.replaced = 0.1;
 }
 
-/* A map without a motif is wrong if every label has a name. The preset relies on this only if the calibration makes the
- * distances of channels from their thresholds comparable. */
+/* If every label has at least one name, an empty motif map is certainly wrong, so `never_empty` is set. This needs the
+ * calibration, which makes the distances of channels from their thresholds comparable. */
 static void fit_empty(struct sparling_config *config, const struct method_given *given,
                       const struct dataset_facts *facts)
 {
@@ -103,8 +104,8 @@ static void fit_without_phase(struct sparling_config *config, const struct metho
 }
 
 /* Numbers as targets: one number says less about a sample than a label, so a model learns samples by heart sooner.
- * Replaced letters keep it from that. A share of explained variance needs more samples than a share of right answers.
- */
+ * Replaced letters keep it from that. Validation estimates a share of explained variance, which needs more samples than
+ * a share of right answers. */
 static void fit_numbers(struct sparling_config *config, const struct method_given *given, bool sound)
 {
     if (!config->dataset.numbers)
@@ -152,7 +153,9 @@ static int64_t pool_of_map(int64_t usual, int64_t rows, int64_t cols)
  * enough. Fields that the client has given keep their values. */
 void dataset_fit(struct sparling_config *config, const struct method_given *given, const struct dataset_facts *facts)
 {
-    const double known = 3, unknown = 1 / pow(0.75, 8); /* first density as a multiple of the last one */
+    /* the first density as a multiple of the last one: after a first phase of the presence objective (known), or
+     * without one (unknown) */
+    const double known = 3, unknown = 1 / pow(0.75, 8);
     const struct dataset_config *c = &config->dataset;
     int first = c->positions ? 1 : 0; /* class 0 is not a motif */
     if (!has(given, "motifs") && c->numbers)

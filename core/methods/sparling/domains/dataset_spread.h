@@ -4,8 +4,8 @@
 
 #include "core/data/uploads/collection.h"
 
-/* Over `count` samples, whose indices are in `sample`. mean, deviation: [numbers]. A number that is equal in all of
- * them has the deviation 1. Pure function. */
+/* Computes the mean and the standard deviation of each number over the `count` samples whose indices are in `sample`.
+ * mean, deviation: [numbers]. A number that is the same in all these samples gets the deviation 1. Pure function. */
 void dataset_spread(const struct collection *c, const int64_t *sample, int64_t count, double *mean, double *deviation);
 
 #endif

@@ -25,7 +25,7 @@
  * `positions`, a sequence has a label at every column instead: one of `tokens` classes, of which 0 is the common one,
  * or -1 where no label is known. Then the head is the dilated one (core/nn/dilated.h), the accuracy is top-k accuracy,
  * and the end-to-end error is 1 - accuracy. With `numbers`, a sample has numbers instead of a label, the accuracy is
- * the share of their variance that the head explains (R squared), and the end-to-end error is the rest. Boxes
+ * the share of their variance that the head explains (R squared), and the end-to-end error is 1 - R squared. Boxes
  * (core/data/box.h) are in the order in which the metrics visit them, in positions of the map (rows [0, 1) in a
  * sequence), and include the tolerance of the domain's evaluation (2 px around a character of a formula, for instance).
  *
@@ -52,12 +52,12 @@ struct domain_shape {
     int tokens;               /* kinds of tokens in labels, numbered from 0 */
     int longest;    /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the number of columns */
     bool positions; /* a label has a class for each column; needs one row */
-    int numbers;    /* the target is so many numbers, which `tokens` names, and labels are empty; 0: it is a label */
-    int margin;     /* columns at either end without boxes, which motif errors leave out */
-    int trivial; /* number of trivial symbols, the last ones; the motif errors of chance are also reported without them
-                  */
+    int numbers; /* > 0: the target is this many numbers, `tokens` names them, and labels are empty; 0: the target is a
+                    label */
+    int margin;  /* number of columns at each end that contain no boxes; motif errors ignore these columns */
+    int trivial; /* the last `trivial` symbols are trivial: the motif errors of chance are also reported without them */
     int boxes;   /* upper limit of the boxes of a sample */
-    int picture_rows; /* rows of the grey picture of an input; 0: as the input */
+    int picture_rows; /* rows of the grey picture of an input; 0: as many as the input has */
 };
 enum { DOMAIN_LABEL = 64 };
 
