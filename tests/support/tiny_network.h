@@ -2,7 +2,8 @@
 #ifndef MOTIF_TESTS_SUPPORT_TINY_NETWORK_H
 #define MOTIF_TESTS_SUPPORT_TINY_NETWORK_H
 
-/* Pictures of four digits, each shifted by at most one pixel; g has one unit of width 8, the head one layer. */
+/* Pictures contain digits of four classes, each shifted by at most one pixel. The motif model has one residual unit of
+ * 8 channels, and the head has one layer. */
 #define TINY_NETWORK                                                                                                   \
     {"classes", "4"}, {"min_symbols", "1"}, {"shift", "1"}, {"width", "8"}, {"units", "1"}, {"channels", "16"},        \
         {"layers", "1"}, {"heads", "2"},                                                                               \

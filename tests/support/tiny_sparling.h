@@ -1,4 +1,5 @@
-/* A SPARLING run that is small enough for tests. Needs cmocka: a function fails the test when a call fails. */
+/* A SPARLING run that is small enough for tests. Needs cmocka, because each function fails the test when something in
+ * it fails. */
 #ifndef MOTIF_TESTS_SUPPORT_TINY_SPARLING_H
 #define MOTIF_TESTS_SUPPORT_TINY_SPARLING_H
 

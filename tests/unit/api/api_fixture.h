@@ -30,7 +30,7 @@ struct echo_config {
     int64_t span;
     char label[CONFIG_TEXT];
 };
-extern atomic_int echo_opened, echo_closed; /* numbers of models that echo has opened and closed */
+extern atomic_int echo_opened, echo_closed; /* how many models echo has opened, and how many it has closed */
 extern atomic_int echo_open_ms;             /* milliseconds that open() of echo takes */
 
 struct api_fixture {

@@ -57,9 +57,9 @@ const char *sweep_mode(bool forever);
 /* Sends one request. `place` allocations or calls succeed, and the next one fails; with `forever`, all later ones fail
  * too. With `place` -1 nothing fails. Reports an incomplete response. */
 struct answer sweep_ask(const struct sweep *s, const struct request_case *c, const char *id, int place, bool forever);
-/* Sends a request that changes nothing again and again. In each attempt, the allocation or call that fails comes
- * `stride` later. Ends when the request makes too few of them to reach the failing one. Returns the number of requests
- * in which the fault happened. */
+/* Repeats a request that changes nothing. In each attempt, the allocation or call that fails comes `stride` later. Ends
+ * when the request completes before it reaches that allocation or call. Returns the number of attempts in which the
+ * fault happened. */
 int sweep_read(const struct sweep *s, const struct request_case *c, const char *id, bool forever, int stride);
 
 #endif

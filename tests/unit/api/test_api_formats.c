@@ -50,7 +50,7 @@ static bool has_choices(const cJSON *option, const char *values)
     return strcmp(text, values) == 0;
 }
 
-/* The page offers exactly what this list contains. */
+/* The web page offers exactly the options and values of this list. */
 static void list_of_formats_states_the_values_that_each_option_may_have(void **state)
 {
     struct api_fixture *f = *state;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The first input of the specification's example. */
+/* The first input of the example in the specification of the Open Inference Protocol. */
 #define UINT32 "{\"name\":\"input\",\"shape\":[1,2,2],\"datatype\":\"UINT32\",\"data\":[1,2,3,4]}"
 
 static const char *model(const char *id, const char *rest)

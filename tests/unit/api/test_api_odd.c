@@ -390,7 +390,7 @@ static void recoveries_are_limited_and_need_a_trained_model(void **state)
 
 /* ---- between two reads -------------------------------------------------------------------------------------- */
 
-/* The api reads a job twice while it handles a request with If-Match. Between both reads, the test changes the
+/* The api reads a job twice while it handles a request with If-Match. Between the two reads, the test changes the
  * job. */
 struct between {
     struct api_fixture *f;

@@ -40,7 +40,7 @@ static size_t png_file(struct buf *out, int width, int height)
     return out->size;
 }
 
-/* WAV files of 16 kHz with no and with two samples. */
+/* WAV files of 16 kHz: WAVE_0 has no samples, WAVE_2 has two. */
 #define WAVE_0 "UklGRiQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQAAAAA="
 #define WAVE_2 "UklGRigAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQQAAADoA+kD"
 
@@ -345,7 +345,7 @@ static void simultaneous_queries_open_a_model_once(void **state)
     assert_int_equal(answered + refused, 16);
     assert_true(answered >= 6);
     assert_int_equal(atomic_load(&echo_opened), 1);
-    assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* the refused queries occupy no place any more */
+    assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* the refused queries have left no place occupied */
 }
 
 static void cache_closes_the_model_unused_for_longest(void **state)
@@ -413,8 +413,9 @@ static void *leave_slot(void *context)
     return NULL;
 }
 
-/* The gate calls this while the query waits. Stores the next checkpoint, which deletes the one before, and lets another
- * thread leave the slot, because the gate is locked now. */
+/* The gate calls this function while the query waits. The function stores the next checkpoint, which deletes the
+ * previous one. It must not leave the slot itself, because the gate holds its lock, so another thread leaves the
+ * slot. */
 static bool replace_meanwhile(void *context)
 {
     struct replacing *r = context;
@@ -471,7 +472,7 @@ static void query_of_the_latest_checkpoint_reads_the_next_one_if_it_is_replaced(
     assert_int_equal(query_gate_create(1, 4, &f->api->gate, &f->err), STATUS_OK);
     assert_int_equal(ask_while_replaced(f, SAMPLE, &seq), 200);
     assert_true(seq == 2);
-    /* a client that names the checkpoint wants no other one */
+    /* this request names checkpoint 1, so the api must not answer with checkpoint 2 */
     assert_int_equal(ask_while_replaced(f, "{\"inputs\":[{\"sample\":{\"seed\":3}}],\"checkpoint\":1}", &seq), 404);
 }
 

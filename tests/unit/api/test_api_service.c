@@ -267,7 +267,7 @@ static void page_has_a_strict_policy(void **state)
     assert_int_equal(ask(f, "GET", "/", NULL), 304);
 }
 
-/* The page refers to the script and the style by their names. The responses must allow browsers to cache both
+/* The page contains the paths of the script and the style. The responses must allow browsers to cache these two files
  * forever. */
 static void assets_may_be_cached_forever(void **state)
 {

@@ -1,6 +1,6 @@
 /* Tests the routes of data sets: formats and names, uploads in pieces and in parallel, and deletion while jobs use a
- * set. The test also sends each request while one system call or allocation fails, for each of them. The response must
- * report the failure, no set may be incomplete, and the repeated request must succeed. */
+ * set. The test also repeats each request, and makes another system call or allocation fail each time. The response
+ * must report the failure, no set may be incomplete, and a later request without a fault must succeed. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <errno.h>
@@ -114,7 +114,7 @@ static void each_format_is_recognised(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* A value of each option that its parameter allows. */
+/* Returns a value that the option accepts. */
 static const char *value_of(const char *option)
 {
     static const char *const values[][2] = {{"label_column", "2"}, {"layout", "signals"}, {"negatives", "shuffle"},
@@ -126,8 +126,8 @@ static const char *value_of(const char *option)
     return values[i][1];
 }
 
-/* Every format with every option: an option that the row of the format lacks is refused before the body is read, and
- * the answer names it and the formats that read it. */
+/* Tries every option with every format. If the format does not read the option, the request is refused before the body
+ * is read. The answer names the option and the formats that read it. */
 static void option_that_a_format_does_not_read_is_refused(void **state)
 {
     struct sets *s = *state;

@@ -1,5 +1,5 @@
-/* Tests the routes of trainers: tokens, repeated messages, epochs, and checkpoints in pieces. The test also sends each
- * request while an allocation or SQLite call fails, for each of them, and then repeats the request. */
+/* Tests the routes of trainers: tokens, repeated messages, epochs, and checkpoints in pieces. The test also repeats
+ * each request, and makes another allocation or SQLite call fail each time. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <strings.h>

@@ -53,8 +53,8 @@ static void no_caller_takes_every_place(void **state)
             break;
     }
     assert_int_equal(query_gate_enter(gate, &other), QUERY_ENTERED);
-    /* The gate now has six batches: four of a, one of b, one of c. It refuses a seventh, because batches may take at
-     * most three quarters of the 8 places. */
+    /* The gate now has six batches: four of caller a, one of caller b and one of caller c. It refuses a seventh,
+     * because batches may take at most three quarters of the 8 places. */
     assert_int_equal(query_gate_enter(gate, &third), QUERY_ENTERED);
     struct query_ticket more = ticket_of("c", true), full = ticket_of("d", false);
     assert_int_equal(query_gate_enter(gate, &more), QUERY_FULL);

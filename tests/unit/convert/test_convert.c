@@ -87,7 +87,7 @@ static void every_form_of_a_file_gives_the_same_table(void **state)
             fail_msg("%s: %s", names[i], err.message);
         check(&c, 0, 1, labelled);
         assert_string_equal(c.columns.name[0], "gene0");
-        /* the second feature of this name gets another one: its id if the file has ids */
+        /* the second feature of this name gets another name: its id if the file has ids */
         assert_string_equal(c.columns.name[1], labelled ? "gene0-1" : "ENSG01");
         assert_string_equal(c.columns.name[6], "gene6");
         assert_true(c.warnings >= 1 && strcmp(c.warning[0].code, "renamed-columns") == 0);

@@ -292,7 +292,8 @@ static void strand_maximum_says_which_strand_it_is(void **state)
     probe_close(&p);
 }
 
-/* Values of each image are between -1 and 1. With a threshold of 2 no value is above it, except in image 1. */
+/* Thresholds are 2 or higher. Values are below 1, except three values in images 1 and 2. Only one value, in image 1, is
+ * above its threshold. */
 static void lift_raises_the_strongest_value_of_images_without_one_above_its_threshold(void **state)
 {
     enum { IMAGES = 3, CHANNELS = 18, PIXELS = 5 * 7, ONE = CHANNELS * PIXELS };
@@ -304,7 +305,7 @@ static void lift_raises_the_strongest_value_of_images_without_one_above_its_thre
     for (int i = 0; i < IMAGES * ONE; i++)
         x[i] = (real)((i * 37) % 101) / R(101.0);
     x[1 * ONE + 17 * PIXELS + 3] = R(3.8);  /* above its threshold, 3.7 */
-    x[2 * ONE + 17 * PIXELS + 34] = R(3.0); /* larger than the next one, but not as close to its threshold */
+    x[2 * ONE + 17 * PIXELS + 34] = R(3.0); /* larger than 2.3 below, but farther from its threshold, 3.7 */
     x[2 * ONE + 4 * PIXELS + 5] = R(2.3);
     for (int threads = 1; threads <= 2; threads++) {
         struct probe p;

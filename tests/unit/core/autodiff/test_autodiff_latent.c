@@ -250,7 +250,7 @@ static struct tensor *build_arcs(struct probe *p, const void *context)
     return op_arc_head(&p->exec, probe_input(p, 0), &layers, few, few_groups, FEW_GROUPS);
 }
 
-/* Computes the result of op_arc_head() with the whole decoder. */
+/* Computes the values of op_arc_head() with the operations of the whole decoder, as a reference. */
 static struct tensor *build_through(struct probe *p, const void *context)
 {
     static real zeros[64];

@@ -1,6 +1,6 @@
-/* Tests the sparse backward pass, which computes gradients only in regions around active positions (region.h). Compares
- * regions that grow and unite with maps of booleans. Compares the sparse pass with the pass over whole maps and with
- * central differences. */
+/* Tests the sparse backward pass, which computes gradients only in regions around active positions (region.h). Maps of
+ * booleans are the reference for growing and uniting regions. The pass over whole maps and central differences are the
+ * reference for gradients. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>

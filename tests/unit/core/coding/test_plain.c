@@ -122,7 +122,7 @@ static void pursuits_find_the_support_in_an_orthonormal_basis(void **state)
         identity[i * INPUTS + i] = 1;
     signal[3] = 2;
     signal[20] = 5;
-    signal[7] = -9; /* FISTA and the others must not use this row, because it would need a negative entry */
+    signal[7] = -9; /* no decoder may use this row, because its entry would be negative */
     signal[11] = 1;
     assert_int_equal(plain_omp(&basis, signal, 3, index, scratch), 3);
     assert_int_equal(index[0], 20);

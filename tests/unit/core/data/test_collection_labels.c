@@ -139,7 +139,7 @@ static const int64_t wide[12] = {1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1};
         "y", "<i8", "4, 3", wide, 96                                                                                   \
     }
 
-/* scikit-learn's MultiLabelBinarizer writes such an array. */
+/* y contains only 0 and 1, as an array that scikit-learn's MultiLabelBinarizer writes. */
 static void zeros_and_ones_are_a_set_with_a_warning(void **state)
 {
     struct collection c;

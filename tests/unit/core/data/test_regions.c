@@ -186,8 +186,8 @@ static void a_column_has_the_number_of_a_region(void **state)
     refused("chr1\t100\t200\n", &options, "needs either the column");
 }
 
-/* Writes a signal of the operator: on chr2 the value 2 at [100, 200) and 6 at [200, 300), on chr1 1 at [0, 50).
- * length: of chr1. Returns false if this build has no bigWig files. */
+/* Writes a bigWig file to the operator's folder. On chr1, the signal is 1 at [0, 50). On chr2, it is 2 at [100, 200)
+ * and 6 at [200, 300). `length` is the length of chr1. Returns false if this build cannot write bigWig files. */
 static bool make_signal(const char *name, uint32_t length)
 {
     static const char *const names[] = {"chr1", "chr2"};

@@ -136,7 +136,8 @@ static void a_line_is_drawn_where_it_belongs(void **state)
     struct chart_panel panel = {NULL, {NULL, false, 0, 1, NULL}, {NULL, false, 0, 1, NULL}, series, 1, NULL, 0, NULL};
     struct chart chart = {.panels = &panel, .panel_count = 1, .width = 200, .height = 100};
     struct image image = draw(&chart);
-    /* The plotting area is 200 x 100 from (76, 34): black along its middle, nothing above or below. */
+    /* The plotting area is 200 x 100 pixels from (76, 34). A black line runs along its middle, and nothing is drawn
+     * above or below the line. */
     assert_true(dark_in(&image, 83, 80, 3, 190) >= 190);
     assert_int_equal(dark_in(&image, 40, 80, 40, 190), 0);
     assert_int_equal(dark_in(&image, 88, 80, 40, 190), 0);

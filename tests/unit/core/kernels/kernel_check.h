@@ -98,7 +98,8 @@ static inline double distance_double(const double *x, const double *y, size_t n)
             fail_msg("%s of %s is %g from the plain one", what, (table)->name, far_);                                  \
     } while (0)
 
-/* Runs BODY once for each vector table of this processor, in the variable `fast`. */
+/* Begins a loop that runs its body once for each vector table of this processor. The table is in the variable
+ * `fast`. */
 #define FOR_EACH_TABLE(fast)                                                                                           \
     for (int table_ = 0; table_ < 2; table_++)                                                                         \
         for (const struct kernels *fast = kernels_named(table_ ? "avx512" : "avx2"); fast; fast = NULL)
