@@ -30,7 +30,7 @@ int64_t sparling_parameters_sparse(const struct sparling_config *c)
     return presence + (c->batch_norm == BATCH_NORM_AFFINE ? 2 * c->channels_motif : 0);
 }
 
-/* Weights and norms of the dilated head. */
+/* Number of parameters of the dilated head, norms included. */
 static int64_t dilated_parameters(const struct sparling_config *c)
 {
     int64_t d = c->channels, total = c->channels_motif * d + d + (d * d + d);
@@ -74,7 +74,8 @@ int64_t sparling_parameters_h(const struct sparling_config *c)
     if (c->head_norm == HEAD_NORM_PRE)
         total += 2 * norm; /* the norm at the end of each stack */
     int64_t numbers = domain_shape(c).numbers;
-    if (numbers > 0) /* one token, the numbers, and the layer over sums of channels */
+    /* parameters of one token, of the layer that predicts the numbers, and of the layer over sums of channels */
+    if (numbers > 0)
         return total + d + (d * numbers + numbers) + (c->channels_motif * numbers + numbers);
     return total + v * d + (d * v + v);
 }

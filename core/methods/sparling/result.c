@@ -20,7 +20,8 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
     sink_number(out, "ce_assignment", row->ce);
     sink_number(out, "ce_majority", row->ce_majority);
     sink_number(out, "e_m", row->proof);
-    bool numbers = domain->shape.numbers > 0; /* R squared stands for both then */
+    /* with numbers as targets, the result has R squared in place of "e2ee" and "exact" */
+    bool numbers = domain->shape.numbers > 0;
     sink_number(out, "e2ee", numbers ? (double)NAN : row->e2ee);
     sink_number(out, "exact", numbers ? (double)NAN : row->exact);
     if (numbers && !last)

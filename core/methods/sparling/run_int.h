@@ -142,17 +142,17 @@ struct reinitialisation {
 /* The presence objective (presence.c) and the first phase (alone.c). Checkpoints contain the members from `alone` to
  * `names_table`. */
 struct presence_phase {
-    int names;             /* names with a channel; 0: the run has no presence objective */
-    bool *occurs;          /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
-    int counted;           /* the name that stands for all counts above 0; -1: labels are no counts */
-    int32_t *tally;        /* [batch][names] how often the label of a sample contains a name (counts.c) */
-    real *offset;          /* [names] offset of the count objective: logit of a motif at a position whose value is 0 */
-    bool exact;            /* whether labels state how often a name occurs, and not only whether it occurs */
-    real *weight;          /* [names] weight of the samples whose label contains the name */
-    double *share;         /* [2][motif channels] density of each channel as a multiple of the common density: by the
-                            * labels, and times PRESENCE_FACTOR */
-    int64_t alone;         /* 1: the first phase, in which the presence objective trains alone */
-    int64_t flat;          /* number of validations of the first phase since the loss last fell */
+    int names;      /* names with a channel; 0: the run has no presence objective */
+    bool *occurs;   /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
+    int counted;    /* the name that stands for all counts above 0; -1: labels are no counts */
+    int32_t *tally; /* [batch][names] how often the label of a sample contains a name (counts.c) */
+    real *offset;   /* [names] offset of the count objective: logit of a motif at a position whose value is 0 */
+    bool exact;     /* whether labels state how often a name occurs, and not only whether it occurs */
+    real *weight;   /* [names] weight of the samples whose label contains the name */
+    double *share;  /* [2][motif channels] density of each channel as a multiple of the common density: [0]: from the
+                       frequencies of names in labels; [1]: the same times PRESENCE_FACTOR */
+    int64_t alone;  /* 1: the first phase, in which the presence objective trains alone */
+    int64_t flat;   /* number of validations of the first phase since the loss last fell */
     int64_t ended_updates; /* number of updates at the end of the first phase */
     int64_t ended_samples; /* samples at the end of the first phase, where the schedule of the learning rate begins */
     int64_t turns; /* whether half of the training samples are read from the other strand: enum presence_turns */
@@ -446,7 +446,7 @@ enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, 
 enum status calibration_piece(struct method_run *run, bool *done, struct error *err);
 /* Prepares the calibration after a checkpoint was loaded. false: its position is impossible. */
 bool calibration_loaded(struct method_run *run);
-/* Defined in calibrate_numbers.c: sets the thresholds from the scores of so many samples, if targets are numbers.
+/* Defined in calibrate_numbers.c: sets the thresholds from the scores of `samples` samples, if targets are numbers.
  * STATUS_NO_MEMORY. */
 enum status calibration_numbers(struct method_run *run, int samples, struct error *err);
 /* Frees what a calibration has collected. */

@@ -326,8 +326,8 @@ static double exponent(const struct method_run *run, double ratio, double most, 
 }
 
 /* Draws the line of the closed form and the points of the rugs. With `along_ratio`, the y axis is loss / Var x, which
- * approaches 1, and the x axis is r at one p. Otherwise the y axis is loss r / p^2, which grows like ln(1/p), and the x
- * axis is p at one ratio. */
+ * approaches 1, and the x axis is r at one p. Otherwise the y axis is loss * r / p^2, which grows like ln(1/p), and the
+ * x axis is p at one ratio. */
 static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int colour, struct chart_series pair[2])
 {
     const struct method_run *run = k->run;

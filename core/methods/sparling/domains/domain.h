@@ -145,12 +145,13 @@ struct domain {
      * mean / (rows * cols * motif channels). NaN: not enough memory. */
     double (*mean_symbols)(const struct domain_state *state);
 
-    /* How often each token occurs in the labels of training samples, curriculum aside. count: [tokens] mean number in a
-     * label. share: [tokens] share of the labels that contain the token. Returns the number of training samples. NULL:
-     * samples are generated, and all tokens are equally frequent. */
+    /* How often each token occurs in the labels of training samples, without the curriculum. count: [tokens] mean
+     * number of occurrences in a label. share: [tokens] share of the labels that contain the token. Returns the number
+     * of training samples. NULL: samples are generated, and all tokens are equally frequent. */
     int64_t (*frequencies)(const struct domain_state *state, double *count, double *share);
 
-    /* Mean and standard deviation of each number over the training samples: [numbers]. NULL: targets are no numbers. */
+    /* Mean and standard deviation of each number over the training samples: [numbers]. NULL: targets are not
+     * numbers. */
     void (*spread)(const struct domain_state *state, double *mean, double *deviation);
 
     /* Names of a box's symbol and of a label's token. With `numbers`, token() names the numbers. Valid as long as the
@@ -167,7 +168,7 @@ struct domain {
     /* Writes from which record of the data set a sample of a sequence comes. Returns false if the set has fewer
      * samples; sample() then repeats the set. NULL: samples have no records. */
     bool (*record)(const struct domain_state *state, const struct domain_request *request, struct domain_record *out);
-    /* The number that a token stands for if labels are counts of motifs, else -1. NULL: labels are no counts. */
+    /* The number that a token stands for if labels are counts of motifs, else -1. NULL: labels are not counts. */
     int64_t (*counts)(const struct domain_state *state, int token);
 
     /* Returns whether samples can be read from the other strand (reverse complement): the bases in reverse order,

@@ -11,7 +11,8 @@
 
 enum { SINGLE_SAMPLES = 3 * AUDIO_RATE };
 static const double CHUNK = 1.5;
-static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;      /* audio_scale units: noise is near 0, loud speech near 3.5 */
+/* audio_scale units: input = (decibels - UNIT_ZERO_DB) / UNIT_DB. It is near 0 for noise, near 3.5 for loud speech. */
+static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;
 static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75; /* level of white, and the range from white to black */
 
 struct domain_state {

@@ -109,7 +109,8 @@ static int64_t most_boxes(const struct collection *c)
     return most;
 }
 
-/* With numbers as targets, nothing is known about motifs; each channel begins with one in every second sample. */
+/* With numbers as targets, nothing is known about motifs; at first each channel is allowed one motif in every second
+ * sample. */
 static double mean_label(const struct collection *c, int64_t channels)
 {
     if (c->target == TARGET_NUMBER)
@@ -611,8 +612,9 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
     return status;
 }
 
-/* Values outside the range of the data by more than its width are far from everything that the model has seen. A range
- * that is much narrower than that of the data, such as 0 to 1 in place of 0 to 255, is as suspicious. */
+/* Warns about values that lie outside the range of the training data by more than the width of this range, because the
+ * model has seen nothing like them. Also warns if the values of the input span a much narrower range than the training
+ * data, such as 0 to 1 in place of 0 to 255. */
 static void warn(const struct domain_state *s, const struct method_input *input, const struct sink *out)
 {
     enum { NARROW = 64 };

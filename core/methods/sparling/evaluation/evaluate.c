@@ -1,8 +1,9 @@
 /* Evaluation in pieces: motif errors over the examples, then end-to-end errors over the test set, for the run's own
  * model and for the last checkpoint of each earlier density.
  *
- * Rows go from high to low density, and the run's own model is the last row, so that the counts at the end are its
- * confusion matrix. The weights of an earlier density are read into a second network without gradients. */
+ * Each model is one row of the evaluation. Rows go from high to low density, and the run's own model is the last row.
+ * The counts at the end are therefore the confusion matrix of this model. The weights of an earlier density are read
+ * into a second network without gradients. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static struct evaluation_row new_row(double density, double checkpoint, int64_t 
                                    .binning = {NAN, NAN, NAN, NAN}};
 }
 
-/* Starts a row. With objective single-motifs, the single-motif error is the only part. */
+/* Starts a row of the evaluation. With the objective single-motifs, the single-motif error is the only part. */
 static void clear_counts(struct method_run *run)
 {
     struct evaluation *e = &run->evaluation;
@@ -48,7 +49,8 @@ static void clear_counts(struct method_run *run)
     e->position = 0;
 }
 
-/* The first row begins with the extents of the run's own model, because they decide where motifs are reported. */
+/* An evaluation begins with the extents of the run's own model, because they decide where motifs of all rows are
+ * reported. */
 static void begin_extents(struct method_run *run)
 {
     if (evaluation_part_samples(run, PART_EXTENTS) > 0)

@@ -178,7 +178,8 @@ static void place_cuts(struct axis *axis, int half, int most)
         axis->at[j] = -half + j * side / steps;
 }
 
-/* The probes of a crop: the crop itself, the replacement, and for each axis each inner cut from both sides. */
+/* Number of probes of a crop. They are the crop itself, the replacement, and two probes for each inner cut of each
+ * axis. */
 static int probes_of(const struct extent_work *w)
 {
     int inner = (w->rows.cuts > 2 ? w->rows.cuts - 2 : 0) + (w->cols.cuts > 2 ? w->cols.cuts - 2 : 0);

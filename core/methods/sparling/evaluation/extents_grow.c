@@ -20,7 +20,7 @@ struct alike {
     int rows, cols, high, wide; /* the window has [high][wide] positions */
     int features;               /* MOMENTS for each input channel */
     double *difference;         /* [features][high][wide] */
-    int *count;                 /* [high][wide] motifs whose window has the position */
+    int *count;                 /* [high][wide] number of motifs whose window contains the position */
     double *sum, *square;       /* [features] sums over all values of samples and replacements */
     double values;              /* number of these values */
     double *map;                /* [high][wide] */

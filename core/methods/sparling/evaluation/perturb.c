@@ -1,9 +1,9 @@
 /* The perturbation experiment of the paper: take a sample that the model reads correctly, move the motifs of one symbol
  * to the channel of another, and check whether the label follows.
  *
- * The channels of a symbol are those that mark it most often in the confusion matrix of the row. Together they must
- * mark more than three quarters of its occurrences. Only maximal motifs stay in the map. The choice of the two symbols
- * is a function of the sample's index. */
+ * The channels of a symbol are those that mark it more often than any other symbol, by the confusion matrix of the
+ * model. Together they must mark more than three quarters of its occurrences. Only maximal motifs stay in the map. The
+ * choice of the two symbols is a function of the sample's index. */
 #include <stdlib.h>
 #include <string.h>
 

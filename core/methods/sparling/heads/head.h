@@ -22,11 +22,11 @@ struct head {
     struct tensor *(*loss)(struct method_run *run, struct tensor *outputs, const struct batch *batch);
     int (*targets)(const struct batch *batch);
 
-    /* The objective of g alone, which gives g a direction (sparling_guided()). All are NULL without one. guide(): its
-     * loss, from the scores of network_motifs_extras(). tally(): the loss of the count objective, from the map before
-     * the bottleneck; may be NULL. guide_count(): adds a piece of a validation. guide_turning(): whether a validation
-     * also reads its samples from the other strand. guide_turned(): adds such a piece. guided(): after a validation,
-     * decides whether the first phase ends; errors are those of the computation. */
+    /* The objective of g alone, which gives g a direction (sparling_guided()). All are NULL if g has no such objective.
+     * guide(): its loss, from the scores of network_motifs_extras(). tally(): the loss of the count objective, from the
+     * map before the bottleneck; may be NULL. guide_count(): adds a piece of a validation. guide_turning(): whether a
+     * validation also reads its samples from the other strand. guide_turned(): adds such a piece. guided(): after a
+     * validation, decides whether the first phase ends; errors are those of the computation. */
     struct tensor *(*guide)(struct method_run *run, const struct batch *batch, struct tensor *scores);
     struct tensor *(*tally)(struct method_run *run, const struct batch *batch, struct tensor *before);
     void (*guide_count)(struct method_run *run, const struct batch *batch, struct tensor *scores,

@@ -1,5 +1,5 @@
 /* The head for numbers (head.h). It predicts standardised numbers, and its loss is their mean squared error. The share
- * of the variance that it explains (R squared) is the accuracy, and the rest is the end-to-end error. */
+ * of the variance that it explains (R squared) is the accuracy, and 1 - R squared is the end-to-end error. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"

@@ -9,8 +9,9 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/metrics/least_squares.h"
 
-/* Normal quantiles: of the intervals of the result (95 %), and of the effects of channels, which are as many as pairs
- * of a channel and a number (as in association.c). */
+/* Normal quantiles. RESULT: for the 95 % intervals of the result. EFFECT: for the effects of channels on numbers. It is
+ * larger, because there are many pairs of a channel and a number, and chance makes some of them look related (see
+ * association.c). */
 static const double RESULT = 1.96, EFFECT = 3.9;
 
 enum { EFFECT_CHANNELS = 256 }; /* with more channels, their effects are not computed */

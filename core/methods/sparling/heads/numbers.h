@@ -10,8 +10,9 @@
 #include "core/metrics/regression.h"
 #include "core/methods/sparling/heads/head.h"
 
-/* Which samples and predictions the sums are over: those of the validation in progress by the head and by the scores of
- * channels (guide.c), the same read from the other strand, test samples, and training samples of the evidence. */
+/* Which predictions the sums are about. VALIDATION: those of the head in the validation in progress. GUIDE: those by
+ * the scores of channels (guide.c) in this validation. TURNED: as GUIDE, with the samples read from the other strand.
+ * TEST: those of the head for test samples. TRAINED: those for the training samples of the evidence. */
 enum number_sums { NUMBERS_VALIDATION, NUMBERS_GUIDE, NUMBERS_TURNED, NUMBERS_TEST, NUMBERS_TRAINED, NUMBER_SUMS };
 
 struct numbers {

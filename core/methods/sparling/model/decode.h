@@ -4,7 +4,7 @@
 
 #include "core/methods/sparling/model/network.h"
 
-#define DECODE_TOKENS 128 /* upper limit of the steps of a decode: DOMAIN_LABEL and 64 more */
+#define DECODE_TOKENS 128 /* upper limit of the steps of a decode: DOMAIN_LABEL + 64 */
 
 struct decoded {
     int length;                       /* number of tokens before the first END, or of all steps if there is no END */

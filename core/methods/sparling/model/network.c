@@ -34,8 +34,8 @@ static void build_g(struct network *n)
         batch_norm_build(&n->noise, n->params, "sparse.noise", 1, false);
 }
 
-/* The weights of g's own objective with numbers as targets: the presence of each channel, with initial values as below,
- * and the change of the numbers if a channel is present. */
+/* The weights of g's own objective with numbers as targets: gains and biases for the presence of each channel, with the
+ * same initial values as in build_presence(), and a linear layer from presence to numbers. */
 static void build_guide(struct network *n)
 {
     int channels = (int)n->config.channels_motif;

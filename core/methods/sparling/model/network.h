@@ -75,9 +75,9 @@ void network_destroy(struct network *network);
 struct tensor *network_motifs(struct exec *e, struct network *network, const real *inputs, int count, double density);
 /* What the loss needs in addition to the motif map. network_motifs_extras() computes it together with the map. */
 struct network_extras {
-    struct tensor *reverse; /* with strands both: a map that is 1 where the score of the other strand is larger and 0
-                               elsewhere; otherwise NULL */
-    struct tensor *penalty; /* the term that sparsity l1, scaled-l1 or kl adds to the loss, else NULL */
+    struct tensor *reverse; /* if `strands` is "both": a map that is 1 where the score of the other strand is larger and
+                               0 elsewhere; otherwise NULL */
+    struct tensor *penalty; /* the term that `sparsity` l1, scaled-l1 or kl adds to the loss, else NULL */
     struct tensor
         *scores; /* with an objective of g's own: [count][motif channels] the pooled map before the bottleneck */
     struct tensor *before; /* the map before the bottleneck */
@@ -119,8 +119,8 @@ double network_number(const struct network *network, int number, double standard
 /* Logits of the classes with a label at every position: [count * columns][classes]. */
 struct tensor *network_classes(struct exec *e, struct network *network, struct tensor *motifs);
 
-/* Makes the running statistics of all batch norms of g move by this share towards those of the next batches; 0: by the
- * usual share. */
+/* From now on, each batch moves the running statistics of all batch norms of g by `share` of the way towards its own
+ * statistics. 0: by the usual share. */
 void network_average_norms(struct network *network, double share);
 /* Mean of the thresholds; 0 without thresholds. */
 double network_threshold_mean(const struct network *network);

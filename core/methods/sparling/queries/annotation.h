@@ -21,7 +21,8 @@ struct read_motif {
     bool starred; /* maximal, with a weaker motif within ANNOTATION_REACH */
 };
 
-/* How the channels of a model are reported: their names (NULL: they have none) and their places (NULL: as maxima). */
+/* How the channels of a model are reported: their names (NULL: they have none), and at which places motifs are reported
+ * (NULL: at the maxima). */
 struct channel_report {
     const struct channel_name *names; /* [channels] */
     const struct channel_places *places;

@@ -30,7 +30,8 @@ static void write_histogram(const struct top_activations_channel *c, const struc
     sink_end_object(out);
 }
 
-/* Writes the symbols under a channel's motifs in the domain's order, and last, without a name, the motifs in no box. */
+/* Writes how many motifs of a channel lie on each symbol, in the domain's order. The last entry has no name and counts
+ * the motifs outside all boxes. */
 static void write_symbols(const struct top_activations *s, const struct top_activations_channel *c,
                           const struct sink *out)
 {

@@ -332,7 +332,7 @@ static void write_true_sites(const struct open_domain *domain, const struct doma
     sink_end_list(out);
 }
 
-/* Writes numbers as texts, as lists of names contain texts. */
+/* Writes numbers as texts, because the list contains texts for every kind of target. */
 static void write_as_texts(const float *number, int count, const struct sink *out)
 {
     for (int k = 0; k < count; k++) {

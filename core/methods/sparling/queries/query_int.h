@@ -8,8 +8,8 @@
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/queries/annotation.h"
 
-/* Arenas and pools that queries reuse, because the creation of an arena takes as long as an evaluation of a small
- * network. */
+/* WORKSPACES: number of idle workspaces that are kept. Queries reuse them, because the creation of an arena takes as
+ * long as an evaluation of a small network. */
 enum { WORKSPACES = 2 };
 struct workspace {
     struct arena arena;

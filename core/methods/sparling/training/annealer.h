@@ -33,7 +33,7 @@ struct annealer {
     int64_t flat;     /* validations without a better loss */
 };
 
-/* Sets the state at the start of training. samples: seen so far. */
+/* Sets the state at the start of training. samples: number of samples seen so far. */
 void annealer_init(struct annealer *annealer, double density_start, double target_start, int64_t samples);
 
 /* Processes one validation after `samples` samples. accuracy: share of exact labels, loss: validation loss. *ended:

@@ -161,9 +161,10 @@ static int falling(const void *a, const void *b)
 
 /* The peaks of one channel. */
 struct channel_peaks {
-    struct calibration_score *score; /* the peaks that depend on the threshold, by falling score */
+    struct calibration_score *score; /* the peaks whose activity depends on the threshold, by falling score */
     int count, with;                 /* count: number of elements of `score`; with: number of all peaks with the name */
-    int right, wrong;                /* number of the other peaks, which are active at any threshold, by the label */
+    int right, wrong; /* numbers of the other peaks, which are active at any threshold: with the name (right), without
+                         it (wrong) */
 };
 
 /* Returns how many peaks will be active. It takes the largest peaks first, as long as there are no more false than

@@ -20,7 +20,7 @@ struct dividing {
     const real *number;                    /* [samples][numbers] standardised */
     double *cut;                           /* [channels] thresholds, relative to the present ones */
     double *gram, *products, *coefficient, *t, *squares;
-    double *rest; /* [samples][numbers] what the other channels leave */
+    double *rest; /* [samples][numbers] the numbers minus what the other channels explain */
     int *order;   /* [samples] by falling score */
 };
 
@@ -29,7 +29,8 @@ static bool is_active(const struct dividing *d, int channel, int sample)
     return channel == d->channels || (double)d->score[(ptrdiff_t)channel * d->samples + sample].peak > d->cut[channel];
 }
 
-/* The regression of the numbers on which channels are active, and on a constant. */
+/* Fits a linear regression of the numbers. The variables are 1 or 0 for each channel (active or not), and a
+ * constant. */
 static bool regress(const struct dividing *d)
 {
     int n = d->channels + 1, m = d->numbers;
@@ -99,7 +100,8 @@ static int divide(const struct dividing *d, int channel)
             best = i + 1;
         }
     }
-    /* Without an effect, `between` has about the mean total / n and the deviation sqrt(2 / m) times that. */
+    /* If the channel has no effect, `between` has about the mean total / n and the standard deviation sqrt(2 / m) *
+     * total / n. */
     double usual = total / n;
     return most > usual * (1 + CERTAIN * CERTAIN / m) ? best : 0;
 }

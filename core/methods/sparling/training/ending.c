@@ -1,9 +1,9 @@
 /* Decides when a run ends by itself (patience).
  *
  * At the last density, training continues at the full learning rate as long as the validation loss or the accuracy
- * improves. When neither improves any more, or when the accuracy reaches its target, the learning rate begins to
- * fall. The fall takes as many samples as a fixed share of those since the first phase. Then training ends. The fall
- * begins early enough to end at total_samples. */
+ * improves. When neither improves any more, or when the accuracy reaches its target, the learning rate begins to fall.
+ * The length of the fall is a fixed share of the number of samples since the first phase. After the fall, training
+ * ends. The fall begins early enough to end at the sample limit (reading_limit()). */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"

@@ -96,9 +96,10 @@ void evidence_read(struct method_run *run, const struct batch *batch, const stru
 int64_t evidence_samples(const struct method_run *run);
 enum status evidence_add(struct method_run *run, const struct batch *batch, struct error *err);
 void evidence_finish(struct method_run *run);
-/* What struct head needs: reading the labels of a batch with the final model, or counting its classes, and at the end
- * the names of the channels with two answers that need no model, or the prevalence of the classes. evidence_alike()
- * finds the channels that mark the same positions; the other two call it. */
+/* These functions serve struct head. evidence_answers() reads the labels of a batch with the final model;
+ * evidence_classes() counts the classes of a batch. At the end, evidence_names() finds the names of the channels, and
+ * evidence_prevalence() the frequencies of the classes. evidence_alike() finds channels that mark the same positions.
+ */
 enum status evidence_answers(struct method_run *run, struct tensor *motifs, const struct batch *batch,
                              struct error *err);
 enum status evidence_classes(struct method_run *run, struct tensor *motifs, const struct batch *batch,

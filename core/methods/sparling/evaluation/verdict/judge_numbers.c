@@ -1,10 +1,9 @@
 /* The verdict of a run whose targets are numbers, from these numbers alone.
  *
  * Does the model explain any of their variance, with certainty (R squared of test samples)? Does it explain each of
- * them? Does it explain less than it could at another time of its learning curve: by the scores of its channels before
- * the map became sparse, at an earlier density, or on training samples? Comparisons use the end of a confidence
- * interval that is better for the run, so a small sample alone causes no finding, except that R squared must be above
- * 0. */
+ * them? Does it explain clearly less than the scores of its channels did in a validation, than the model of an earlier
+ * density, or than the same model does on training samples? Comparisons use the end of a confidence interval that is
+ * better for the run, so a small sample alone causes no finding, except that R squared must be above 0. */
 #include <math.h>
 #include <stdio.h>
 

@@ -50,12 +50,12 @@ void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial,
  * is on the other strand. */
 void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite);
 
-/* Writes a rule as text, such as "CTCF before GATA within 30 bases". A rule compares the share of an arrangement with
- * the largest of three shares: with neither motif, with the first only and with the second only. The text names the
- * arrangements in which the model answers the name more often than in this largest share, and after "not " those in
- * which it answers the name less often. An arrangement counts if the two shares differ by at least RULE_CLEAR, and if
- * the largest share is outside of the arrangement's interval of 95 %. tried: [RULE_BINS] number of trials of each bin.
- * unit: "bases" or "positions". Returns whether there is a rule; if there is none, the text is "". */
+/* Writes a rule as text, such as "CTCF before GATA within 30 bases". The share of an arrangement is the share of its
+ * trials in which the model answers the name. The reference is the largest of three shares: with neither motif, with
+ * the first only, and with the second only. The text names the arrangements whose share is above the reference, and
+ * after "not " those whose share is below it. An arrangement counts if its share differs from the reference by at least
+ * RULE_CLEAR, and if the reference is outside of the 95 % interval of the share. tried: [RULE_BINS] number of trials of
+ * each bin. unit: "bases" or "positions". Returns whether there is a rule; if there is none, the text is "". */
 #define RULE_CLEAR 0.15
 bool rule_text(const struct rule_counts *counts, const int *tried, const char *first, const char *second,
                const char *unit, char out[RULE_TEXT]);

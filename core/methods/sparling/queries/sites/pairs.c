@@ -104,7 +104,8 @@ static void add_closest(const struct pairing *p, size_t i, int a, size_t j, int 
     r->same += one->strand != '.' && one->strand == two->strand;
 }
 
-/* Two-sided p-value of a difference between two shares, from both sides of Fisher's test. */
+/* Two-sided p-value of the difference between the shares observed / of and null / of_null: twice the smaller of the two
+ * one-sided p-values of Fisher's exact test, at most 1. */
 static double difference(int observed, int of, int null, int of_null)
 {
     int all = of + of_null, both = observed + null;

@@ -88,8 +88,9 @@ void scan_destroy(struct scan *scan)
 /* ---- windows ------------------------------------------------------------------------------------------------- */
 
 /* Computes the motif maps of the waiting windows, which all have width `width`. A window of the model's own length is
- * an ordinary input. In a wider window, active positions are found by the thresholds, which only some bottlenecks
- * have. They also decide with never_empty, because most windows of a genome contain no motif. */
+ * an ordinary input. For a wider window, the function computes scores relative to the thresholds, which only some
+ * bottlenecks have; positions with a positive score are active. With never_empty it does so for all windows, because
+ * most windows of a genome contain no motif. */
 static struct tensor *maps(struct scan *s, int width)
 {
     struct network *network = s->question->model->network;

@@ -13,9 +13,9 @@
 /* Positions of a window; `origin` is the position of column 0 in the record. */
 struct scan_window {
     char record[FASTA_NAME];
-    int64_t origin, from, to; /* [from, to): positions of the record that this window reports and no other one */
+    int64_t origin, from, to; /* [from, to): positions of the record that only this window reports */
     int width;
-    const unsigned char *base; /* [width], 0 to 4 (unknown, or beyond the record) */
+    const unsigned char *base; /* [width] 0 to 3: a base; 4: unknown, or outside of the record */
     const float *map;          /* [channels][width] */
     bool first, last;          /* the first or last window of its record */
     int64_t length;            /* length of the record; known in its last window */
