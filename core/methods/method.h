@@ -232,7 +232,7 @@ struct method_estimate {
     double flops_per_sample; /* operations of training on one sample, forward and backward */
     int64_t memory_bytes;    /* largest memory of a run at any time */
     int64_t checkpoint_bytes;
-    int64_t samples; /* number of samples that training is likely to take, no more than the limit */
+    int64_t samples; /* number of samples that training is likely to take, at most the configured limit */
     /* Speed of one thread at this method's operations, on the processor on which costs were measured (kernels/pace.h).
      * 0: the usual speed of a training. */
     double gflops;
@@ -289,7 +289,7 @@ enum method_request {
     METHOD_DONE        /* finished: save() once more, then result() */
 };
 
-struct method_run; /* each method defines its own, and its own struct method_model */
+struct method_run; /* each method defines this struct and struct method_model for itself */
 
 /* Evaluation of a finished or running job, as a job of its own. */
 struct method_evaluation {

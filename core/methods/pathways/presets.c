@@ -1,4 +1,4 @@
-/* Presets, and the cases of each sweep. */
+/* The presets of the pathways method, and the cases of each sweep. */
 #include <stdio.h>
 #include <string.h>
 
@@ -134,7 +134,8 @@ static int length_of(const struct pathways_case *p)
     return p->family == PATHWAYS_HADAMARD ? p->shape[0].inputs : p->shape[0].extent_w;
 }
 
-/* The ways to draw signs and supports for one dictionary, in the order of groups. */
+/* The ways to draw signs and supports for one dictionary: ways[1] for Walsh-Hadamard dictionaries, ways[0] for all
+ * others. The second index is the group of a case. */
 enum { WAYS = 4 };
 static const struct {
     int signs, support;

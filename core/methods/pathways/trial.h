@@ -41,7 +41,7 @@ struct trial_request {
     uint64_t seed;
     int64_t nonzeros; /* number of non-zeros of the deepest code */
     int64_t number;   /* number of the code */
-    int draws;        /* number of draws of D; all-plus and adversarial signs take one */
+    int draws;        /* number of draws of the signs D; 1 for all-plus and for adversarial signs */
     bool pilot;       /* use other random numbers than the measurement */
     bool bounds;      /* compute the guarantees of the first draw's codes */
     double delta;

@@ -170,7 +170,7 @@ double scenario_bytes(const struct pathways_case *plan, double nonzeros, bool bo
         largest = fmax(largest, (double)s->height * s->width * s->filters);
     }
     struct space_bytes space = space_bytes(plan, nonzeros, bounds);
-    double guarantee = bounds ? 8 * largest : 0; /* pathway_guarantee(): one number for each entry */
+    double guarantee = bounds ? 8 * largest : 0; /* pathway_guarantee() needs a double for each entry of a code */
     double trials = fmax(space.touched + guarantee, (space.allocated + guarantee) / HALF_AGAIN);
     double charts = threads * space.touched + PATHWAYS_CHART_BYTES;
     return fmax(while_drawn, bytes + fmax(threads * trials, charts));

@@ -130,7 +130,8 @@ static enum status declare_table(struct work_distribution *d, struct snapshot *s
     return status;
 }
 
-/* Declares the item that this rank has. suspended: in a snapshot of its own, which also holds the item's outcome. */
+/* Declares the item that this rank has. suspended: the item gets a snapshot of its own, which also holds its
+ * outcome. */
 static enum status declare_own(struct work_distribution *d, struct method_run *run, bool suspended,
                                struct snapshot *snapshot, struct error *err)
 {

@@ -186,7 +186,8 @@ static double activation_floats(const struct sparling_config *c)
     double f = (double)c->feed_forward, n = (double)g.grid_rows * g.grid_cols;
     double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers, heads = (double)c->heads;
     double maps = motif_model_floats(c);
-    if (domain_shape(c).positions) { /* four maps for each unit, the skip path, gradients, classes as map and as rows */
+    if (domain_shape(c).positions) { /* four maps for each unit, the skip path, gradients, and the classes twice: as a
+                                        map and as rows */
         double units = dilated_units((int)c->context);
         return maps + map * (padded(d) * (4 * units + units / 4 + 5) + m + 16 + 3 * domain_shape(c).tokens) +
                dilated_packed(c);
@@ -276,7 +277,7 @@ static double tally_bytes(const struct sparling_config *c)
 {
     enum { MOST = 64 }; /* TALLY_MOST in counts.c */
     double names = sparling_presence_names(c), longest = domain_shape(c).longest,
-           most = longest > 1 ? longest : MOST, /* a label of one token may be a count */
+           most = longest > 1 ? longest : MOST, /* labels of one token may be counts */
         threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
     return c->tally_weight > 0 ? map_positions(c) * (4 * (double)c->batch * names + 8 * threads * (most + 4)) : 0;
 }

@@ -203,7 +203,7 @@ struct kept {
 
 /* The last part of the training, in which only the head trains (reading.c). Checkpoints contain it. */
 struct reading {
-    int64_t from, to; /* sample counts at the beginning and end of this part; 0: it has not begun */
+    int64_t from, to; /* sample counts at which the training of the head alone begins and ends; 0: it has not begun */
 };
 
 /* The calibration in progress (calibrate.c). */

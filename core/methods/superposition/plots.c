@@ -24,7 +24,7 @@ struct curves {
                                          largest of them */
     double from, to;                  /* range of the parameter on the x axis */
     int panels;
-    const struct superposition_case *group[GROUPS]; /* first case of each model, activation and size */
+    const struct superposition_case *group[GROUPS]; /* first case of each combination of model, activation and size */
     int groups;
 };
 

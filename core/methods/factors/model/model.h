@@ -92,7 +92,7 @@ struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct 
 
 /* Bytes of activations and gradients for one row of the decoder; fewer after latent_skip(). */
 double latent_row_bytes(const struct latent_model *model);
-/* Operations of a training step for one row. */
+/* Floating-point operations of a training step for one row of data. */
 double latent_flops(const struct latent_shape *shape);
 
 #endif

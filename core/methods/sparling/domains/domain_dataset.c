@@ -37,7 +37,7 @@ struct domain_state {
     bool letters;                    /* samples are sequences of the alphabet's symbols, one-hot */
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
     int64_t *part[PARTS_OF_SET],
-        count[PARTS_OF_SET]; /* indices of the samples; those of training sorted by the length of their labels */
+        count[PARTS_OF_SET]; /* indices of the samples; training samples are sorted by the length of their labels */
     int64_t *up_to;          /* [longest + 1] number of training samples with labels up to each length */
     int64_t curriculum;
     double mean;
@@ -50,7 +50,7 @@ static int hop_of(int64_t mels)
     return (int)(2 * CHUNK * AUDIO_RATE / (double)mels) / 2;
 }
 
-/* Before the data set is read, small placeholder sizes stand in for the unknown ones. */
+/* Before the data set is read, small placeholder sizes stand in for the sizes that are still unknown. */
 static void shape_of(const struct sparling_config *config, struct domain_shape *shape)
 {
     const struct dataset_config *c = &config->dataset;

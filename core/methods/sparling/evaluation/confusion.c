@@ -25,7 +25,7 @@ struct confusion_column {
 struct confusion {
     int rows, cols; /* numbers of rows and columns, the column of misses included */
     struct confusion_column *column;
-    int64_t *counts, *sum; /* counts: memory of the columns; sum: sum of each row */
+    int64_t *counts, *sum; /* counts: one block for the `count` arrays of all columns; sum: sum of each row */
     int64_t all;
 };
 

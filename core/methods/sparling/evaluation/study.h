@@ -24,8 +24,8 @@ struct study {
     struct study_row row[STUDY_MOST];
     int64_t *motifs; /* [seeds][STUDY_SAMPLES][STUDY_EACH], numbered as in motif_counts.c; NULL without a study */
     int64_t first;   /* config.seed of the job */
-    int64_t first_seq, next_seq; /* newest checkpoint when this rank's seed began (first_seq) and when the seeds were
-                                    assigned (next_seq) */
+    int64_t first_seq, next_seq; /* sequence number of the newest checkpoint when this rank's seed began (first_seq) and
+                                    when the seeds were assigned (next_seq) */
     int64_t off;                 /* 1: an evaluation job, which only evaluates the loaded model */
     bool warm;                   /* the weights came from another model, so no seed can be trained */
 };

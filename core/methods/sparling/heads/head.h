@@ -58,7 +58,7 @@ struct head {
 
 extern const struct head tokens_head, positions_head, numbers_head;
 
-/* The head for targets of this shape. */
+/* Returns the head for the kind of target that a domain's shape states. */
 const struct head *head_of(const struct domain_shape *shape);
 
 #endif

@@ -33,7 +33,7 @@ enum status numbers_snapshot(struct method_run *run, struct snapshot *snapshot, 
 /* Whether the numbers that were read from a checkpoint are possible. */
 bool numbers_sound(const struct method_run *run);
 
-/* Sums of one kind: [count + 1]. numbers_all() returns those of all numbers together. */
+/* numbers_of() returns the sums of one kind, [count + 1]; numbers_all() returns the sums over all numbers together. */
 struct regression *numbers_of(const struct method_run *run, enum number_sums which);
 const struct regression *numbers_all(const struct method_run *run, enum number_sums which);
 void numbers_clear(struct method_run *run, enum number_sums which);

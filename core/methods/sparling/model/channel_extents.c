@@ -306,12 +306,14 @@ bool channel_extent_interval(const double *low, const double *high, const int *a
     if (!(all > 0) || !(high[0] > 0))
         return false;
     int j = cuts - 2, k = 1;
-    while (j > 0 && low[j] > most) /* stops at the innermost small loss: noise is larger outside */
+    /* stops at the first small loss, because noise can make losses beyond it large again */
+    while (j > 0 && low[j] > most)
         j--;
     while (k < cuts - 1 && high[k] > most)
         k++;
     double a = crossing(low, at, j, j + 1, most), b = crossing(high, at, k, k - 1, most);
-    if (a > b) { /* either side of the motif suffices, so the loss of one of them costs little and the cuts cross */
+    if (a > b) { /* the evidence on one side of the motif suffices, so losing the other side costs little, and a and b
+                    cross */
         double swap = a;
         a = b;
         b = swap;

@@ -22,7 +22,7 @@ struct channel_extent {
 enum { CHANNEL_EXTENT_COLUMNS = 5 };
 _Static_assert(sizeof(struct channel_extent) == CHANNEL_EXTENT_COLUMNS * sizeof(double), "a channel is a row");
 
-/* An extent reaches at most this many times as far from the motif as the window of g. */
+/* An extent reaches at most CHANNEL_EXTENT_REACH times as far from the motif as the window of g does. */
 enum { CHANNEL_EXTENT_REACH = 3 };
 
 #define CHANNEL_EXTENTS_ENTRY "extents.channels" /* name of the table's entry in a checkpoint: [channels][columns] */

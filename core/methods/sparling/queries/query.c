@@ -79,7 +79,7 @@ void sparling_close(struct method_model *model)
     free(model);
 }
 
-/* Includes the maps in idle workspaces: two for each residual unit, and a few more. */
+/* The result includes the maps in idle workspaces: two for each residual unit, and a few more. */
 uint64_t sparling_model_bytes(const struct method_model *model)
 {
     const struct sparling_config *c = &model->network->config;

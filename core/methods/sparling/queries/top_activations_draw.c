@@ -25,7 +25,7 @@ static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, outside =
 struct cut {
     int rows, cols; /* size of a crop, in pixels of the grey picture of an input */
     int height;     /* rows of the grey picture of an input */
-    int high;       /* rows of that picture that one row of the map covers */
+    int high;       /* rows of the grey picture that one row of the map covers */
     int tall, wide; /* pixels for each value */
     float *planes, *grey;
     struct domain_truth *truth;

@@ -26,8 +26,8 @@ struct batch {
     struct domain_truth *truths; /* [count] */
     int length;                  /* longest label + 1 for END; with a label at every position, the number of columns */
     int32_t *inputs;             /* [count][length]: START, label, END ...; unused with a label at every position */
-    int32_t *targets;   /* [count][length]: label, END, then -1, which is not counted; with a label at every position,
-                           these labels */
+    int32_t *targets;   /* [count][length]: label, END, then -1, which the loss ignores; with a label at every position:
+                           the label of each column */
     int counted;        /* targets that are not -1 */
     int32_t *symbols;   /* [count] first symbol of each label, -1 if empty: classes of single-motif samples */
     struct error error; /* why the domain failed to draw the batch */

@@ -64,7 +64,7 @@ static int peaks_of(const struct method_run *run)
 
 /* ---- running statistics -------------------------------------------------------------------------------------- */
 
-/* Computes one training batch; the statistics become the mean over the batches so far. */
+/* Runs g on one training batch, after which the running statistics are the means over all batches so far. */
 static enum status follow_norms(struct method_run *run, struct error *err)
 {
     struct calibration *c = &run->calibration;
@@ -98,7 +98,8 @@ static bool is_near(const struct method_run *run, const int (*peak)[2], int peak
     return false;
 }
 
-/* Finds the largest values of a channel that are not near each other. -INFINITY: there are no more. */
+/* Finds the largest values of a channel that are not near each other. value: [peaks_of(run)], padded with -INFINITY if
+ * there are fewer. */
 static void find_peaks(const struct method_run *run, const struct tensor *map, int image, int channel, float *value)
 {
     const struct map_shape *s = &map->map;

@@ -158,7 +158,7 @@ void presence_begin(struct method_run *run)
     presence_clear(run);
     for (int k = 0; k < p->names; k++)
         column(p, PRESENCE_LEVEL)[k] = column(p, PRESENCE_BEST)[k] = column(p, PRESENCE_FACTOR)[k] = 1;
-    for (int k = 0; k < p->names; k++) /* with this value, the first validation is followed by a search */
+    for (int k = 0; k < p->names; k++) /* so that a search follows the first validation */
         column(p, PRESENCE_STILL)[k] = STILL;
     presence_densities(run);
 }

@@ -16,7 +16,7 @@
 #include "core/methods/sparling/run_int.h"
 
 enum {
-    PROBES = 32,      /* training batches; each of two passes reads all of them */
+    PROBES = 32,      /* number of training batches that each of the two passes reads */
     CANDIDATES = 128, /* prototypes that are compared */
     EACH = 4,         /* prototypes from one sample */
     STREAM = 0x7072   /* stream of the random numbers */

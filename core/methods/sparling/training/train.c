@@ -245,7 +245,7 @@ static int count_classes(const struct batch *batch, const struct tensor *scores)
     return right;
 }
 
-/* Samples of a validation, with those that are read again from the other strand. */
+/* Number of samples that a validation reads; a sample that it also reads from the other strand counts twice. */
 static int64_t validation_length(const struct method_run *run)
 {
     bool again = !run->direct && run->head->guide_turning && run->head->guide_turning(run);
@@ -288,7 +288,8 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
 {
     struct batch_request now = validation_request(run, run->validation_position);
     int64_t after = run->validation_position + now.count;
-    /* Only likely, because the counts of this step are not yet known. */
+    /* Whether this piece is the last one. The answer is only likely, because the counts of this piece may still change
+     * the length. */
     bool likely = after >= validation_length(run);
     struct batch_request next = likely ? training_request(run, run->samples) : validation_request(run, after);
     struct exec *e = &run->exec;

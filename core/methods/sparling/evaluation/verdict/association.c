@@ -132,7 +132,7 @@ static void add_name(const struct association *a, const uint64_t *x, struct asso
     of->strength[of->names++] = correlation(a, x, present_row(a, token), NULL);
 }
 
-/* Correlation with "at least one of the names". */
+/* Correlation of the channel with the fact that at least one of its names is in the label. */
 static double whole(const struct association *a, const uint64_t *x, const struct association_channel *of)
 {
     int64_t second = 0, both = 0;

@@ -41,7 +41,7 @@ struct association_channel {
     int names;      /* 0: the channel predicts no token */
     int token[CHANNEL_NAMES];
     double strength[CHANNEL_NAMES]; /* correlation with this token alone */
-    double whole;                   /* correlation with "at least one of the names"; NaN without names */
+    double whole; /* correlation with the fact that at least one of the names is in the label; NaN without names */
 };
 /* Returns the names of a channel. The first name is the token with the largest correlation, if the correlation is at
  * least ASSOCIATION_LEAST and not due to chance. For further names, only the samples without the earlier names count. A
@@ -55,7 +55,8 @@ struct association_token {
     int64_t present;  /* samples whose label has the token */
     int channel;      /* channel of the largest correlation; -1: none */
     double strength;  /* correlation of `channel` with the token; NaN: the token is in every label or in none */
-    double explained; /* correlation with "one of up to CHANNEL_NAMES channels is active", chosen greedily */
+    double explained; /* correlation with the fact that a channel of a greedily chosen set is active; the set has up to
+                         CHANNEL_NAMES channels */
 };
 /* scratch: [words]. */
 struct association_token association_of_token(const struct association *a, int token, uint64_t *scratch);

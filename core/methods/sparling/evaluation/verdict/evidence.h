@@ -42,7 +42,7 @@ struct evidence_sums {
 enum { EVIDENCE_SUMS = 16 };
 _Static_assert(sizeof(struct evidence_sums) == EVIDENCE_SUMS * sizeof(double), "the sums are a row of doubles");
 
-/* One name of the vocabulary. Presence counts once for each sample. */
+/* Counts for one name of the vocabulary. A sample counts once, however often its label contains the name. */
 struct evidence_token {
     /* numbers of test samples with the token in the label, in the answer, and in both; if labels are counts: in
      * which the label, the answer, and both are at least this count */

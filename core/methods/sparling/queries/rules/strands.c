@@ -12,8 +12,8 @@ struct turning {
     struct motif_site_list sites;
     struct motif_site *strongest; /* [channels] strongest site of each channel in the current sample; strand '.': the
                                      sample has none */
-    bool *has; /* [1 + channels][names] whether the model answers a name: first for the unchanged sample, then with the
-                  site of each channel turned */
+    bool *has; /* [1 + channels][names] whether the model answers a name: first for the unchanged sample, then for each
+                  channel with its site turned to the other strand */
     unsigned char *base; /* [cols] */
 };
 
