@@ -150,7 +150,7 @@ void facts_choose_blas(char **argv)
         own[length > 0 ? length : 0] = '\0';
         /* Executes the file by its path, because ps displays the last part of the path. */
         (void)execv(own, argv);
-        (void)execv("/proc/self/exe", argv); /* the file was deleted or replaced */
+        (void)execv("/proc/self/exe", argv); /* runs only if the file was deleted or replaced */
     }
     (void)unsetenv("OPENBLAS_CORETYPE"); /* exec failed: continue with the kernels that OpenBLAS chose */
 }

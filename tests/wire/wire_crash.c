@@ -1,5 +1,5 @@
-/* A daemon that a crash signal ends leaves a report, and its exit status is that of the signal. Its jobs continue
- * at the next start. */
+/* Tests what happens when a crash signal ends the daemon. The daemon leaves a report, its exit status is that of the
+ * signal, and its jobs continue at the next start. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>

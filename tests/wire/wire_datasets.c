@@ -373,7 +373,7 @@ static void a_kill_leaves_no_incomplete_data_set(void **state)
     close(nameless);
     assert_true(daemon_start(&served, args, NULL));
     assert_int_equal(entries(""), 0);
-    assert_int_equal(entries(".uploads"), 1); /* only the part of the upload that a client can resume */
+    assert_int_equal(entries(".uploads"), 1); /* only the upload that a client can resume has left a part */
     get(served.url, "/v1/datasets", &reply);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(reply.json, "datasets")), 0);
     reply_close(&reply);

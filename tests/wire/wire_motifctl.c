@@ -329,7 +329,7 @@ static void jobs_are_listed_and_shown(void **state)
     expect(2);
 }
 
-/* A name, a tag and a bound on the result select a job wherever an id does. */
+/* A name, a tag or a bound on the result selects a job in commands that accept an id. */
 static void jobs_are_found_by_name_tag_and_result(void **state)
 {
     char id[JOB_ID], line[JOB_ID + 1];

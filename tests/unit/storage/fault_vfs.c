@@ -172,7 +172,7 @@ static int trip(int *after, int *code, int forever)
     return now;
 }
 
-/* The lock protects only the counter. The read itself is outside, because connections of several threads read at
+/* The lock protects only the counter. The read itself happens without the lock, because several threads read at
  * once. */
 static int fault_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at)
 {

@@ -35,7 +35,7 @@ extern const struct sweep_call
     sweep_again; /* a call that reads on the writing connection; if the read fails, the store refuses writes */
 extern const size_t sweep_read_count, sweep_write_count;
 
-/* Sweep one call of storage. Both return the number of places at which the fault happened. */
+/* These functions sweep one call of storage and return the number of places at which the fault happened. */
 int sweep_read(const struct sweep_call *call, const struct sweep_kind *kind, bool forever, int stride);
 int sweep_write(const struct sweep_call *call, const struct sweep_kind *kind, bool forever, int stride);
 /* Sweeps the opening of a store after an unclean stop, with running jobs, so that all tables are checked. */

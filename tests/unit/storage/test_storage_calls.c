@@ -131,7 +131,7 @@ static enum status list_holding(struct sets *s)
     const char **names;
     size_t count;
     enum status status = dataset_list_holding(s->root, wanted, &s->arena, &names, &count, &s->err);
-    if (status == STATUS_OK && count != 0) /* the upload has such a file, but the folder is not the operator's own */
+    if (status == STATUS_OK && count != 0) /* an upload made the folder with the file "data", not the operator */
         complain("%zu folders are listed\n", count);
     return status;
 }
@@ -379,8 +379,8 @@ static void failed_call_while_opening_is_reported(void **state)
         enum status status = storage_open(&f->options, &f->storage, &f->err);
         call = fault_call_happened();
         seen += call != NULL;
-        /* The writing thread may make the call that fails, after the store has opened. Its commands report the failure.
-         */
+        /* The call that fails may be one that the writing thread makes after the store has opened. Then later writes
+         * report the failure. */
         bool writers = status == STATUS_OK && call != NULL && strcmp(call, "stat64") == 0;
         if (call != NULL && !writers &&
             (status == STATUS_OK || f->err.message[0] == '\0' || strstr(f->err.message, f->folder) != NULL))
@@ -441,7 +441,7 @@ static void open_store_reports_failed_calls(void **state)
     struct storage_submit in = {.kind = "sparling", .config = "{}"};
     enum storage_submit_outcome outcome;
     fixture_open(f);
-    enum { TRIES = 100 }; /* another thread of the store may make the next call, and that call then fails */
+    enum { TRIES = 100 }; /* another thread of the store may make the call that fails, so the test retries */
     enum status status = STATUS_OK;
     for (int i = 0; i < TRIES && status == STATUS_OK; i++) {
         fault_call_after(0, EIO, false);

@@ -242,7 +242,7 @@ static void reduced_series_follow_the_definition(void **state)
 
 /* ---- long series: summaries give the same result as the points --------------------------------------- */
 
-#define LONG 70000 /* points: more than four rows of block summaries, so that level 2 exists */
+#define LONG 70000 /* number of points, whose summaries need more than four rows, so level 2 exists */
 
 static void fill_long(struct fixture *f, const char *id, struct storage_point *all, int from, int to)
 {

@@ -337,7 +337,7 @@ static void notice_of_an_ended_job_waits_until_it_is_delivered(void **state)
     fixture_reopen(f);
     OK(storage_notice_next(f->storage, now + 5000, &f->arena, &notice, &f->err));
     assert_int_equal(notice.tries, 1);
-    /* somebody has set the clock back by a day: the notice does not wait that long */
+    /* when somebody has set the clock back by a day, the notice is due at once, not a day later */
     OK(storage_notice_next(f->storage, now - 86400000, &f->arena, &notice, &f->err));
     OK(storage_notice_count(f->storage, &count, &f->err));
     assert_int_equal(count, 1);

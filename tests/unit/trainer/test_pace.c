@@ -41,7 +41,7 @@ static void half_a_minute_without_the_processor_barely_moves_the_end_of_a_long_r
     report(&pace, 50, 30, 600);
     assert_true(pace.recent < 110); /* `recent`, the speed that users see, follows the last seconds */
     double seconds = pace_seconds(&pace, 100000);
-    assert_true(seconds > 100 && seconds < 125); /* 2,000 s at the speed of the last seconds */
+    assert_true(seconds > 100 && seconds < 125); /* at the speed of the last seconds, the rest would take 2,000 s */
 }
 
 static void a_lasting_change_of_speed_moves_the_end(void **state)
@@ -49,7 +49,7 @@ static void a_lasting_change_of_speed_moves_the_end(void **state)
     struct pace pace = {0};
     report(&pace, 1000, 100, 0);
     report(&pace, 100, 400, 100);
-    assert_true(pace_seconds(&pace, 100000) > 900); /* 1,000 s at the new speed */
+    assert_true(pace_seconds(&pace, 100000) > 900); /* at the new speed, the rest takes 1,000 s */
 }
 
 int main(void)

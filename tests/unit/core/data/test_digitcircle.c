@@ -150,7 +150,7 @@ static void stamps_have_the_published_sizes_and_ink(void **state)
 }
 
 /* Section 5.1 of the paper states 4.492 symbols per picture for the seeds 0 to 999, with and without noise. Without
- * noise, the share of ink pixels is ten times .00108952. */
+ * noise, a picture has .00108952 * 10^5 ink pixels on average. */
 static void means_of_symbols_and_ink_are_the_published_ones(void **state)
 {
     static float image[100 * 100];

@@ -1,4 +1,4 @@
-/* Tests the first convolution: from planes, and from the values of planes that are not zero. */
+/* Tests the first convolution of a network, which reads planes, or a list of the values of planes that are not zero. */
 #include "tests/unit/core/kernels/kernel_check.h"
 
 static void fast_planar_conv_matches_ref(void **state)
@@ -41,7 +41,8 @@ static void fast_planar_conv_matches_ref(void **state)
     }
 }
 
-/* Planes of one image, of which about one value in `rare` is not zero, and their sites. */
+/* Planes of one image, in which about one value in `rare` is not zero. The values that are not zero are also listed:
+ * `site` has the values, `col` their columns, and first[row] is the index of the first one of a row. */
 struct planes {
     int count, height, width;
     float *value;

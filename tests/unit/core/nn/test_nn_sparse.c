@@ -134,8 +134,8 @@ static void quantile_from_few_large_values_is_exact(void **state)
     }
 }
 
-/* Each channel has its own density: the threshold of each is the exact quantile for its share of the density, whether
- * it is found among few large values or in the whole batch. */
+/* Each channel has its own share of the density. Its threshold must be the exact quantile for this share, whether the
+ * layer finds the quantile among few large values or in the whole batch. */
 static void channels_with_shares_have_quantiles_of_their_own(void **state)
 {
     static const double densities[] = {0.05, 2e-3, 2e-3, 2e-3, 1e-4, 1e-4};

@@ -101,7 +101,8 @@ static void the_rates_of_the_published_size_add_up_to_59(void **state)
     planted_close(&full);
 }
 
-/* SynthSAEBench reports a mean L0 of about 34, and of about 25 for the first 4096 features. */
+/* The benchmark SynthSAEBench reports that a sample has about 34 active features on average, about 25 of them among the
+ * first 4096 features. */
 static void the_published_size_has_34_active_features_a_sample(void **state)
 {
     (void)state;

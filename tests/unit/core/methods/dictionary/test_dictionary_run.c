@@ -60,8 +60,8 @@ static const struct config_setting one[] = {
     {"batch", "40"},    {"test_samples", "200"},   {"pursuit_samples", "50"}, {"checkpoint_every", "1000"},
     {NULL, NULL}};
 
-/* These runs read the hidden layers of superposition models: a rug (fixed weights) and a trained model in two sizes
- * each, and a single autoencoder. */
+/* These runs read the hidden layers of superposition models. `hidden` reads rugs (models with fixed weights) and
+ * trained models, each in two sizes. `autoencoder` reads a single trained model. */
 static const struct config_setting hidden[] = {{"source", "rug"},
                                                {"sources", "rug,trained"},
                                                {"features", "16"},
@@ -142,7 +142,7 @@ static void dictionaries_recover_the_features_of_easy_data(void **state)
         assert_true(o->mcc > 0.8);
         assert_true(o->explained > 0.75);
         assert_true(o->code_true > 0.9);
-        assert_true(o->right_omp > (i == 3 ? 0.3 : 0.5)); /* FISTA uses more latents than there are features */
+        assert_true(o->right_omp > (i == 3 ? 0.3 : 0.5)); /* case 3: FISTA uses more latents than features */
         assert_true(isnan(o->absorption_full));           /* independent features have no children */
     }
 }
@@ -232,7 +232,7 @@ static void results_that_are_shares_lie_between_0_and_1(void **state)
     }
 }
 
-/* Every feature of a rug writes a unit vector, and the squared products of different ones have the mean
+/* Every feature of a rug writes a unit vector. The squared products of the vectors of different features have the mean
  * (n_s / n_d - 1) / (n_s - 1). */
 static void vectors_of_a_rug_are_those_of_the_paper(void **state)
 {

@@ -28,8 +28,8 @@
 enum { D = 6, M = 14, COUNT = 40 };
 static const struct method *const method = &dictionary_method;
 
-/* The header of sae_weights.safetensors of a published jumprelu dictionary with 16,384 latents of 2,304 inputs. The
- * file has 400 + 302,130,176 bytes. */
+/* The header of sae_weights.safetensors of a published jumprelu dictionary with 16,384 latents of 2,304 inputs. In the
+ * file, the length of the header (8 bytes) and the header (392 bytes) come before 302,130,176 bytes of tensors. */
 static const char PUBLISHED[] =
     "{\"W_dec\":{\"dtype\":\"F32\",\"shape\":[16384,2304],\"data_offsets\":[0,150994944]},"
     "\"W_enc\":{\"dtype\":\"F32\",\"shape\":[2304,16384],\"data_offsets\":[150994944,301989888]},"

@@ -111,7 +111,7 @@ static void compare(const struct model *m, const real *dense, const real *sparse
     }
 }
 
-/* Rounding to bf16 changes loss and gradients slightly, and by the same bits for any number of threads. */
+/* Rounding to bf16 changes loss and gradients slightly. The results have the same bits for any number of threads. */
 static void bf16_changes_gradients_only_slightly(void **state)
 {
     static const struct config_setting more[] = {{"precision", "bf16"}, {NULL, NULL}};
@@ -143,7 +143,8 @@ static void bf16_changes_gradients_only_slightly(void **state)
     close_model(&m);
 }
 
-/* Tests the kernel tables from index `first` of `tables` on. Tests of wide networks leave out ref, which is slow. */
+/* Tests the kernel tables from index `first` of `tables` on. Tests of wide networks leave out the table "ref", which is
+ * slow. */
 static void check(const struct config_setting *more, double density, bool threads, int first)
 {
     static const char *const tables[] = {"ref", "avx2", "avx512"};

@@ -369,7 +369,8 @@ static void training_on_single_motifs_learns_their_classes(void **state)
     end(&t);
 }
 
-/* Compares single-motif error and binning with sums computed here, also after a load in the middle. */
+/* Compares single-motif error and binning with sums computed here. A second run, saved and loaded in the middle, must
+ * give the same values. */
 static void analyses_match_direct_computation(void **state)
 {
     static const struct config_setting more[] = {{"single_samples", "21"}, {"binning_samples", "9"}, {NULL, NULL}};
@@ -568,15 +569,16 @@ static void ignore_boolean(void *context, const char *key, bool value) {}
 static void ignore_text(void *context, const char *key, const char *value) {}
 static void ignore(void *context, const char *key) {}
 
-/* Half of the samples have one of four digits, the other half have two different ones. Windows of 5 pixels give cells
- * of 9 x 9. The constant k depends on alpha. Alpha is computed for the deletion of a digit and for its exchange, and
- * the smaller one counts. By hand, for a line of three places:
+/* Half of the samples contain one of four digits, the other half contain two different digits. Windows of 5 pixels give
+ * cells of 9 x 9 positions. The constant k depends on alpha, the share of the data that a wrong motif spoils
+ * (core/metrics/importance.h). Alpha is computed for the deletion of a digit and for its exchange, and k uses the
+ * smaller value. Computed by hand, for a line of three places:
  *
  * - Deletion: half of the samples have two digits, and half of these contain the given digit, so a quarter of the data
- *   changes. It changes into six patterns (one of three other digits, at either end of the line). Each pattern gets
- * 1/24 of the data and is itself 1/24 of the data, so alpha is 6/24.
- * - Exchange: the given digit can be exchanged for another given digit in 1/2 * (1/4 + 2/4 * 2/3) of the data, which is
- *   more. */
+ *   changes. It changes into six patterns (one of three other digits, at either end of the line). Each pattern receives
+ *   1/24 of the data and occurs in 1/24 of the data, so alpha is 6/24.
+ * - Exchange: the given digit can be exchanged for another given digit in 1/2 * (1/4 + 2/4 * 2/3) = 7/24 of the data,
+ *   which is more. */
 static void result_has_the_constants_of_the_theorem(void **state)
 {
     struct theorem found = {.k = -1};

@@ -320,7 +320,8 @@ static void field_names_are_unique(void **state)
         assert_non_null(config_find(table, fixed[i]));
 }
 
-/* Finds the value between `from` and `to` among the names of a choice or the two values of a flag. */
+/* Returns whether the text between `from` and `to` is a choice of the field or, if the field is a flag, "true" or
+ * "false". */
 static bool has_value(const struct config_field *field, const char *from, const char *to)
 {
     static const char *const flags[] = {"true", "false", NULL};

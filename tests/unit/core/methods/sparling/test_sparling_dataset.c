@@ -328,7 +328,7 @@ static void presence_objective_shortens_the_schedule(void **state)
     assert_true(c.units == 4 && c.first_window == 15 && c.width == 32);
     assert_true(without.units == 1 && without.first_window == 1 && without.width == 8);
     assert_true(!c.never_empty); /* without a calibration the distances from thresholds are not comparable */
-    /* letters need a lower learning rate and more samples */
+    /* sequences of letters get a low learning rate and many samples */
     assert_true(c.learning_rate == 5e-4 && c.presence_sharpness == 2 && c.tally_weight == 1);
     assert_true(c.total_samples == 280000 && c.reading_samples == 40000 && c.presence_samples == 100000 &&
                 without.total_samples < 1000);

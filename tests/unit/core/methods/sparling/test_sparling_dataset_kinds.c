@@ -357,8 +357,8 @@ static bool others_are_active(struct method_run *run)
     return active;
 }
 
-/* The name "1" stands for every count above 0, and the label states the number of motifs. After the calibration, no
- * other channel is active. */
+/* Labels are numbers of motifs. The name "1" stands for every number above 0. After the calibration, only the channel
+ * of this name is active. */
 static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
 {
     static const struct config_setting presence[] = {{"presence_weight", "1"},

@@ -39,8 +39,9 @@ static void a_run_ends_when_it_no_longer_improves(void **state)
     trial_end(&t);
 }
 
-/* The number of validation samples of a calibrated model in which the label has a name, in which the channel misses it,
- * and in which the channel is active without the name; and the number of empty maps. */
+/* Numbers of validation samples of a calibrated model. For each name, `with`: the label has the name; `missed`: the
+ * label has it, but its channel is inactive; `wrong`: the channel is active, but the label does not have the name.
+ * `empty`: the map is empty. */
 struct balance {
     int with[4], missed[4], wrong[4], empty;
 };
@@ -76,8 +77,9 @@ static struct balance balance_of(struct trial *t)
     return b;
 }
 
-/* After the calibration, the number of samples without its name in which a channel is active is at most the number of
- * samples with its name in which the channel is inactive, and nearly equal to it. */
+/* For each channel, the calibration balances two numbers of samples: those in which the channel misses its name, and
+ * those in which the channel is active without its name. Afterwards the two numbers are nearly equal, and the second is
+ * not the larger one. */
 static void a_calibration_balances_missed_and_false_samples_of_each_name(void **state)
 {
     struct trial t;
@@ -203,9 +205,9 @@ static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(voi
     }
 }
 
-/* Runs until the learning rate begins to fall. Until then, claims that the first stage had a better accuracy than the
- * last density ever had, by `more`. Writes the hash of g at the end of the first stage to `stage`, and the hash of g at
- * the end of the call to `now`. */
+/* Runs until the learning rate begins to fall. Before each step, sets the recorded accuracy of the first stage to the
+ * best accuracy at the last density plus `more`. Writes two hashes of the weights of g: to `stage` the hash at the end
+ * of the first stage, to `now` the hash on return. */
 static void reach_fall(struct trial *t, double more, char stage[HASH_TEXT], char now[HASH_TEXT])
 {
     trial_begin(t, own_end, 1);

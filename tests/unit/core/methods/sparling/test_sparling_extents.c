@@ -30,8 +30,9 @@ struct curves {
     int at[CUTS];
 };
 
-/* Returns how far a score falls when the part of the motif before or after each cut is replaced. The score is the sum
- * of weight, [SIDE]; weight[i] belongs to the offset i - HALF. */
+/* A score is the sum of `weight`, [SIDE]; weight[i] belongs to the offset i - HALF. For each cut, returns how far the
+ * score falls when the part of the motif before the cut is replaced (`low`), and when the part after it is replaced
+ * (`high`). */
 static struct curves curves_of(const double *weight)
 {
     struct curves c;
@@ -182,7 +183,7 @@ static void motifs_that_share_their_extent_are_one(void **state)
 {
     float planes[2 * PLACES] = {0};
     (void)state;
-    planes[2 * COLS + 1] = 3; /* the motif 5 removes the motifs 3 and 4, which lie in its extent */
+    planes[2 * COLS + 1] = 3; /* the motif of value 5 removes those of values 3 and 4, which lie in its extent */
     planes[2 * COLS + 3] = 5;
     planes[3 * COLS + 4] = 4;
     planes[5 * COLS + 1] = 1; /* further away */

@@ -35,8 +35,8 @@ static enum status put(void *context, const void *bytes, size_t count, struct er
     return fwrite(bytes, 1, count, context) == count ? STATUS_OK : error_set(error, STATUS_IO, NULL, "not written");
 }
 
-/* Stores random bases, of which every second sample has a word. The first number is 1000, or 1004 with the word, and a
- * little noise. A second one is the opposite. */
+/* Stores random bases. Every second sample contains a word. The first number of a sample is 1004 if it contains the
+ * word, otherwise 1000. The second number is -1 with the word, otherwise 1. Noise of at most 0.5 is added to both. */
 static void store(const char *name, int width, bool profile)
 {
     static uint8_t bytes[COUNT * 4 * COLS];
@@ -230,8 +230,8 @@ static void a_planted_word_is_learned_and_named(void **state)
         fail_msg("%s", err.message);
 }
 
-/* After a reload, the calibration of thresholds begins again, so a run that is reloaded after each step does not end
- * with one. `rarely` is longer than a calibration. */
+/* The calibration of thresholds begins again after a reload, so a run that is reloaded after every step never finishes
+ * it. A run with a calibration is therefore reloaded only after RARELY steps, more than a calibration takes. */
 static void pauses_and_threads_change_no_bit(void **state)
 {
     enum { RARELY = 421 };

@@ -36,7 +36,7 @@ static void first_phase_trains_g_and_leaves_head_and_density(void **state)
     /* the scale of the head's input adapts to g in the first phase */
     assert_true(t.run->network->scale.square->value[0] != scale);
     assert_int_equal(t.series.validations, 3);
-    /* validations do not run the head either */
+    /* validations of the first phase do not run the head, so they give no accuracy */
     assert_true(t.series.accuracies == 0 && isnan(t.run->accuracy));
     for (int64_t updates = t.run->updates; t.run->updates == updates;)
         trial_step(&t);
@@ -385,7 +385,8 @@ static void one_channel_stands_for_all_counts_above_zero(void **state)
         for (int k = 0; k < 4; k++)
             assert_true(presence_true(t.run, &truth, k) == (k == 1 && count > 0));
     }
-    /* a sample has 0.3 + 2 * 0.2 + 3 * 0.1 = 1 motif; one of five channels gets the density of all */
+    /* a sample has 0.3 + 2 * 0.2 + 3 * 0.1 = 1 motif; channel 1 marks all motifs, so it gets the density of all five
+     * channels */
     assert_true(fabs(t.run->presence.share[1] - 5) < 1e-9 && t.run->presence.share[0] < 0.1);
     assert_true(t.run->presence.weight[1] == 1);
     t.run->domain.domain = before;

@@ -67,7 +67,8 @@ static bool helps_and_hinders(int a, int b)
     return near ? a < b : (coin++ / RULE_MAPS) % 2 == 0;
 }
 
-/* Returns the first place of a channel in a map; -1: the map has none. */
+/* Returns the first active column of a channel plus `shift`, and asserts that the channel has the value `value` there;
+ * -1: the channel is not active. */
 static int place(const float *map, int channel, int shift, float value)
 {
     for (int i = 0; i < COLS; i++)

@@ -324,7 +324,7 @@ static void accuracy_below_its_target_is_a_note(void **state)
     struct fixture *f = *state;
     f->run->accuracy = 0.9;
     assert_int_equal(verdict_by(f, "below-target"), VERDICT_LEARNED);
-    /* 475 of 500 are correct, and the confidence interval of this share contains the target .96 */
+    /* 475 of 500 answers are correct, and the confidence interval of this share contains the target .96 */
     f->run->accuracy = 0.95;
     assert_null(found(f, "below-target"));
 }

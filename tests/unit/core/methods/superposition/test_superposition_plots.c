@@ -164,8 +164,8 @@ static void chart_of_losses_against_the_ratio_has_theory_and_points(void **state
         snprintf(series, sizeof series, "\"%s, n_s = %d\"", rug ? "rug" : "linear", c->n_s);
         int count = rows_of(table, panel, series, rows, FINE), same = 0;
         assert_int_equal(count, 3);
-        /* In this panel the series has the three ratios for each of two p. Each value is the measured loss relative to
-         * its prediction. */
+        /* In this panel, the series has one point for each of three ratios n_d / n_s and two values of p. The point is
+         * the measured loss divided by the predicted one. */
         assert_int_equal(rows_of(table, "measured over predicted", series, gaps, FINE), 6);
         for (int k = 0; k < count; k++)
             if (fabs(rows[k].x - c->ratio) < 1e-9) {
