@@ -1,14 +1,14 @@
 /* Draws clips of spoken words. The order of draws defines the data set. First come the number of words and the words,
- * then the speaker and the take of each word. Then the starts of all words are drawn, again and again until no two
- * words overlap. Last comes one uniform number for the noise of each sample of the clip. */
+ * then the speaker and the take (recording) of each word. Then the starts of all words are drawn, again and again until
+ * no two words overlap. Last comes one uniform number for the noise of each sample of the clip. */
 #include "core/data/audio/audio_sequence.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A domain is refused if a smaller share of random starts than this gives a clip without overlap. The share is
- * estimated for the largest number of words, all of mean length. */
+/* The smallest share of random starts that must give a clip without overlap; a domain with a smaller share is refused.
+ * The share is estimated for the largest number of words, all of mean length. */
 #define FIT_LEAST 1e-6
 
 /* ---- check ----------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static const struct audio_clip *draw_clip(const struct audio_sequence *d, struct
     int count = d->part == AUDIO_TRAINING_SPEAKERS ? training : speakers - training;
     const struct audio_clip *takes;
     int available;
-    do { /* A speaker who has no recording of the word is drawn again. In AudioMNIST every speaker says every word. */
+    do { /* If the speaker has no recording of the word, draws another one. This never happens with AudioMNIST. */
         available = audio_corpus_takes(d->corpus, first + mt19937_choice(rng, count), class, &takes);
     } while (available == 0);
     return &takes[mt19937_choice(rng, available)];

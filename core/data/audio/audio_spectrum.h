@@ -23,7 +23,7 @@ enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio
 void audio_spectrum_destroy(struct audio_spectrum *spectrum); /* NULL is allowed */
 
 int audio_spectrum_hop(const struct audio_spectrum *spectrum);
-/* Frames of a clip: 1 + samples / hop. */
+/* Number of frames of a clip: 1 + samples / hop. */
 int audio_spectrum_frames(const struct audio_spectrum *spectrum, int samples);
 
 /* Computes a spectrogram. samples: [count], count > window / 2; out: [frames][mels] in decibels. */

@@ -145,7 +145,7 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
 
 /* -- draw ------------------------------------------------------------------------------------- */
 
-/* Mean of the ten stamps' shares of ink pixels. */
+/* Share of ink pixels in a stamp, averaged over the ten stamps. */
 static double mean_ink(void)
 {
     double sum = 0.0;

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names the first columns, so that the user sees which name is meant. */
+/* Reports that the table has no column of this name. The message lists the first columns, so that the user can find the
+ * name that was meant. */
 static enum status no_column(const struct csv *csv, const char *wanted, struct error *err)
 {
     char names[120] = "";

@@ -94,7 +94,7 @@ static struct glyph letter(const struct faces *faces, int symbol, int size)
     return (struct glyph){faces->math, FT_Get_Name_Index(faces->math, name), latex_size_points(0) * scales[size], 0};
 }
 
-/* The glyph of a class in one variant; index 0: the variant does not exist. */
+/* Returns the glyph of a class in one variant; its index is 0 if the variant does not exist. */
 static struct glyph find_glyph(const struct faces *faces, int symbol, int kind)
 {
     if (kind == BIG)

@@ -8,10 +8,10 @@
 #include "core/base/error.h"
 #include "core/data/latex/latex_layout.h"
 
-enum { LATEX_FRACTIONS = 4 }; /* positions of a character along its line: multiples of a quarter pixel */
+enum { LATEX_FRACTIONS = 4 }; /* a character can begin at any multiple of a quarter pixel along its line */
 
-/* coverage: [rows][cols], 0 to 255. Its upper left pixel is `up` rows above the pixel under the baseline and `left`
- * columns right of the pixel of the origin. */
+/* coverage: [rows][cols], 0 to 255. The upper left pixel of the raster is `up` rows above the pixel under the baseline
+ * and `left` columns right of the pixel of the origin. */
 struct latex_raster {
     int rows, cols, up, left;
     const uint8_t *coverage;

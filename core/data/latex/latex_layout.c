@@ -53,8 +53,8 @@ static const double letter_width[6][LATEX_SIZES] = {{0.52859, 0.619664, 0.774429
 static const double italic_y[LATEX_SIZES] = {0.035879, 0.03588, 0.035879};
 static const double italic_z[LATEX_SIZES] = {0.043981, 0.041005, 0.037036};
 
-/* The extensible font's smallest bracket. This grammar needs no larger one: a letter with a superscript needs 11.7 pt,
- * and brackets around brackets of 12 pt need 10.8 pt. */
+/* Extent and width, in points, of the smallest bracket of the extensible font. This grammar needs no larger one: a
+ * letter with a superscript needs an extent of 11.7 pt, and brackets around brackets of 12 pt need 10.8 pt. */
 static const double BIG_EXTENT = 12, BIG_WIDTH = 4.58336;
 
 double latex_size_points(int size)
@@ -155,7 +155,7 @@ static bool is_letter(int token)
 
 static struct hbox set_expr(struct setter *s, struct setting style);
 
-/* italic: how far a y or z extends to the right. The caller adds it if no subscript follows. */
+/* italic: how far the letter y or z extends beyond its width. The caller adds it if no subscript follows. */
 static struct hbox set_symbol(struct setter *s, struct setting style, double *italic)
 {
     int token = peek(s), size = size_of(style), letter = token - LATEX_LETTER;

@@ -8,7 +8,7 @@
 
 #include "core/data/latex/latex.h"
 
-enum { LATEX_SINGLE_CLASSES = LATEX_CLASSES - 1 }; /* enum latex_class without the bar, in the same order */
+enum { LATEX_SINGLE_CLASSES = LATEX_CLASSES - 1 }; /* the classes are those of enum latex_class without the bar */
 
 struct latex_crops;
 

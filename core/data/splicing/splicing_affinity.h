@@ -64,8 +64,8 @@ enum status affinity_add_words(struct affinity_set *set, const char *name, const
 void affinity_score(const struct affinity_protein *protein, const uint8_t *bases, int length, int first, int count,
                     double *out);
 
-/* Finds the positions in [first, first + count) where proteins bind, ordered by position and then by protein. Writes at
- * most `room` of them to `out` and returns the number of all. */
+/* affinity_scan() finds the positions in [first, first + count) where proteins bind, ordered by position and then by
+ * protein. It writes at most `room` hits to `out` and returns the number of all hits. */
 struct affinity_hit {
     int position, protein;
     double affinity;
@@ -73,8 +73,9 @@ struct affinity_hit {
 int affinity_scan(const struct affinity_set *set, const uint8_t *bases, int length, int first, int count,
                   struct affinity_hit *out, int room);
 
-/* Sets every protein's threshold to the quantile (linear interpolation) that leaves `share` of the positions above it.
- * Positions closer than `flank` to an end of their sequence do not count. STATUS_INVALID: there are no positions. */
+/* affinity_calibrate() sets every protein's threshold to the quantile of its affinities (with linear interpolation)
+ * that `share` of the positions exceed. Positions closer than `flank` to an end of their sequence do not count.
+ * STATUS_INVALID: there are no positions. */
 struct splicing_sequence {
     const uint8_t *bases;
     int length;

@@ -14,17 +14,18 @@
 struct splicing_corpus;
 
 /* Opens a folder; the caller closes the corpus. `source`: only GFF3 features of this source count; NULL: all do.
- * length, flank: number of labelled bases of a window, and of bases on either side. STATUS_NOT_FOUND: the folder has
- * neither pair of files. STATUS_INVALID: several FASTA or GFF3 files, faults in them, or an HDF5 file whose windows
- * have another length or flank. STATUS_LIMIT: one of the sets has no window. Messages name files, never the folder. */
+ * length: number of labelled bases of a window; flank: number of bases before and after them. STATUS_NOT_FOUND: the
+ * folder has neither pair of files. STATUS_INVALID: several FASTA or GFF3 files, faults in them, or an HDF5 file whose
+ * windows have another length or flank. STATUS_LIMIT: one of the sets has no window. Messages name files, never the
+ * folder. */
 enum status splicing_corpus_open(const char *folder, const char *source, int length, int flank,
                                  struct splicing_corpus **corpus, struct error *err);
 void splicing_corpus_close(struct splicing_corpus *corpus); /* NULL is allowed */
 
 /* Number of windows of the training or the test set. */
 int64_t splicing_corpus_windows(const struct splicing_corpus *corpus, bool test);
-/* The order in which a training run with this seed uses the windows of the training set: one permutation by the legacy
- * generator of `seed` mod 2^32 (HDF5: see splicing_h5_order()). order: [windows]. */
+/* The order in which a training run with this seed uses the windows of the training set: one permutation, drawn by
+ * numpy's legacy generator with the seed `seed` mod 2^32 (HDF5: see splicing_h5_order()). order: [windows]. */
 enum status splicing_corpus_order(const struct splicing_corpus *corpus, int64_t seed, int64_t *order,
                                   struct error *err);
 /* Reads window `index` of a set. bases, classes: [flank + length + flank]. */

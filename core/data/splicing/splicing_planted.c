@@ -19,8 +19,8 @@ struct small_model {
     struct splicing_effect effect;
 };
 
-/* Built-in words. No word resembles a shifted copy of another word or of a core. The words form four pairs of opposite
- * effects. */
+/* Built-in models of proteins: name, words, effects. No word resembles a shifted copy of another word or of a core
+ * (below). The proteins form four pairs with opposite effects. */
 static const struct small_model small[SMALL] = {
     {"GAAGR", {"tGAAGACg", "cGAAGCAa"}, {1, -1, -1, 1}},  {"TAGGG", {"aTAGGGTa", "gTAGGGCt"}, {-1, 1, 1, -1}},
     {"TGCATG", {"tTGCATGa", "cTGCATGc"}, {1, 1, -1, -1}}, {"CACACC", {"aCACACCg", "gCACACCt"}, {-1, -1, 1, 1}},
@@ -28,7 +28,8 @@ static const struct small_model small[SMALL] = {
     {"ACTAAC", {"tACTAACt", "gACTAACa"}, {1, -1, 1, -1}}, {"GCGTCG", {"aGCGTCGg", "tGCGACGa"}, {-1, 1, -1, 1}},
 };
 
-/* The splice site is the G of AG and the G of GT. */
+/* The cores: the motif at an acceptor (3P) and at a donor (5P). The splice site is the G of AG in 3P and the G of GT in
+ * 5P. */
 static const char *const core_names[2] = {"3P", "5P"};
 static const char *const core_words[2][2] = {{"tCTTTCAGg", "tTCTTCAGa"}, {"cAGGTAAGt", "aAGGTGAGt"}};
 /* position of the site relative to the middle of the word, which is column 4 of the columns 0 to 8 */

@@ -37,8 +37,8 @@ struct splicing_planted {
     int core_site[2];
 };
 
-/* Creates a domain with `proteins` of the small built-in models, in [2, 8]. The caller may change the domain's sizes
- * and calls splicing_planted_close(). */
+/* Creates a domain with the first `proteins` (2 to 8) of the small built-in models. The caller may change the sizes of
+ * the domain, and calls splicing_planted_close() at the end. */
 enum status splicing_planted_small(struct splicing_planted *domain, int proteins, struct error *err);
 /* Creates a domain with the first `proteins` models of a folder of RBNS files. Each binds at a share of `background` of
  * random bases. A fixed seed draws the effects. STATUS_NOT_FOUND: the folder has fewer models. */

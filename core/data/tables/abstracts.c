@@ -47,7 +47,7 @@ struct corpus {
     size_t *starts; /* [documents + 1] index of each document's first word in `tokens` */
     char **titles;  /* [document_room] NULL where a document has no title */
     int documents, document_room;
-    struct thread_pool *pool; /* reading ends when it is stopped; NULL: never */
+    struct thread_pool *pool; /* reading ends when the pool is stopped; NULL: reading cannot be stopped */
 };
 
 static enum status no_memory(struct error *err)
@@ -412,7 +412,7 @@ int64_t abstracts_json_text(const char *line, const char *key, char *out)
 
 static enum status read_lines(struct corpus *c, const char *folder, struct error *err)
 {
-    struct delimited d; /* A reader of lines: no file contains its separator, so each line is one field. */
+    struct delimited d; /* reads lines: no file contains its separator, so each line is one field */
     bool more = true;
     char *text = NULL;
     size_t room = 0;

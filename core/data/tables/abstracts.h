@@ -19,7 +19,7 @@ struct abstracts_filter {
     double most, least; /* a word is removed if the share of the documents with it is above `most` or below `least`;
                          * defaults 0.9, 0.0007 */
     int words;          /* largest number of words that stay; default 500 */
-    struct thread_pool *pool; /* abstracts_load() returns STATUS_CANCELLED when it is stopped; NULL: never */
+    struct thread_pool *pool; /* abstracts_load() returns STATUS_CANCELLED when the pool is stopped; may be NULL */
 };
 #define ABSTRACTS_FILTER ((struct abstracts_filter){0.9, 0.0007, 500, NULL})
 
@@ -28,8 +28,8 @@ struct abstracts_filter {
 enum status abstracts_load(const char *folder, const struct abstracts_filter *filter, struct features **features,
                            struct error *err);
 
-/* Writes the singulars that a lower-case word can have by the rules of WordNet's morphy, whether they occur in the data
- * or not. There are at most two; `first` or `second` becomes "" if there are fewer. */
+/* abstracts_singular() writes the singulars that a lower-case word can have by the rules of WordNet's morphy, whether
+ * they occur in the data or not. There are at most two; `first` and `second` become "" where there is none. */
 enum { WORD_BYTES = 48 };
 void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WORD_BYTES]);
 /* Unescapes the text under `key` in a JSON object on one line and writes UTF-8 to `out`, whose size must be at least

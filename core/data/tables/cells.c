@@ -17,7 +17,7 @@ static enum status no_memory(struct error *err)
 
 /* ---- reading ---------------------------------------------------------------------------------------- */
 
-/* A table as the file contains it: `lines` rows of `width` numbers, and the texts beside them. */
+/* A table as the file contains it: `lines` rows of `width` numbers, and the names beside them. */
 struct raw {
     float *x;
     char **names;  /* [lines] names of genes, or classes of cells; entries may be NULL */

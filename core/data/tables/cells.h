@@ -21,8 +21,8 @@ struct cells_filter {
     double least_molecules; /* minimum number of molecules of a gene in all cells together; default 25 */
     /* After quantile normalisation, this many genes stay: those with the largest deviation. Default 558. */
     int genes;
-    /* Minimum number of genes, itself included, whose correlation with a gene exceeds `correlation`. Default 6; 0: all
-     * genes stay. */
+    /* A gene stays if at least this number of genes, itself included, have a correlation above `correlation` with it.
+     * Default 6; 0: all genes stay. */
     int neighbours;
     double correlation; /* limit of the correlation for `neighbours`; default 0.2091 */
     /* Number of genes that stay: those furthest above the curve log2 CV = log2(mean^power + offset). Default 5000; 0:
@@ -30,7 +30,7 @@ struct cells_filter {
     int noisiest;
     double power, offset;     /* the curve of `noisiest`; defaults, fitted to the published table: -0.56, 0.61 */
     cells_products *products; /* a fast matrix product that the caller supplies; NULL: plain sums */
-    struct thread_pool *pool; /* cells_load() returns STATUS_CANCELLED when it is stopped; NULL: never */
+    struct thread_pool *pool; /* cells_load() returns STATUS_CANCELLED when the pool is stopped; may be NULL */
 };
 #define CELLS_FILTER ((struct cells_filter){25, 558, 6, 0.2091, 5000, -0.56, 0.61, NULL, NULL})
 

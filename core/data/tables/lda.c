@@ -135,7 +135,8 @@ static void learn_topics(const struct work *w, double *lambda)
         }
 }
 
-/* Sum of E log p - E log q over the rows. Each row is a Dirichlet variable with a symmetric prior. */
+/* Sum of E log p - E log q over the rows. Each row is a Dirichlet variable: p is its symmetric prior, q its
+ * distribution with the given parameters. */
 static double dirichlet_bound(const double *parameters, const double *logs, int rows, int columns, double prior)
 {
     double bound = 0;

@@ -11,7 +11,7 @@
 struct lda_setup {
     /* number of topics, maximum passes over all documents, maximum updates of a document per pass */
     int topics, passes, inner;
-    /* concentrations of the Dirichlet priors: of the topics of a document, of the words of a topic */
+    /* concentrations of two Dirichlet priors: `document` of the topics in a document, `word` of the words in a topic */
     double document, word;
     double tolerance; /* updates of a document end when the mean change of its parameters is smaller than this */
     uint64_t seed;

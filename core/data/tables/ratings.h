@@ -14,7 +14,7 @@ struct ratings_filter {
     int least_count;     /* smallest number of ones of a user; default 20 */
     int movies;          /* number of movies that stay; default 300 */
     int users;           /* maximum number of users, drawn with numpy's legacy generator at seed 42; default 100,000 */
-    struct thread_pool *pool; /* ratings_load() returns STATUS_CANCELLED when it is stopped; NULL: never */
+    struct thread_pool *pool; /* ratings_load() returns STATUS_CANCELLED when the pool is stopped; may be NULL */
 };
 #define RATINGS_FILTER ((struct ratings_filter){4, 20, 300, 100000, NULL})
 

@@ -37,7 +37,7 @@ enum environments_psi { PSI_LINEAR, PSI_TANH };
 
 /* Simulates rows with x ~ N(0, I) as a function of (seed, set). Weights and psi depend on the seed alone; row i of a
  * node depends on (seed, set, node, i). nodes: [node_count], the nodes that get `per_node` rows each. The caller frees
- * *environments. STATUS_CANCELLED when `pool` is stopped (NULL: never). */
+ * *environments. STATUS_CANCELLED when `pool` is stopped; with NULL, it cannot be stopped. */
 enum status environments_simulate(const struct tree *tree, const struct environments_outcome *outcome,
                                   enum environments_psi psi, int features, const int *nodes, int node_count,
                                   int per_node, uint32_t set, struct thread_pool *pool,
@@ -64,7 +64,7 @@ struct environments_reading {
     int features; /* largest number of features that stay */
     bool plant;
     struct environments_outcome outcome;
-    struct thread_pool *pool; /* environments_read() returns STATUS_CANCELLED when it is stopped; NULL: never */
+    struct thread_pool *pool; /* environments_read() returns STATUS_CANCELLED when the pool is stopped; may be NULL */
 };
 /* The caller destroys *tree and frees *environments; after an error both are NULL. STATUS_NOT_FOUND: the folder has no
  * tree. STATUS_INVALID: a fault of a file; the message names file and line. */

@@ -95,7 +95,7 @@ struct collection {
     size_t mapped;
     void *store; /* the memory of `values` or `bytes`, if it is a mapped file of its own */
     size_t stored;
-    struct collection_moments moments; /* count is 0 until they are known */
+    struct collection_moments moments; /* their `count` is 0 until they are known */
 };
 void collection_close(struct collection *c); /* a zeroed struct is allowed */
 
@@ -165,7 +165,7 @@ struct collection_option_name {
 };
 extern const struct collection_option_name collection_option_names[];
 
-/* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
+/* What the user states about the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
     unsigned stated;           /* bits of the options that the user has stated */
     const char *label, *group; /* names of a table's columns that contain labels and groups */
@@ -193,7 +193,8 @@ extern const char collection_label_meaning[], collection_label_column_meaning[],
     collection_bins_meaning[];
 /* What an option means in the format of this name. "" if there is no such option. */
 const char *collection_option_meaning(enum collection_option option, const char *format);
-/* The files of which a folder of the operator has one if it is a genome or a signal; NULL-terminated. */
+/* Names of files. A folder of the operator is a genome (or a signal) if it contains one of these files. Each list ends
+ * with NULL. */
 extern const char *const collection_genome_files[], *const collection_signal_files[];
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
@@ -219,7 +220,7 @@ struct collection_ending {
 extern const struct collection_ending collection_endings[];
 const struct collection_format *const *collection_formats(size_t *count);
 const struct collection_format *collection_format_named(const char *name); /* NULL: there is none */
-/* Writes the names of the formats that read an option: "csv, bed and h5ad". */
+/* collection_option_formats() writes the names of the formats that read an option: "csv, bed and h5ad". */
 enum { COLLECTION_NAMES = 160, COLLECTION_DETAIL = 240 };
 void collection_option_formats(enum collection_option option, char out[COLLECTION_NAMES]);
 /* Finds the first stated option, or value of an option, that the format does not read. Returns its name and writes to

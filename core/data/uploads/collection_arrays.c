@@ -121,7 +121,7 @@ static void column_name(const struct arrays *a, size_t column, char out[NPY_TEXT
         snprintf(out, NPY_TEXT, "%zu", column);
 }
 
-/* Adds the numbers of a sample, and with those of the first sample their names. */
+/* Adds the numbers of a sample. For the first sample, it also adds the names of the numbers. */
 static enum status take_numbers(struct builder *b, const struct arrays *a, int64_t sample, struct error *err)
 {
     const struct npy *y = &a->member[MEMBER_Y], *names = &a->member[MEMBER_NAMES];

@@ -235,8 +235,8 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
            (c->boxes == 0 || (c->box && rising(c->box_start, c->count, 0) && c->box_start[c->count] == c->boxes));
 }
 
-/* Finds the numbers of the targets, after the names were read. Returns whether they are there if they must be, and
- * finite. */
+/* Finds the numbers that are the targets, if the target is numbers; the names were read before. Returns false if the
+ * numbers are missing or one of them is not finite. */
 static bool find_numbers(struct collection *c, const struct mapped *m)
 {
     if (c->target != TARGET_NUMBER)

@@ -10,7 +10,7 @@ struct name_list {
     struct collection_names names;
     int room, bits; /* room: capacity of names; bits: log2 of the size of `table` */
     int32_t *table; /* [1 << bits] indices into names; -1: free */
-    int most;       /* largest number of names; 0: NAMES */
+    int most;       /* largest number of names; 0: the default, NAMES */
 };
 enum { NAME_BYTES = 256, NAMES = 1 << 20 };
 void name_list_close(struct name_list *list);
@@ -64,13 +64,14 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
  * they were added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
-/* Numbers as targets (collection_numbers.c): append one number, or the numbers of a text, which are separated by blanks
- * or commas, to the target of the current sample. Every sample gets as many as the first one. STATUS_INVALID: a text is
- * no number, or a number is not finite as a float. */
+/* For targets that are numbers (collection_numbers.c). builder_value() appends one number to the target of the current
+ * sample. builder_values() appends the numbers of a text, which are separated by blanks or commas. Every sample must
+ * get as many numbers as the first one. STATUS_INVALID: a text is no number, or a number is not finite as a float. */
 enum { NUMBERS_MOST = 4096 };
 enum status builder_value(struct builder *b, double value, struct error *err);
 enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err);
-/* Names the next number of a sample. Without names, one number is called "value", and several have their indices. */
+/* Names the next number of a sample. Without names, a single number is called "value", and several numbers are called
+ * by their indices. */
 enum status builder_value_name(struct builder *b, const char *name, struct error *err);
 /* Checks that every sample has its numbers, and names them. builder_finish() calls it. */
 enum status builder_numbers_finish(struct builder *b, struct error *err);

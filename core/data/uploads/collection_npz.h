@@ -12,7 +12,7 @@ struct npz {
     enum array_use use;    /* how y is read; the same in all files */
     int files;             /* files that were added */
     int64_t cols;          /* columns of a sample */
-    unsigned char *sample; /* two samples as floats: in the order of the file, and with channels first */
+    unsigned char *sample; /* the current sample twice, as floats: in the file's order, and with channels first */
 };
 void npz_open(struct npz *n, struct builder *b, const struct collection_options *options);
 void npz_close(struct npz *n);

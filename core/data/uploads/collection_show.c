@@ -59,7 +59,7 @@ static struct moments column_moments(const struct collection *c, int column)
     return m;
 }
 
-/* Writes the figures of the numbers that are targets. */
+/* Writes the name and the moments of each number that is a target. */
 static void write_numbers(const struct collection *c, const struct sink *out)
 {
     int width = c->vocabulary.count;

@@ -1,5 +1,5 @@
 /* Reads a tar as one data set. A tar may contain PNG, JPEG or TIFF pictures of one size, WAV recordings, or one FASTA
- * file, each with tables about them:
+ * file. Tables describe these samples:
  *
  *   labels.csv  file,label[,group]   the words of the label make a sequence, or a set if the column is called `labels`
  *   boxes.csv   file,row0,row1,col0,col1,symbol; for recordings file,begin,end,symbol in seconds

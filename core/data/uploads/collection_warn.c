@@ -169,7 +169,8 @@ static enum status inspect_constants(struct collection *c, struct error *err)
                            parts, table ? "columns" : "channels", found.text);
 }
 
-/* Numbers as targets that are equal in all samples: nothing can be learned about them. */
+/* Warns about targets that are numbers and have the same value in all samples, because nothing can be learned about
+ * them. */
 static enum status inspect_numbers(struct collection *c, struct error *err)
 {
     int width = c->vocabulary.count;

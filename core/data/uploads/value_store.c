@@ -105,7 +105,7 @@ static float value_of(unsigned char byte, enum value_form form)
     return form == VALUE_UNIT_BYTES ? (float)(byte / 255.0) : (float)byte;
 }
 
-/* Whether a value has exactly this form, bit by bit (-0 has not); *byte is its byte. */
+/* Whether a byte of this form gives back exactly the bits of a value (for -0 none does); *byte becomes this byte. */
 static bool byte_of(float value, enum value_form form, unsigned char *byte)
 {
     float scaled = form == VALUE_UNIT_BYTES ? value * 255 : value;
@@ -125,7 +125,7 @@ static bool all_have(const float *values, int64_t count, enum value_form form)
     return true;
 }
 
-/* Turns values of the store's form into those of another; `to` has room for `count` of them. */
+/* Converts `count` values from the form `old` to the form `new`. `to` has room for them. */
 static void convert(const void *from, enum value_form old, void *to, enum value_form new, int64_t count)
 {
     const unsigned char *bytes = from;
@@ -187,7 +187,7 @@ static enum status take_form(struct value_store *s, enum value_form form, struct
 
 /* ---- samples ----------------------------------------------------------------------------------------------- */
 
-/* Moves the sample that the reader has filled into the block. */
+/* Appends the sample that the reader has filled to the block. */
 static enum status take_pending(struct value_store *s, struct error *err)
 {
     int64_t count = s->pending;

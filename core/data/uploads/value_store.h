@@ -23,7 +23,7 @@ static inline size_t value_form_bytes(enum value_form form)
 struct value_store {
     int file;
     bool opened, own; /* own: the store made the file, and closes it */
-    bool floats;      /* the values are stored as floats, whatever they are */
+    bool floats;      /* the values are stored as floats, even if bytes would be enough */
     bool binary;      /* all values so far are 0 or 1 */
     enum value_form form;
     int64_t count, limit; /* count: number of values in the file and the block together; limit: upper limit of the bytes
@@ -52,10 +52,10 @@ enum status value_store_repeat(struct value_store *s, const int64_t *begin, int6
 /* Copies values [first, first + count) to `to`; the store must contain bytes (VALUE_BYTES). */
 enum status value_store_again(struct value_store *s, int64_t first, int64_t count, unsigned char *to,
                               struct error *err);
-/* Writes everything to the file and maps it: *at is its memory of *size bytes, which the caller unmaps. The store must
- * contain a value. */
+/* Writes everything to the file and maps the file: *at is the mapped memory of *size bytes, which the caller unmaps.
+ * The store must contain a value. */
 enum status value_store_finish(struct value_store *s, void **at, size_t *size, struct error *err);
-/* The number of bytes that more values may take. */
+/* Returns the number of bytes that are left for further values. */
 int64_t value_store_left(const struct value_store *s);
 
 #endif

@@ -12,7 +12,7 @@
 enum { LETTERS = 5 };
 
 struct walk {
-    int64_t edges[LETTERS][LETTERS]; /* number of edges that are left */
+    int64_t edges[LETTERS][LETTERS]; /* [a][b]: number of unused edges from letter a to letter b */
     int64_t leaving[LETTERS];
     int last[LETTERS]; /* the target of the node's last edge */
 };

@@ -53,7 +53,7 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
     b->c->kind = COLLECTION_SEQUENCES;
     b->c->channels = SPLICING_BASES;
     b->c->rows = 1;
-    s->labels.most = (int)b->limits.samples; /* each region may have a number of its own */
+    s->labels.most = (int)b->limits.samples; /* the label of every region may be different, for example a number */
     bool both = options->label_column > 0 && options->label && options->label[0] != '\0';
     enum status status = both ? error_set(err, STATUS_INVALID, NULL,
                                           "label and label_column both state the label of a region; leave one out")

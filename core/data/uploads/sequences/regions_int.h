@@ -25,8 +25,8 @@ struct regions {
     int64_t longest; /* bases of the longest window */
     char *letters;   /* [longest], like the next two arrays */
     uint8_t *bases, *other;
-    struct bigwig *signal; /* NULL: the target is no signal */
-    int bins;              /* values of the signal for each region */
+    struct bigwig *signal; /* NULL: the targets are not values of a signal */
+    int bins;              /* number of values of the signal for each region */
     double *mean;          /* [bins] of one region */
 };
 

@@ -11,7 +11,7 @@
 struct roles {
     struct table_columns usual;
     int targets;
-    int *target; /* [targets] numbers of columns; NULL: the column usual.label alone has the label */
+    int *target; /* [targets] indices of columns; NULL: the column usual.label alone has the label */
 };
 
 static bool is_feature(const struct roles *roles, int column)
@@ -22,7 +22,8 @@ static bool is_feature(const struct roles *roles, int column)
     return table_columns_feature(&roles->usual, column);
 }
 
-/* Finds the columns that `names` lists, with commas between them, and names the numbers after them. */
+/* Finds the columns that `names` lists, with commas between them. The numbers of a sample get the names of these
+ * columns. */
 static enum status find_targets(struct builder *b, const struct csv *csv, const char *names, struct roles *roles,
                                 struct error *err)
 {
