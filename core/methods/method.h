@@ -442,8 +442,8 @@ struct method {
      * message says why. */
     const char *adopts;
     enum status (*adopt)(const struct byte_source *from, struct buf *config, struct buf *checkpoint, struct error *err);
-    /* Adds to a list that the caller has opened an object {code, text} for everything that is unusual about an input,
-     * such as values far outside the range of the training data. Default: adds nothing. */
+    /* Writes warnings into a list that the caller has opened: an object {code, text} for everything that is unusual
+     * about an input, such as values far outside the range of the training data. Default: adds nothing. */
     void (*warn)(const struct method_model *model, const struct method_input *input, const struct sink *out);
     /* Computes outputs for one input and appends each to its buffer, in the order of `outputs`; where a buffer is NULL,
      * nobody needs the output. Any thread may call it. Errors as for queries. A method with `outputs` must set this

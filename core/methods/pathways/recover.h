@@ -3,9 +3,9 @@
  * The filters of layer l, scaled to unit norm, are the columns of its dictionary. The decoder finds the pathway by a
  * forward pass with thresholds, or by layered basis pursuit. If the request contains the code that generated the
  * signal, the bounds are computed for the true codes. Otherwise a least-squares fit gives the deepest code on the
- * support that the decoder found. The bounds are then computed for this code and the codes of the layers below that
- * follow from it, with the patch norm of the residual as the norm of the noise. Suppose that these codes have the
- * supports that the decoder found, and that bound (3) holds at every layer. Then no noise of this norm could have
+ * support that the decoder found. The bounds are then computed for this code and for the codes of the lower layers that
+ * follow from it. The norm of the noise is taken to be the patch norm of the residual. Suppose that these codes have
+ * the supports that the decoder found, and that bound (3) holds at every layer. Then no noise of this norm could have
  * changed the result. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_RECOVER_H
 #define MOTIF_CORE_METHODS_PATHWAYS_RECOVER_H

@@ -47,7 +47,7 @@ static void write_curve(const struct sink *out, const struct method_run *run, in
 }
 
 /* Writes the limits that bounds (3) and (5) (bounds.h) set to the first layer's stripe sparsity, for the magnitudes and
- * the noise of the case, and the lower limits of the first layer's coherence. */
+ * the noise of the case. Also writes the lower limits of the first layer's coherence. */
 static void write_limits(const struct sink *out, const struct method_run *run, int64_t at_case)
 {
     const struct pathways_case *plan = &run->plan[at_case];

@@ -66,8 +66,9 @@ double point_stripe(const struct curve_point *point); /* mean stripe sparsity of
  * monotone fit to the curve, interpolated linearly in log S. NaN if the fit does not reach `share`. */
 double curve_crossing(const struct curve *curve, double share, bool nonzeros);
 
-/* Fits log S50 (or the log of the limit by bound (3) or (5), bounds.h) against log 1/mu over the cases of a group, by
- * least squares over sizes. low, high: 95 % interval of the slope by Student's t, NaN if there are only two sizes. */
+/* A least-squares fit of a line to the cases of a group, with one point for each size. x is log 1/mu. y is log S50, or
+ * the log of the limit by bound (3) or (5) (bounds.h). low, high: 95 % interval of the slope by Student's t, NaN if
+ * there are only two sizes. */
 enum scaling_of { SCALING_MEASURED, SCALING_UNIFORM, SCALING_PROBABILISTIC };
 struct scaling_fit {
     int points; /* number of sizes */

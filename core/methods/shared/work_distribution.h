@@ -1,7 +1,7 @@
 /* Distribution of independent work items over ranks: seeds of a study, or cases of a list.
  *
- * Each rank (core/base/parallel/comm.h) works on a whole item without the others, so an item gives the same bits for
- * any number of ranks, and a single rank works on one item after another. After each step the ranks exchange the state
+ * Each rank (core/base/parallel/comm.h) works on a whole item without the other ranks, so an item gives the same bits
+ * for any number of ranks. A single rank works on one item after another. After each step the ranks exchange the state
  * of their items. All ranks then hold the same table of items and decide from it, so no rank has to coordinate.
  *
  *   an item: pending --(assigned to a rank)--> running --> done
@@ -9,8 +9,8 @@
  * Time series are published in the order of the items, and the sample count continues from one item to the next. Points
  * of an item that runs while an earlier one is unfinished wait in memory until the earlier one is done.
  *
- * A method may have to finish the last item on all ranks together. That item then waits for the others, is copied to
- * all ranks, and they finish it in the same steps, so the result is that of one rank.
+ * A method may have to finish the last item on all ranks together. That item then waits until the other items are done.
+ * It is copied to all ranks, and they finish it in the same steps, so the result is the same as on one rank.
  *
  * A checkpoint stores the run with a single item: the one with the highest index among the items that ranks have.
  * Queries see the model of this item. The other running items are snapshots inside the checkpoint

@@ -2,8 +2,8 @@
  *
  * run_advance() repeats one piece of the current phase until the step's time is over or the executor must act. Order at
  * a validation: update the weights, validate, decide whether the stage has ended, save, then evaluate or multiply the
- * density. The density is multiplied at the start of the step after the one that requested the stage's checkpoint, so
- * that this checkpoint contains the model of the stage that ended.
+ * density. A step that ends a stage requests a checkpoint. The density is multiplied at the start of the next step, so
+ * the checkpoint contains the model of the stage that ended.
  *
  * A study (config.seeds > 1) uses the same functions for the seed that this rank trains (study_distribution.c). */
 #include <math.h>

@@ -280,8 +280,8 @@ static const struct config_setting splicing[] = {{"domain", "splicing"},
                                                  {"chance_samples", "1000"},
                                                  {NULL, NULL}};
 
-/* The networks, windows, batch size and schedule of the paper (Appendix L and the authors' code) on planted sequences
- * of the same size, because the paper's data cannot be redistributed. */
+/* The networks, windows, batch size and schedule are those of the paper (Appendix L and the authors' code). The data
+ * are planted sequences of the same size, because the paper's data cannot be redistributed. */
 static const struct config_setting splicing_paper[] = {{"domain", "splicing"},
                                                        {"splicing_length", "5000"},
                                                        {"splicing_flank", "5000"},

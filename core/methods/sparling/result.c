@@ -33,9 +33,8 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
 }
 
 /* Writes by how much the edit error rises when activations have only 16, 8, 4 or 2 values, and an upper limit of the
- * information in a map. The limit assumes that an activation has b bits. b is the smallest number, going down from 4,
- * for which 2^b values and all larger numbers of values raise the edit error by less than 0.1 %; it is 4 if there is
- * none. */
+ * information in a map. The limit assumes that an activation has b bits. b starts at 4 and falls by one as long as both
+ * 2^b and 2^(b - 1) values raise the edit error by less than 0.1 %. */
 static void write_binning(const struct method_run *run, const struct evaluation_row *row, const struct sink *out)
 {
     static const char *const names[BINNINGS] = {"bins_16", "bins_8", "bins_4", "bins_2"};

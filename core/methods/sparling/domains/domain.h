@@ -26,8 +26,9 @@
  * or -1 where no label is known. Then the head is the dilated one (core/nn/dilated.h), the accuracy is top-k accuracy,
  * and the end-to-end error is 1 - accuracy. With `numbers`, a sample has numbers instead of a label, the accuracy is
  * the share of their variance that the head explains (R squared), and the end-to-end error is 1 - R squared. Boxes
- * (core/data/box.h) are in the order in which the metrics visit them, in positions of the map (rows [0, 1) in a
- * sequence), and include the tolerance of the domain's evaluation (2 px around a character of a formula, for instance).
+ * (core/data/box.h) are in the order in which the metrics visit them. Their units are positions of the map (rows [0, 1)
+ * in a sequence). They include the tolerance of the domain's evaluation, for instance 2 px around a character of a
+ * formula.
  *
  * Threads: an open state is read-only, and several threads may call sample(), prepare() and grey() at the same time.
  * Samples are pure functions of the configuration and the request on every machine. */

@@ -1,11 +1,11 @@
 /* Measures where in the window of g the evidence of each channel lies (PART_EXTENTS).
  *
- * The part first collects maximal motifs of each channel from training samples. Of each channel it then takes the
- * strongest ones, cuts the window around each out of its input, and replaces everything before or after a cut by the
- * same place of the next training sample, whose values are as typical as those of the sample itself. Each cut gives a
- * fall of the score, as a mean over the motifs. How this fall grows as the cut moves through the window shows on which
- * positions the score depends (channel_extent_interval()). The window of a position alone decides its score, so the
- * crop gives the same score as the whole input. Labels and true boxes are not used. */
+ * The part first collects maximal motifs of each channel from training samples. For the strongest motifs of each
+ * channel, it then cuts the window around the motif out of the input. In this crop, it replaces everything before or
+ * after a cut by the same place of the next training sample, whose values are as typical as those of the sample itself.
+ * The fall of the score at each cut is a mean over the motifs. How this fall grows as the cut moves through the window
+ * shows on which positions the score depends (channel_extent_interval()). The window of a position alone decides its
+ * score, so the crop gives the same score as the whole input. Labels and true boxes are not used. */
 #include "core/methods/sparling/evaluation/extents.h"
 
 #include <stdlib.h>

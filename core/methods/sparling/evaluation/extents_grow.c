@@ -1,10 +1,10 @@
 /* Grows the extent of a channel to the whole of what its motifs have in common.
  *
  * A channel may need only a part of a motif, for instance a side of a frame, to know it. The inputs around the motifs
- * then are alike in the other parts, too. Around all collected motifs of a channel, this file compares the mean of the
- * input, and of its square, with those of the same place in the next training sample. Where these means differ from
- * those of other samples, the inputs around the motifs have something in common, and the extent grows over these
- * positions (channel_extent_grow()). */
+ * then are alike in the other parts, too. For each position around the collected motifs of a channel, this file
+ * computes the means of the input and of its square. It compares them with the means at the same places of the next
+ * training samples. Where these means differ from those of other samples, the inputs around the motifs have something
+ * in common, and the extent grows over these positions (channel_extent_grow()). */
 #include <stdlib.h>
 
 #include "core/methods/sparling/evaluation/extents.h"

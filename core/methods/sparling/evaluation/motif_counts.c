@@ -1,6 +1,6 @@
-/* Statistics of motifs that need no true boxes: the use of each channel, whether there are as many motifs as the labels
- * have tokens, and whether motifs keep the distance that the Motif Identifiability Theorem requires (NON-OVERLAPPING:
- * the footprints of two motifs share no input position).
+/* Statistics of motifs that need no true boxes: how often each channel is used, whether the number of motifs equals the
+ * number of tokens in the label, and whether footprints of motifs overlap. The Motif Identifiability Theorem requires
+ * that the footprints of two motifs share no input position (NON-OVERLAPPING).
  *
  * They count the maximal motifs (annotation.h) of the run's own model over the samples of the motif errors. A study
  * also stores the motifs of each seed's model in the same samples, to compare the seeds. */

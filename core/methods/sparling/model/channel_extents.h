@@ -34,8 +34,9 @@ bool channel_extent_sound(const struct channel_extent *extent, int half);
 enum status channel_extents_read(const struct snapshot_reader *from, int channels, int half,
                                  struct channel_extent **extents, struct error *err);
 
-/* How the motifs of a model are reported: [channels] extents, NULL if they are unknown, and whether a motif is reported
- * at the centre of its extent (centre_motifs) in place of the maximum of its channel. A motif never leaves the map. */
+/* How the motifs of a model are reported. It has the extents, [channels], or NULL if they are unknown. It also says
+ * whether a motif is reported at the centre of its extent (centre_motifs) or at the maximum of its channel. A motif
+ * never leaves the map. */
 struct channel_places {
     const struct channel_extent *extents;
     bool centred;

@@ -70,11 +70,11 @@ void annotation_close(struct annotation *annotation);
 /* The part of the map that a motif covers. false: unknown. */
 bool annotation_extent(const struct annotation *annotation, const struct motif *motif, struct box *box);
 
-/* Draws one tile for each input, `columns` in a row: ink in grey, true boxes outlined in green, maximal motifs and
- * their extents in the colour of their channel, starred ones with a cross, and the label below. With a label at every
- * position, ticks under the tile are the true labels and discs below them the labels that were read. In a picture of a
- * sequence with several rows, the motifs of each channel have their own height. The caller destroys *out.
- * STATUS_NO_MEMORY. */
+/* Draws one tile for each input, `columns` in a row. Ink is grey, and true boxes are outlined in green. Maximal motifs
+ * and their extents have the colour of their channel; starred motifs have a cross. The label is below the tile. With a
+ * label at every position, ticks under the tile are the true labels and discs below them the labels that were read. In
+ * a picture of a sequence with several rows, the motifs of each channel have their own height. The caller destroys
+ * *out. STATUS_NO_MEMORY. */
 enum status annotation_draw(const struct annotation *annotations, int count, int columns, struct picture **out,
                             struct error *err);
 

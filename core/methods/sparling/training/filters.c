@@ -18,8 +18,8 @@ static double length_of(const real *filter, size_t count)
     return sqrt(sum);
 }
 
-/* Copies `count` filters over the first `count` filters of the convolution `first`, scales each to the norm of the
- * filter that it replaces, and sets the biases of these filters to 0. */
+/* Replaces the first `count` filters of the convolution `first`. Each new filter is scaled to the norm of the filter
+ * that it replaces, and its bias is 0. */
 static void replace(const float *filter, int count, struct conv *first)
 {
     size_t size = first->w->count / (size_t)first->w->dim[0];

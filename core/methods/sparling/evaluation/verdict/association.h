@@ -44,9 +44,9 @@ struct association_channel {
     double whole; /* correlation with the fact that at least one of the names is in the label; NaN without names */
 };
 /* Returns the names of a channel. The first name is the token with the largest correlation, if the correlation is at
- * least ASSOCIATION_LEAST and not due to chance. For further names, only the samples without the earlier names count. A
- * token becomes a further name if the channel is active in more than half of those samples that have the token, and
- * more often than in those that do not have it. */
+ * least ASSOCIATION_LEAST and not due to chance. For further names, only the samples without the earlier names count.
+ * Two conditions make a token a further name: the channel is active in more than half of these samples whose label has
+ * the token, and more often than in these samples whose label does not have it. */
 struct association_channel association_of_channel(const struct association *a, int channel);
 #define ASSOCIATION_LEAST 0.3
 

@@ -187,8 +187,8 @@ static int64_t window_start(const struct scan *s)
     return s->next > s->flank ? s->next - s->flank : 0;
 }
 
-/* Computes the windows that are complete and are not the last one. The last window of a record may begin up to CORE
- * bases before the place where a further full window would begin, so the function keeps the bases from there on. */
+/* Computes all complete windows except the last one of the record, and drops the bases that no further window needs.
+ * The last window may begin up to CORE bases before the place where the next full window would begin. */
 static enum status advance(struct scan *s, struct error *err)
 {
     enum status status = STATUS_OK;
