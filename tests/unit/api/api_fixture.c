@@ -144,8 +144,8 @@ static const struct method_query queries[] = {
      .answer = query},
 };
 
-/* The shapes of a model's tensors. The input has 2 rows and 2 columns. One output contains its values doubled, the
- * other the word "pair". */
+/* The shapes of a model's tensors. The input has 2 rows and 2 columns. One output contains the values of the input
+ * doubled, the other the word "pair". */
 static void square_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
     *rank = 2;

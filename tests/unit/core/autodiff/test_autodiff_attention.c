@@ -22,7 +22,8 @@ static struct tensor *build_cross(struct probe *p, const void *context)
     return op_cross_attention(&p->exec, probe_input(p, 0), probe_input(p, 1), context);
 }
 
-/* A second operation reads the input too, so attention must add its gradient to one that exists already. */
+/* Builds attention and a second operation that reads the same input, so attention must add its gradient to one that
+ * exists already. */
 static struct tensor *build_self_again(struct probe *p, const void *context)
 {
     struct tensor *x = probe_input(p, 0);

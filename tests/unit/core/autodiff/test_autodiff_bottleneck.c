@@ -148,7 +148,8 @@ struct presence_case {
     struct presence presence;
 };
 
-/* A second operation reads the map too, so the pooling must add its gradient to one that exists already. */
+/* Builds the pooling and a second operation that reads the same map, so the pooling must add its gradient to one that
+ * exists already. */
 static struct tensor *build_presence(struct probe *p, const void *context)
 {
     const struct presence_case *c = context;
@@ -248,7 +249,7 @@ static void presence_refuses_names_without_a_score(void **state)
     probe_close(&p);
 }
 
-/* A second operation reads the map too, so that gradients are added. */
+/* Builds a graph in which two operations read the map, so their gradients must be added. */
 static struct tensor *build_strands(struct probe *p, const void *context)
 {
     struct exec *e = &p->exec;

@@ -115,7 +115,8 @@ static void line_conv_of_three_taps_equals_conv(void **state)
     probe_close(&p);
 }
 
-/* Builds the unit of a SpliceAI-style network: the batch norm uses the moments that the convolution computed. */
+/* Builds the residual unit of a SpliceAI-style network. Its batch norm uses the moments that the convolution
+ * computed. */
 static struct tensor *build_line_unit(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -319,7 +320,8 @@ static void batch_norm_with_two_readers_sums_the_whole_gradient(void **state)
 }
 
 /* In training, the running mean and variance move a tenth of the way towards those of the batch. The variance of the
- * batch is the unbiased one, n / (n - 1) times the biased one. With `hold` and in evaluation they do not move. */
+ * batch is the unbiased one, n / (n - 1) times the biased one. In evaluation, or with `hold`, the running values do not
+ * move. */
 static void batch_norm_moves_running_statistics_in_training_only(void **state)
 {
     struct probe p;

@@ -14,7 +14,8 @@ enum { ROWS = 12, COLS = 5 };
 
 static const real target[ROWS * COLS] = {R(0.5), R(-1.0), R(2.0), R(0.25), R(-0.75), R(1.5)};
 
-/* A second operation reads the numbers too, so the loss must add its gradient to one that exists already. */
+/* Builds the loss and a second operation that reads the same numbers, so the loss must add its gradient to one that
+ * exists already. */
 static struct tensor *build_error(struct probe *p, const void *context)
 {
     struct exec *e = &p->exec;

@@ -17,7 +17,8 @@ struct tally_case {
     struct tally tally;
 };
 
-/* A second operation reads the map too, so the tally must add its gradient to one that exists already. */
+/* Builds the tally and a second operation that reads the same map, so the tally must add its gradient to one that
+ * exists already. */
 static struct tensor *build_both(struct probe *p, const void *context)
 {
     const struct tally_case *c = context;

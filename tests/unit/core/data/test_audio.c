@@ -211,7 +211,7 @@ static void folders_of_three_layouts_are_loaded(void **state)
     put_bytes("mnist/data/audioMNIST_meta.txt", "{}", 2);
     struct audio_corpus *corpus = loaded("mnist");
     assert_int_equal(audio_corpus_clips(corpus), 8);
-    /* ceil(6001 / 6): the longest recording has 6001 samples, and the corpus has a sixth of its rate */
+    /* ceil(6001 / 6): the longest recording has 6001 samples, and the corpus resamples it to a sixth of the rate */
     assert_int_equal(audio_corpus_longest(corpus), 1001);
     assert_int_equal(audio_corpus_training_speakers(corpus), 3);
     unsigned char digest[2][HASH_BYTES];

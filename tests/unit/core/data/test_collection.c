@@ -414,7 +414,7 @@ static void compressed_text_is_read_member_by_member(void **state)
     assert_int_equal(read_bytes("fasta", "\x1f", 1, "", &c), STATUS_INVALID);
 }
 
-/* A shuffle changes neither how often each pair of neighbours occurs nor the first and the last base. */
+/* A shuffle keeps the number of occurrences of each pair of neighbouring bases, and the first and the last base. */
 static void shuffled_sequences_keep_the_counts_of_pairs(void **state)
 {
     enum { LONGEST = 200, ROUNDS = 400 };

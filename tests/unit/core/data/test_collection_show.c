@@ -157,7 +157,8 @@ static void large_tables_are_sampled(void **state)
     c.label_start = test_calloc(ROWS + 1, sizeof *c.label_start);
     for (int i = 0; i <= ROWS; i++)
         c.start[i] = (int64_t)i * COLS;
-    /* the preview draws column 500 at place 50; its values are one standard deviation below or above the mean */
+    /* the preview draws column 500 of the table as its own column 50; the values are one standard deviation below or
+     * above the mean */
     for (int i = 0; i < ROWS; i++)
         c.values[i * COLS + 500] = i < ROWS / 2 ? -1000 : 1000;
     struct picture *p = preview(&c);

@@ -330,7 +330,7 @@ static void simulations_follow_their_definition(void **state)
     assert_ok(environments_simulate(tree, &dense, PSI_LINEAR, 10, leaves, count, 2, 0, NULL, &e, err));
     for (int i = 6; i < 63 * 6; i++)
         changed += e->changes[i] != 0;
-    assert_true(changed > 140 && changed < 232); /* the expected number is half of 372 */
+    assert_true(changed > 140 && changed < 232); /* about half of the 372 weights are expected to change */
     environments_free(e);
     tree_destroy(tree);
 }

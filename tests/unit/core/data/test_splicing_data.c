@@ -211,7 +211,8 @@ static void thresholds_are_quantiles(void **state)
                         (hit[j].position == hit[j - 1].position && hit[j].protein > hit[j - 1].protein));
         }
     }
-    /* protein 0 has few distinct affinities, so many positions equal the threshold, and these are not counted */
+    /* protein 0 has few distinct affinities, so many affinities equal the threshold, and their positions do not
+     * count */
     assert_true(hits[0] <= 0.0018 * inside + 1);
     assert_true(fabs(hits[1] - 0.0018 * inside) <= 5);
     assert_int_equal(affinity_calibrate(&set, parts, 2, 9000, 0.0018, NULL), STATUS_INVALID);

@@ -85,7 +85,7 @@ static void overlapping_windows_share_motifs_by_distance(void **state)
     struct motif_report report;
     assert_int_equal(motif_errors_init(&errors, SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
     assert_int_equal(motif_errors_add(&errors, near_first, 3, boxes, 2, NULL), STATUS_OK);
-    /* of motifs with equal values, that of the lower channel is the stronger one */
+    /* of two motifs with equal values, the one in the lower channel counts as the stronger one */
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 1), 1);
     assert_int_equal(errors.taken, 1);
     assert_int_equal(errors.weaker, 2);

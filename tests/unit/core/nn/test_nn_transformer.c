@@ -30,7 +30,7 @@ static void stacks_open(struct stacks *s, struct probe *p, enum transformer_norm
     decoder_build(&s->decoder, s->params, "decoder", &config);
     assert_int_equal(params_seal(s->params, true, NULL), STATUS_OK);
     params_init(s->params, 3, NULL);
-    for (size_t i = 0; i < params_arrays(s->params); i++) { /* moves biases and norms away from 0 and 1 */
+    for (size_t i = 0; i < params_arrays(s->params); i++) { /* moves biases from 0 and scales of norms from 1 */
         struct weight *w = params_array(s->params, i);
         real noise[WIDTH * 3];
         if (w->rank == 1) {
@@ -160,8 +160,8 @@ static struct tensor *build_scale(struct probe *p, const void *context)
     return rms_scale_forward(&p->exec, (struct rms_scale *)context, probe_input(p, 0));
 }
 
-/* A forward pass in training first moves the running mean square towards that of the positive elements, and then
- * divides by its root. A pass in evaluation only divides. */
+/* A forward pass in training first moves the running mean square towards the mean square of the positive elements, and
+ * then divides by the root of the running mean square. A pass in evaluation only divides. */
 static void rms_scale_follows_the_mean_square_in_training(void **state)
 {
     struct probe p;

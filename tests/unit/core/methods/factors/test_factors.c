@@ -55,7 +55,8 @@ static void synthetic_data_follow_their_definition(void **state)
         assert_near(mean[j], want[j], 1e-9);
 }
 
-/* The expected values are those of numpy.random.seed(42); numpy.random.randint(0, 2, 10), and with 5 instead of 2. */
+/* NumPy gave the expected values: numpy.random.seed(42), then numpy.random.randint(0, folds, 10), for 2 and for 5
+ * folds. */
 static void folds_equal_those_of_numpy(void **state)
 {
     static const int two[] = {0, 1, 0, 0, 0, 1, 0, 0, 0, 1}, five[] = {3, 4, 2, 4, 4, 1, 2, 2, 2, 4};

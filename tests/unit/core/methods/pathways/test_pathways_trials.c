@@ -49,8 +49,8 @@ static void close_whole(struct whole *w)
     free(w->a[1]);
 }
 
-/* Decodes the drawn signal with the explicit matrices. Returns 1 if the whole pathway was recovered, and -1 if a tie is
- * too close to decide. */
+/* Decodes the drawn signal with the explicit matrices. Returns 1 if the whole pathway was recovered, 0 if it was not,
+ * and -1 if a tie is too close to decide. */
 static int plain_recovery(const struct whole *w, const struct trial_picture *picture)
 {
     double input[512];

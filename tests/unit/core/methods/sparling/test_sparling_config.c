@@ -115,8 +115,8 @@ static void paper_costs_match_the_table(void **state)
     assert_near(sparling_macs(&config, 8) / 1e9, 6.716 - 0.0512 + 0.00074, 0.0005);
 }
 
-/* Compares the sizes of the networks g and h with Appendix L of the paper, with an affine batch norm before the sparse
- * layer. */
+/* Compares the sizes of the networks g and h with Appendix L of the paper. The network has an affine batch norm before
+ * the sparse layer. */
 static void splicing_network_has_the_published_size(void **state)
 {
     struct sparling_config config;

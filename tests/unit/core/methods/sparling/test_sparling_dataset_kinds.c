@@ -94,7 +94,8 @@ static int setup(void **state)
     static int32_t box[COUNT][5], where[COUNT * 6], many[COUNT * 70];
     if (!mkdtemp(root))
         return -1;
-    /* All pixels of image i are i / COUNT. One symbol is in a corner. Every second image has two symbols. */
+    /* Stores sets of images. In the set `plain`, all pixels of image i have the value i / COUNT. In the set `boxed`,
+     * image i has one box, of symbol i % 3. */
     make(&m, COLLECTION_IMAGES, 2, 4, 6);
     for (int i = 0; i < COUNT * 48; i++)
         m.c.values[i] = (float)(i / 48) / COUNT; /* NOLINT(bugprone-integer-division) */

@@ -58,8 +58,8 @@ static bool either(int a, int b)
     return a >= 0 || b >= 0;
 }
 
-/* One order makes the answer more likely and the other one less likely, as with proteins beside a splice site.
- * Without the motifs, half of the samples have the answer. */
+/* One order of the two motifs makes the answer more likely, and the other order makes it less likely, as with proteins
+ * beside a splice site. Without the motifs, half of the samples have the answer. */
 static bool helps_and_hinders(int a, int b)
 {
     static int coin;
