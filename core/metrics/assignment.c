@@ -19,7 +19,7 @@ struct search {
     double *short_price, *long_price;
     double *distance; /* [longs] reduced cost of the cheapest path found so far to this line */
     int *owner;       /* [longs] the short line matched to each long line; -1: none */
-    int *before;      /* [longs] the long line before this one on that path; -1: this line is the first */
+    int *before;      /* [longs] the long line before this one on its cheapest path; -1: this line is the first */
     bool *settled;    /* [longs] whether `distance` is final */
 };
 

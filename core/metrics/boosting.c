@@ -15,7 +15,8 @@ struct node {
     int count, column, left; /* column: -1 in a leaf; the children of any other node are the nodes left and left + 1 */
     double sum, squares, mean, threshold;
     double merit; /* merit: improvement of the best split found so far */
-    /* During a pass over a column: number of rows, their sum and the last value to the left of the current row. */
+    /* During a pass over a column: the number of rows to the left of the current row, the sum of their residuals, and
+     * the last of their values. */
     int seen;
     double seen_sum, last;
 };

@@ -2,9 +2,10 @@
  *
  * The method is that of scikit-learn's GradientBoostingRegressor with its defaults, except that the first column
  * wins ties between splits. The loss is the squared error, the first prediction is the mean of y, and every tree
- * uses all rows. Splits are exact and maximise Friedman's improvement, n_l n_r / (n_l + n_r) (mean_l - mean_r)^2.
- * The importance of a column is the decrease of the squared error at its splits, summed over trees and divided by
- * the sum over columns. */
+ * uses all rows. Splits are exact and maximise Friedman's improvement, n_l n_r / (n_l + n_r) (mean_l - mean_r)^2,
+ * where n and mean are the number of rows and the mean residual of the left and of the right child. The importance
+ * of a column is the decrease of the squared error at its splits, summed over trees and divided by the sum over
+ * columns. */
 #ifndef MOTIF_CORE_METRICS_BOOSTING_H
 #define MOTIF_CORE_METRICS_BOOSTING_H
 

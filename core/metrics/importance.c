@@ -70,9 +70,9 @@ static enum status count_places(const struct importance_line *line, struct place
 }
 
 /* The share of the data that has n motifs and gets a partner m2 with n - 1 motifs: the sum over all m2 of the smaller
- * of P(m2) and the probability that the process leads to m2. The process can reach an m2 with `room` free places from
- * `room` sets of places of m1. `gain` is the probability that it picks the right motif, times the factor for
- * symbols. */
+ * of P(m2) and the probability that the process leads to m2. If m2 has `room` free places, the process can reach it
+ * from `room` sets of places of m1, one for each free place. `gain` is the probability that it picks the right motif,
+ * times the factor for symbols. */
 static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
 {
     double sum = 0;

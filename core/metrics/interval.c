@@ -1,5 +1,6 @@
-/* Confidence intervals of a share and of a correlation (interval.h). The verdict on a training compares the ends of
- * an interval with its limits, not the measured value: few samples give a wide interval, which decides nothing. */
+/* Confidence intervals of a share and of a correlation (interval.h). The verdict on a training compares its limits with
+ * the ends of an interval, not with the measured value. If there are few samples, the interval is wide, and the verdict
+ * decides nothing. */
 #include "core/metrics/interval.h"
 
 #include <math.h>

@@ -5,10 +5,11 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What is added to the diagonal, as a share of the samples. */
+/* RIDGE times the number of samples is added to each diagonal entry. */
 static const double RIDGE = 1e-9;
 
-/* Replaces the lower triangle of a symmetric matrix by its Cholesky factor. false: it is not positive. */
+/* Replaces the lower triangle of a symmetric matrix by its Cholesky factor. Returns false if the matrix is not positive
+ * definite. */
 static bool factorise(double *g, int n)
 {
     for (int i = 0; i < n; i++)
@@ -35,8 +36,8 @@ static void invert(double *g, int n)
             g[i * n + j] = sum * g[i * n + i];
         }
     }
-    /* The product of the transposed inverse and the inverse. Row i of the upper triangle replaces column i of the lower
-     * one, which later rows do not read. */
+    /* Computes inverse(L)' inverse(L). Row i of the product replaces column i of the lower triangle. The rows after i
+     * do not read this column. */
     for (int i = 0; i < n; i++)
         for (int j = i; j < n; j++) {
             double sum = 0;

@@ -12,9 +12,9 @@ struct least_squares {
     double *products; /* [terms][numbers] sums of x_i y_k */
     double *squares;  /* [numbers] sums of y_k^2 */
 };
-/* Writes for each number the coefficients of the terms and their t-values: [terms][numbers] each. A term that does not
- * vary, or depends on others, has a t-value near 0, because a small ridge keeps the sums invertible. false: there are
- * not more samples than terms, or the sums are not finite; then all results are 0. */
+/* Fits each number y. Writes the coefficients of the terms and their t-values, [terms][numbers] each. A term that does
+ * not vary, or depends on others, has a t-value near 0, because a small ridge keeps the sums invertible. false: there
+ * are not more samples than terms, or the sums are not finite; then all results are 0. */
 bool least_squares_solve(struct least_squares *sums, double *coefficient, double *t);
 
 #endif

@@ -94,7 +94,7 @@ static bool inside(const struct motif *motif, const struct box *box)
     return motif->row >= box->row0 && motif->row < box->row1 && motif->col >= box->col0 && motif->col < box->col1;
 }
 
-/* The first box that contains a motif; -1: none does. */
+/* Returns the index of the first box that contains the motif; -1: no box does. */
 static int owner_by_box(const struct motif *motif, const struct box *boxes, int count)
 {
     for (int b = 0; b < count; b++)
@@ -108,7 +108,8 @@ static bool in_window(const struct motif *motif, const struct box *box, int reac
     return abs(motif->row - box->row) <= reach && abs(motif->col - box->col) <= reach;
 }
 
-/* The box whose point is nearest among those whose window contains the motif; -1: there is none. */
+/* Of the boxes whose window contains the motif, returns the index of the one whose point is nearest; -1: there is
+ * none. */
 static int owner_by_window(const struct motif *motif, const struct box *boxes, int count, int reach)
 {
     int best = NOBODY;
@@ -179,7 +180,7 @@ static void count_windows(struct motif_errors *errors, const struct motif *motif
     errors->weaker += count_strays(errors, errors->windows, motifs, motif_count) - hits;
 }
 
-/* Whether two windows of 2 reach + 1 positions share a position. */
+/* Whether the windows of any two boxes share a position. A window has 2 * reach + 1 positions along each axis. */
 static bool windows_meet(const struct box *boxes, int count, int reach)
 {
     for (int i = 0; i < count; i++) {
@@ -306,7 +307,7 @@ static enum status assign(const struct motif_errors *errors, const int64_t *matr
     return status;
 }
 
-/* The symbol that a channel marks most often, and how often; -1: it marks none. */
+/* Returns the symbol that a channel marks most often, and writes how often; -1: the channel marks no symbol. */
 static int majority(const struct motif_errors *errors, const int64_t *matrix, int channel, int64_t *count)
 {
     int best = -1;

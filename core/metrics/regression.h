@@ -9,22 +9,22 @@
  * if the true numbers are standardised. Only doubles, because checkpoints save them as a row. */
 struct regression {
     double n, y, p, yy, pp, yp, ee;
-    double eeee, eeyy, yyyy; /* for the interval of R squared */
+    double eeee, eeyy, yyyy; /* sums of e^4, e^2 y^2 and y^4, for the interval of R squared */
 };
 enum { REGRESSION_NUMBERS = 10 };
 
 void regression_add(struct regression *sums, double y, double p);
-/* Adds a sample of several numbers, as one whose squared error and square are the sums of theirs. y, p: [count].
- * Figures of such sums are regression_r2() and its interval only. */
+/* Adds a sample of several numbers y, p: [count] as one sample: its e^2 and y^2 are the sums over the numbers. Only
+ * regression_r2() and regression_r2_interval() apply to sums with such samples. */
 void regression_add_all(struct regression *sums, const double *y, const double *p, int count);
 
 /* Share of the variance that the predictions explain: 1 - sum of e^2 / sum of (y - mean of y)^2. It is negative if the
- * predictions are worse than the mean. NaN: y does not vary. regression_add_all(): the mean of y counts as 0, which it
- * is for standardised numbers. */
+ * predictions are worse than the mean. NaN: y does not vary. For samples from regression_add_all(), the mean of y is
+ * taken as 0, so the numbers must be standardised. */
 double regression_r2(const struct regression *sums);
-/* Confidence interval of R squared by the delta method: R2 -+ z sqrt(mean of squared influences / n), where the
- * influence of a sample on 1 - A / B, with A the mean of e^2 and B that of y^2, is -(e^2 - A) / B + A (y^2 - B) / B^2.
- * The mean of y counts as 0. [-infinity, 1] with fewer than 3 samples. */
+/* Confidence interval of R squared by the delta method: R2 -+ z sqrt(V / n). With A the mean of e^2 and B the mean of
+ * y^2, R2 is 1 - A / B. V is the mean over samples of (-(e^2 - A) / B + A (y^2 - B) / B^2)^2. The mean of y is taken as
+ * 0. With fewer than 3 samples the interval is [-infinity, 1]. */
 struct interval regression_r2_interval(const struct regression *sums, double z);
 /* Pearson's correlation of y and p; NaN if one of them does not vary. */
 double regression_pearson(const struct regression *sums);

@@ -2,9 +2,9 @@
  * scores of all but k positions. Scores are probabilities.
  *
  * The bound is the quantile at 1 - k / n of the scores of all n positions, with linear interpolation as in numpy. A
- * struct topk sums over any number of positions in bounded memory: it counts logits in steps of 1/256 (about 0.4 % of a
- * small probability). A position in the same step as the bound is tied with it and does not count. To join the sums of
- * parts, add their counts. One thread at a time. */
+ * struct topk sums over any number of positions in bounded memory: it counts logits in steps of 1/256 (about 0.4 %
+ * of a small probability). A position in the same step as the bound is tied with it and does not count. To join two
+ * structs topk, add their counts. One thread at a time. */
 #ifndef MOTIF_CORE_METRICS_TOPK_H
 #define MOTIF_CORE_METRICS_TOPK_H
 

@@ -1,8 +1,8 @@
 /* Draws samples of planted data (planted.h). A chunk of work is PLANTED_BLOCK samples.
  *
- * A feature of PLANTED_TREES fires if a uniform number is below the probability Q(c) that a normal number exceeds
- * c = bound - loading . e. Few features fire, so the exact Q is computed only where the number is below an upper bound
- * of it, exp(-c^2 / 2) / 2. */
+ * A feature of PLANTED_TREES fires if a uniform number is below the probability Q(c) that a normal number exceeds c
+ * = bound - loading . e. Few features fire. So the exact Q(c) is computed only if the uniform number is below
+ * exp(-c^2 / 2) / 2, an upper bound of Q(c). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 
 static const double BIAS_NORM = 0.5;
 static const double MEAN_FIRST = 5, MEAN_LAST = 4, DEVIATION = 0.5;
-static const double LOADING_DEVIATION = 0.1;   /* standard deviation of the entries of A */
-static const double LEAST_OWN_VARIANCE = 0.01; /* smallest variance D of a feature's own part */
+static const double LOADING_DEVIATION = 0.1;   /* standard deviation of the entries of the loadings A (planted.h) */
+static const double LEAST_OWN_VARIANCE = 0.01; /* smallest entry of the variances D (planted.h) */
 static const double RATE_OF_ADAM = 3e-4;
 
 int planted_tree_features(const struct planted_shape *shape)
@@ -259,7 +259,7 @@ static enum status take_vectors(struct planted *p, struct error *err)
     return STATUS_OK;
 }
 
-/* Draws or copies everything, after allocate(). */
+/* Fills the arrays that allocate() has made: draws them, or copies the vectors of the caller. */
 static enum status fill(struct planted *p, struct thread_pool *pool, struct error *err)
 {
     if (p->shape.kind == PLANTED_UNIFORM)

@@ -88,7 +88,8 @@ enum status planted_codes_create(const struct planted_shape *shape, int room, in
                                  struct error *err);
 void planted_codes_close(struct planted_codes *codes);
 
-/* Which samples to draw. `distinct` > 0: sample i is sample i mod distinct, so that training repeats them. */
+/* Which samples to draw. If `distinct` > 0, sample i equals sample i mod distinct, so training repeats the first
+ * `distinct` samples. */
 struct planted_samples {
     uint32_t stream;
     int64_t first, distinct;
@@ -97,8 +98,8 @@ struct planted_samples {
 /* Memory of the codes of `room` samples. */
 int64_t planted_codes_bytes(const struct planted_shape *shape, int room, int threads);
 /* Draws samples to x: [count][inputs], and their codes. Returns false if the pool was stopped. A row has room for
- * PLANTED_MOST_ACTIVE active features. With the rates above, the probability of more is below 1e-300; they would be
- * left out of both x and the code. */
+ * PLANTED_MOST_ACTIVE active features. Rates within their limits give more with a probability below 1e-300; the
+ * features beyond the limit would be left out of x and of the code. */
 bool planted_draw(const struct planted *planted, struct thread_pool *pool, const struct planted_samples *samples,
                   float *x, struct planted_codes *codes);
 

@@ -38,8 +38,8 @@ struct found {
 struct work {
     const struct enriched_set *set;
     int with, without;
-    int32_t *seen, *count[2]; /* seen: [4^LONG] last sequence that contains each word; count[w]: [4^LONG] number of
-                               * sequences with set->with equal to w that contain it */
+    int32_t *seen, *count[2]; /* seen: [4^LONG] index of the last sequence that contains each word; count[w]: [4^LONG]
+                                 number of sequences with set->with equal to w that contain it */
     struct found *found;      /* [sequences] */
     unsigned char *windows;   /* [WINDOWS][MATRIX_WIDTH] */
     struct site_placement *placement;

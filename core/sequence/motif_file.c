@@ -1,6 +1,6 @@
-/* Writes motifs for other programs. Simple readers take the width from the sixth word of the matrix line, and store a
- * motif when they read the line after its last row. So this line has a fixed order of words, and an empty line ends
- * each motif. */
+/* Writes motifs for other programs. Simple readers take the width of a motif from the sixth word of the line
+ * "letter-probability matrix:". So the words of this line have a fixed order. These readers store a motif when they
+ * read the line after its last row. So an empty line ends each motif. */
 #include "core/sequence/motif_file.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Compares a motif with every motif of a database, and says how likely matches as good as these are by chance.
+/* Compares a motif with every motif of a database, and computes for each match the probability that chance gives one as
+ * good.
  *
  * The method is that of Tomtom (Gupta et al. 2007, Genome Biology 8:R24) with the complete scores of Tanaka et al. 2011
  * (Bioinformatics 27:1603). The score of two columns is minus their Euclidean distance, less the median of this score

@@ -4,9 +4,9 @@
 
 #include "core/sequence/position_matrix.h"
 
-/* The largest Pearson correlation of the probabilities of all aligned positions, over offsets and with both_strands
- * over strands. At least five positions and three quarters of the narrower matrix must be aligned. -1 if a matrix has
- * fewer than five positions. */
+/* The largest Pearson correlation of the probabilities of all aligned positions: over all offsets and, with
+ * both_strands, over both strands. At least five positions and three quarters of the narrower matrix must be aligned.
+ * -1 if a matrix has fewer than five positions. */
 double motif_similarity(const struct position_matrix *one, const struct position_matrix *two, bool both_strands);
 
 #endif

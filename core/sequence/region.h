@@ -17,7 +17,7 @@ extern const char *const coordinates_names[]; /* "record", "bedtools", "ucsc"; N
 struct region {
     char name[REGION_NAME]; /* chromosome, or the whole name of the record */
     int64_t start, end;     /* end: first position after the region; INT64_MAX: unknown */
-    bool reverse;           /* position 0 of the record is end - 1 */
+    bool reverse;           /* true: position 0 of the record lies at position end - 1 of the genome */
 };
 
 void region_parse(const char *record, enum coordinates coordinates, struct region *out);

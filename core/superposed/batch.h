@@ -21,7 +21,7 @@ struct batch_samples {
     int64_t first;
     int count; /* at most the batch's room */
     double p;
-    int total; /* samples of all ranks, whose gradients are added up; 0: count */
+    int total; /* number of samples of all ranks together, whose gradients are added up; 0: `count` */
 };
 
 /* `importance`: [n_s] weights of the features' squared errors (copied), or NULL for ones. `dense` makes every product

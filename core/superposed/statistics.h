@@ -22,9 +22,10 @@ struct statistics {
     /* variance over rows of the mean of nu; the authors' code includes the diagonal in the row mean */
     double mean_variance, mean_variance_code;
     double saturation;    /* noise divided by the bound of eq. (6), at least 1; for kept rows and columns only */
-    double lyapunov;      /* eq. (3): maximum over all rows */
-    double kept_lyapunov; /* eq. (3): maximum over kept rows */
-    double lyapunov_code; /* eq. (3) as the authors' code computes it: max sum |W_ij|^3 / sum W_ij^2 */
+    double lyapunov;      /* largest value over all rows of sum |W_ij|^3 / (sum W_ij^2)^1.5, eq. (3) */
+    double kept_lyapunov; /* largest value over the kept rows of sum |W_ij|^3 / (sum W_ij^2)^1.5, eq. (3) */
+    double lyapunov_code; /* largest value over all rows of sum |W_ij|^3 / sum W_ij^2, with the diagonal: eq. (3) in the
+                             authors' code */
     double symmetric, antisymmetric; /* Frobenius norms of (W +- W') / 2 */
     double kolmogorov, kolmogorov_p; /* Kolmogorov-Smirnov distance of up to 1000 standardised nu_0 from a normal
                                         distribution, and its p-value */

@@ -17,7 +17,7 @@ struct picture_of {
 static double entry(const struct method_run *run, const float *row, int i, int j)
 {
     if (!run->model)
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without a model there is a row */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): `row` is NULL only if a model is open */
         return run->scale * (double)row[i ^ j];
     int d = run->model->shape.n_d;
     const float *a = run->model->decoder->value + (ptrdiff_t)i * d, *b = run->model->encoder->value + (ptrdiff_t)j * d;
@@ -32,7 +32,8 @@ static double bias_of(const struct method_run *run, int i)
     return run->model ? (double)run->model->bias->value[i] : run->scale * run->offset;
 }
 
-/* Draws the upper left part of the matrix; for trained models, the bias has a column of its own, as in Fig. 3. */
+/* Draws the upper left part of the matrix W. For trained models, the picture has one more column, which shows the bias,
+ * as in Fig. 3 of the paper. */
 static enum status draw_matrix(struct method_run *run, const float *row, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];

@@ -41,7 +41,7 @@ static enum status read_case(const struct superposition_config *config, const st
     return status;
 }
 
-/* Declares the numbers of a rug. rows: [n_d], NULL to declare shapes only. */
+/* Declares the arrays of a rug in the snapshot. rows: [n_d]; NULL: declares the shapes only. */
 static enum status declare_rug(struct method_model *m, int64_t *rows, struct snapshot *snapshot, struct error *err)
 {
     const uint64_t count[4] = {(uint64_t)m->c.n_d}, one[4] = {1};
@@ -51,7 +51,7 @@ static enum status declare_rug(struct method_model *m, int64_t *rows, struct sna
     return status ? status : snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "offset", 1, one, &m->offset, err);
 }
 
-/* Refuses a checkpoint whose weights have other shapes, before the model allocates. */
+/* Refuses a checkpoint whose weights do not have the shapes that the configuration gives. Allocates no weights. */
 static enum status check_shapes(struct method_model *m, const struct superposition_config *config,
                                 const struct snapshot_reader *from, struct error *err)
 {
@@ -248,7 +248,7 @@ enum status superposition_predict_array(const struct method_question *question, 
     return status;
 }
 
-/* The tensors of the Open Inference Protocol. */
+/* The shape of the input and of the output as tensors of the Open Inference Protocol. */
 static void features_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
     *rank = 1;

@@ -69,7 +69,8 @@ static void take_loss(struct method_run *run)
     o->high = before > 0 ? fmax(o->high, loss) : loss;
     o->loss = before > 0 ? o->loss + (loss - o->loss) / (before + 1) : loss;
     o->error = before > 0 ? o->error
-                          /* All draws use the same samples, so more draws do not reduce this part of the error. */
+                          /* All draws of a rug use the same samples, so further draws do not reduce the standard
+                           * error. */
                           : sqrt(variance);
 }
 
@@ -90,7 +91,7 @@ static enum status take_statistics(struct method_run *run, struct error *err)
     return statistics_model(run->model, run->sweep.env.pool, run->sweep.env.kernels, c->p, seed, &o->statistics, err);
 }
 
-/* Evaluates a piece of the case. The draws of a rug are evaluated one after another. */
+/* Evaluates the next samples of the case. The draws of a rug are evaluated one after another. */
 static enum status evaluate(struct method_run *run, bool *done, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];

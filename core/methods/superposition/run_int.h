@@ -54,8 +54,8 @@ struct method_run {
     /* Stored in checkpoints. */
     int64_t draw;
     int64_t updates;
-    /* number of samples of the open case; the case sweep's `seen` also counts test samples, and its `work` counts
-     * pieces */
+    /* number of samples of the open case; the case sweep's `seen` also counts test samples, and its `work` counts steps
+     * of the evaluation, too */
     int64_t samples;
     double *losses;      /* [2 window] ring buffer of the losses of the last updates */
     int64_t position;    /* number of samples evaluated so far */
@@ -63,7 +63,7 @@ struct method_run {
 };
 
 /* Defined in work.c. */
-/* Opens case `at` and its draw: creates the model with initial weights. */
+/* Opens draw `draw` of case `at`: creates the model with its initial weights. */
 enum status work_open(struct method_run *run, int at, int draw, struct error *err);
 void work_close(struct method_run *run);
 enum status work_update(struct method_run *run, struct error *err);

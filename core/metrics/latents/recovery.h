@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 
 enum { RECOVERY_DECILES = 10 };
-#define RECOVERY_FOUND 0.9 /* |cosine| from which a feature counts as found */
+#define RECOVERY_FOUND 0.9 /* smallest |cosine| at which a feature counts as found */
 
 struct recovery {
     int latents, features;
