@@ -95,9 +95,9 @@ struct chart_colour chart_colour(int index);
 /* The colour of a map at `at`, which is clamped to [0, 1]. */
 struct chart_colour chart_shade(enum chart_map map, double at);
 
-/* Ticks of an axis [min, max] (both > 0 with `log`) at round numbers, ascending, at most `room` of them. Returns
- * their number (0 unless min and max are finite and min < max); writes their values to `at` and their texts to
- * `labels`. */
+/* chart_ticks() computes at most `room` ticks of an axis [min, max] at round numbers, in ascending order. With `log`,
+ * min and max must be above 0. It writes the values of the ticks to `at` and their texts to `labels`. Returns the
+ * number of ticks (0 unless min and max are finite and min < max). */
 enum { CHART_TICKS = 24, CHART_TICK_BYTES = 24 };
 int chart_ticks(double min, double max, bool log, int room, double at[CHART_TICKS],
                 char labels[CHART_TICKS][CHART_TICK_BYTES]);

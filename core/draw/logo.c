@@ -45,7 +45,7 @@ static void draw_letter(cairo_t *c, char letter, const double colour[3], double 
     cairo_restore(c);
 }
 
-/* Writes text that ends at x, or with `centre` has its middle there. */
+/* Writes text that ends at x; with `centre`, the middle of the text is at x. */
 static void write_text(cairo_t *c, const char *text, double x, double y, bool centre)
 {
     cairo_text_extents_t size;

@@ -37,8 +37,8 @@ void archive_reader_destroy(struct archive_reader *reader); /* NULL is allowed *
 enum status archive_reader_next(struct archive_reader *reader, const char **name, struct byte_source *bytes, bool *more,
                                 struct error *err);
 
-/* Reads a whole archive: calls `read` for each member, until the end or the first error. `limits` and the lifetime of
- * `name` and `bytes` are those of the functions above. */
+/* Reads a whole archive: calls `read` for each member, until the end or the first error. `limits` are as in
+ * archive_reader_create(), and `name` and `bytes` are as in archive_reader_next(). */
 enum status archive_reader_each(enum archive_kind kind, const struct byte_source *from,
                                 const struct archive_limits *limits,
                                 enum status (*read)(void *context, const char *name, const struct byte_source *bytes,

@@ -15,9 +15,9 @@ enum status bigwig_open(const char *path, const char *shown, struct bigwig **fil
 void bigwig_close(struct bigwig *file); /* NULL is fine */
 /* Length of a chromosome; -1: the file has no chromosome of this name. */
 int64_t bigwig_length(const struct bigwig *file, const char *chromosome);
-/* Means of the values in `bins` parts of equal length of [start, end), which lies inside the chromosome and has at
- * least so many positions. A position without a value counts as 0. mean: [bins]. STATUS_CORRUPT: the file cannot be
- * read there, or a value is not finite. */
+/* Divides [start, end) into `bins` parts of equal length and computes the mean of the values in each part. [start, end)
+ * must lie inside the chromosome and have at least `bins` positions. A position without a value counts as 0. mean:
+ * [bins]. STATUS_CORRUPT: the file cannot be read there, or a value is not finite. */
 enum status bigwig_means(struct bigwig *file, const char *chromosome, int64_t start, int64_t end, int bins,
                          double *mean, struct error *err);
 

@@ -47,9 +47,9 @@ struct fasta_stream {
 };
 void fasta_stream_open(struct fasta_stream *s, const struct byte_source *from);
 void fasta_stream_close(struct fasta_stream *s); /* a zeroed struct is allowed */
-/* Reads the next record into name, words, letters and length, which are valid until the next call; *more is false at
- * the end. Errors as fasta_parse(), except those about several records. STATUS_LIMIT: also a record of more than
- * FASTA_LETTERS letters. */
+/* fasta_stream_next() reads the next record into the members name, words, letters and length, which are valid until the
+ * next call; *more is false at the end. It returns the errors of fasta_parse() that concern a single record.
+ * STATUS_LIMIT: also a record of more than FASTA_LETTERS letters. */
 enum { FASTA_LETTERS = 1 << 26 };
 enum status fasta_stream_next(struct fasta_stream *s, bool *more, struct error *err);
 

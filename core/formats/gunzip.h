@@ -10,7 +10,7 @@ struct gunzip;
 /* `from` is copied; what it refers to must outlive the object. STATUS_NO_MEMORY. */
 enum status gunzip_open(const struct byte_source *from, struct gunzip **gunzip, struct error *err);
 void gunzip_close(struct gunzip *gunzip); /* NULL is allowed */
-/* The decompressed bytes. Errors: STATUS_CORRUPT, and those of `from`. */
+/* Returns a source of the decompressed bytes. Its errors are STATUS_CORRUPT and the errors of the original source. */
 struct byte_source gunzip_source(struct gunzip *gunzip);
 
 #endif

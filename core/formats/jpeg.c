@@ -1,6 +1,7 @@
 /* Reads JPEG files through libjpeg-turbo, which reports errors with longjmp. The function that calls setjmp keeps every
  * resource in a struct that outlives the jump, changes no local variable after it, and calls another function for the
- * work. A warning of the library, such as missing data, is an error here: a damaged picture would become a sample. */
+ * work. A warning of the library, such as missing data, is an error here, because otherwise a damaged picture would
+ * become a sample. */
 #include "core/formats/jpeg.h"
 
 #include <setjmp.h>

@@ -18,7 +18,7 @@ enum { CHUNKS = 65536, BASES = 1 << 20 };
 
 struct chunk {
     hid_t x, y;
-    int64_t first, windows; /* first: number of windows in earlier data sets; windows: number of windows in this one */
+    int64_t first, windows; /* first: number of windows in earlier data sets; windows: number in this data set */
 };
 
 struct splicing_h5 {

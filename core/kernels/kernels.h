@@ -63,7 +63,7 @@ struct conv_call {
     const real *transformed;
 };
 
-/* Reals of transformed weights for each pair of an output and an input block (conv_transform). */
+/* Number of reals of the transformed weights of one pair of an output and an input block (conv_transform). */
 enum { CONV_TRANSFORMED = 36 * MAP_LANES * MAP_LANES };
 
 /* Gradient of the weights over a strip: dweights[o][i][kh][kw] += sum over pixels of dout[o] * shifted in[i].
@@ -99,10 +99,10 @@ struct planar_sites {
     const real *value;
 };
 
-/* Convolution of planes that are zero nearly everywhere, such as those of letters, of which only one is not zero at
- * each position. Planes beyond their edges are zero. The result is that of a planar_call whose channels are the
- * planes moved by each tap, in the order [planes][kernel_h][kernel_w]: the kernels add the same products in the same
- * order, but leave out those with zero. The strip has `rows` rows from `row` and `width` columns from `col`. height,
+/* Convolution of planes that are zero nearly everywhere, such as the one-hot planes of letters. Planes are continued
+ * with zeros beyond their edges. The result is that of a planar_call that has one channel for each plane and tap, in
+ * the order [planes][kernel_h][kernel_w]: the plane, shifted by the tap. The kernels add the same products in the same
+ * order, but leave out products with zero. The strip has `rows` rows from `row` and `width` columns from `col`. height,
  * columns: sizes of the image. weights: [planes][kernel_h][kernel_w][16 out_blocks]. Everything else: as in
  * planar_call. */
 struct sites_call {
@@ -190,10 +190,10 @@ struct max_pool_call {
  *     tokens[w][d] = max over pixels p of window w of  bias[d] + sum_c weights[d][c] in[p][c]
  *
  * Windows are as in max_pool_call; token w = row * width + column. A pixel whose channels are all zero has the value
- * bias[d] and takes part like any other; a tie goes to the first pixel in scan order. The time falls with the number of
- * active pixels. packed: from embed_pack(). arg: [rows * width][features]. Backward: reads dtokens (ld_tokens), writes
- * din_rows x din_width pixels of the optional din, and adds to the partials dweights [features][16 blocks] and dbias
- * [features], each of which may be NULL. */
+ * bias[d] and takes part like any other; a tie goes to the first pixel in scan order. The fewer pixels are active, the
+ * less time the kernel takes. packed: from embed_pack(). arg: [rows * width][features]. Backward: reads dtokens
+ * (ld_tokens), writes din_rows x din_width pixels of the optional din, and adds to the partials dweights [features][16
+ * blocks] and dbias [features], each of which may be NULL. */
 struct embed_call {
     int blocks, rows, width, max_pool_h, max_pool_w, features;
     struct map_strip in;
@@ -472,8 +472,9 @@ void conv_pack_blocks(const real *weights, int out_channels, int in_channels, in
                       int count, real *packed);
 void conv_pack_transposed_blocks(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w,
                                  int first, int count, real *packed);
-/* weights[out][in][kh][kw] += sum of `count` packed partials, `stride` reals apart, in order. A call adds the parts
- * [first, first + parts) of conv_unpack_parts(); threads can share the work. */
+/* conv_unpack_add_parts() computes weights[out][in][kh][kw] += sum of `count` packed partials, `stride` reals apart, in
+ * order. The work has conv_unpack_parts() parts, so that threads can share it: a call adds the parts [first, first +
+ * parts). */
 int conv_unpack_parts(int out_channels, int in_channels);
 void conv_unpack_add_parts(const real *partials, int count, size_t stride, int out_channels, int in_channels,
                            int kernel_h, int kernel_w, int first, int parts, real *weights);

@@ -14,7 +14,7 @@ enum {
     FLAGS = TABLE_LABELS | TABLE_GROUPS | TABLE_NAMES | TABLE_IDS
 };
 
-/* Writes or reads an integer of `bytes` bytes, little-endian. */
+/* put_integer() writes an integer of `bytes` bytes, little-endian; get_integer() reads one. */
 static void put_integer(unsigned char *to, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++)

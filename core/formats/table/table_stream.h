@@ -55,7 +55,8 @@ struct table_writer {
 void table_write_head(struct table_writer *w, const struct table_head *head);
 void table_write_text(struct table_writer *w, const char *text);
 void table_write_dense(struct table_writer *w, const float *values, size_t count);
-/* Write the number of entries of a row, which must be below TABLE_DENSE, and one entry. */
+/* table_write_count() writes the number of entries of a row, which must be below TABLE_DENSE. table_write_entry() then
+ * writes one entry. */
 void table_write_count(struct table_writer *w, uint32_t count);
 void table_write_entry(struct table_writer *w, struct table_entry entry);
 void table_write_end(struct table_writer *w);
@@ -70,7 +71,7 @@ struct table_reader {
     unsigned char buffer[1 << 16];
 };
 enum status table_read_head(struct table_reader *r, struct error *err);
-/* STATUS_INVALID: the text is not UTF-8 or contains control characters. `what` names it in messages. */
+/* Reads a text; `what` names it in messages. STATUS_INVALID: the text is not UTF-8 or contains control characters. */
 enum status table_read_text(struct table_reader *r, const char *what, char text[TABLE_TEXT], struct error *err);
 /* Reads the values of a row. values: [cols]; they may be infinite or NaN. */
 enum status table_read_values(struct table_reader *r, float *values, struct error *err);

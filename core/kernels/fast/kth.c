@@ -96,7 +96,7 @@ static void bracket(uint32_t *sample, int n, int64_t k, int64_t total, float *lo
     *high = rank + margin < n ? key_value(select_key(sample, n, rank + margin)) : INFINITY;
 }
 
-/* For each lane, numbers of values of one image. below: values < the bracket's low end; low: values <= the low end;
+/* Counts of the values of one image, for each lane. below: values < the bracket's low end; low: values <= the low end;
  * high: values <= the high end. */
 struct counts {
     vi below[PV], low[PV], high[PV];

@@ -6,8 +6,8 @@
  *
  * sites_* run over the values that are not zero. For each such value, the forward kernel adds a column of weights to
  * each output pixel whose window contains the value. A row of outputs stays in the first-level cache. The gradient
- * kernel keeps the sums of TAPS neighbouring taps in registers. Both leave out products with zero, and add all other
- * products in the order in which planar_* adds those of the moved planes. */
+ * kernel keeps the sums of TAPS neighbouring taps in registers. Both kernels leave out products with zero. They add all
+ * other products in the same order as planar_* would (see sites_call in kernels.h). */
 #include "core/kernels/fast/fast.h"
 #include "core/kernels/fast/simd.h"
 
@@ -144,7 +144,7 @@ INLINE void gradient_taps(int n, const struct sites_call *c, const int *first, i
                           float *dweights)
 {
     const ptrdiff_t padded = (ptrdiff_t)c->out_blocks * L;
-    vf sum[2][TAPS]; /* two sums for each tap: [0] of the sites whose `at` is even, [1] of the others */
+    vf sum[2][TAPS]; /* two sums for each tap: [0] over the sites with even `at` (below), [1] with odd `at` */
     UNROLL for (int t = 0; t < n; t++) sum[0][t] = sum[1][t] = v_zero();
     for (int i = first[0]; i < first[1]; i++) {
         /* column of the output to which tap k adds this site; tap k + t adds it to the output in column `at` - t */

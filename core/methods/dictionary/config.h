@@ -54,9 +54,9 @@ struct dictionary_case {
 
 enum { DICTIONARY_CASES = 256, DICTIONARY_SEEDS = 8, DICTIONARY_LIST = 16 };
 
-/* Writes the cases of a run, at most DICTIONARY_CASES: sources vary slowest, then p, sizes, dimensions, exponents and
- * l0; the learner varies fastest. Returns the number of all cases, written or not, or 0 when a list cannot be parsed.
- */
+/* Writes the cases of a run, at most DICTIONARY_CASES: the source varies slowest, then `p`, the sizes, dimensions,
+ * exponents and `l0`; the learner varies fastest. Returns the number of all cases, written or not, or 0 when a list
+ * cannot be parsed. */
 int dictionary_cases(const struct dictionary_config *config, struct dictionary_case *out);
 /* Whether the true features of the samples are known: always, except for an uploaded data set. */
 bool dictionary_known(const struct dictionary_config *config);
@@ -65,8 +65,8 @@ struct planted_shape dictionary_data(const struct dictionary_config *config, con
 struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c);
 /* The hidden layer of a case whose source is RUG or TRAINED. */
 struct hidden dictionary_hidden(const struct dictionary_config *config, const struct dictionary_case *c);
-/* Mean number of active features of a sample, for the sources IID, RUG and TRAINED; 0 for the others, where it is
- * unknown. */
+/* Mean number of active features of a sample for the sources IID, RUG and TRAINED; 0 for the other sources, for which
+ * the mean is unknown. */
 double dictionary_active(const struct dictionary_config *config, const struct dictionary_case *c);
 /* Return the number of samples in one update, and the number of training samples of a case. The learner FISTA makes
  * fewer updates, each with more samples. */

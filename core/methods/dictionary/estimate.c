@@ -9,8 +9,8 @@
 
 /* Costs of parts of the work, as numbers of operations of a dense product that take the same time. */
 static const double FEATURE = 900; /* drawing one feature of PLANTED_TREES */
-static const double READ = 20;     /* reading a number of a row from a file */
-static const double ACTIVE = 8000; /* drawing one active feature, and its row of the sample */
+static const double READ = 20;     /* reading one number from a file */
+static const double ACTIVE = 8000; /* drawing one active feature and adding its vector to the sample */
 static const double LATENT = 60;   /* selecting among one sample's latents */
 static const double SPARSE = 15;   /* a multiplication and addition of a sparse product */
 /* training on one sample, the part that does not depend on the size of the dictionary */
@@ -104,7 +104,7 @@ static int64_t evaluation_bytes(const struct dictionary_config *config, const st
     int64_t codes = dictionary_correlates(c) ? 8 * (2 * m * n + n * n) + 4 * rows * n : 0;
     int64_t compared =
         rows * (4 * m + 8 * d + 3072) + 4 * m * d + codes + METHOD_ASSUMED_THREADS * 4 * (64 * (2 * most + d));
-    int64_t matching = 8 * m * n; /* the score table of one assignment; no two exist at the same time */
+    int64_t matching = 8 * m * n; /* the score table of one matching; only one such table exists at a time */
     if (seeds > 1 && m <= 2048 && matching < 16 * m * m)
         matching = 16 * m * m;
     if (config->pursuit_samples > 0 && dictionary_correlates(c) && matching < 8 * n * n)

@@ -1,5 +1,5 @@
 /* Draws the phase diagram of a run over hidden layers of toy models: the share of features that a dictionary recovers,
- * against the probability of a feature and the number of dimensions, and beside it what the closed form of the rug
+ * against the probability of a feature and the number of dimensions. A second map shows what the closed form of the rug
  * predicts. */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Pictures and tables of a finished dictionary run. A run of one case shows its latents; a run of several compares its
- * cases, by learner. Each picture comes with a CSV file of the same numbers; figures.csv has all figures of all cases.
- */
+/* Pictures and tables of a finished dictionary run. A run of one case shows its latents; a run of several cases
+ * compares the cases by learner. Each picture comes with a CSV file of the same numbers; figures.csv has all figures of
+ * all cases. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@ struct outcome {
     double l0, explained, shrinkage, dead; /* dead: share of latents that never fired */
     double mcc, mcc_sd, uniqueness, precision, recall, f1, f1_sd, accuracy;
     double absorption_full, absorption_fraction, found[RECOVERY_DECILES];
-    /* agreement of pairs of seeds: |cosine| and cosine of matched latents, and MCC of the codes */
+    /* agreement of pairs of seeds: mean |cosine| and mean cosine of matched latents, and MCC of their codes */
     double pair_absolute, pair_signed, pair_codes;
     double recurring; /* number of latents of seed 0 with a partner of cosine RECURS in every other seed */
     /* The next members are about seed 0, on the samples that the classical decoders also code (pursuit.c). */
@@ -36,14 +36,14 @@ struct outcome {
     /* Mean share of a decoder's support whose matched true features are active. */
     double right_encoder, right_fista, right_omp, right_iht;
     double coherence;  /* largest |cosine| of two rows of the dictionary */
-    double guaranteed; /* share of samples with so few active latents that this coherence guarantees their recovery */
+    double guaranteed; /* share of samples so sparse that the coherence guarantees their recovery */
     double worth;      /* number of latents that recur and agree with pursuit */
     double train_loss, updates, samples;
 };
 enum { OUTCOME_COLUMNS = sizeof(struct outcome) / sizeof(double) };
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
-#define RECURS 0.7 /* two latents of different seeds count as the same from this cosine on */
+#define RECURS 0.7 /* minimum cosine with which two latents of different seeds count as the same */
 #define AGREES 0.5 /* minimum LATENT_AGREES of a latent that is worth an interpretation */
 
 /* What is known about a latent of seed 0. */
@@ -54,8 +54,8 @@ enum {
     LATENT_PRECISION,
     LATENT_RECALL,
     LATENT_PARTNER, /* smallest |cosine| with the latents matched to it in the other seeds; NaN with one seed */
-    LATENT_AGREES,  /* Jaccard index of two sets of samples: those in which the encoder uses it, and those in which OMP
-                       does; NaN: both are empty */
+    LATENT_AGREES,  /* Jaccard index of the samples in which the encoder uses the latent and the samples in which OMP
+                       does; NaN: neither uses it */
     LATENT_WORTH,   /* 1: worth an interpretation */
     LATENT_COLUMNS
 };
@@ -70,7 +70,7 @@ struct method_run {
 
     /* The open case. */
     int seeds;
-    /* data, truth: if the true features are known, the generator and the codes of the current samples */
+    /* If the true features are known: data is the generator of samples, truth has the codes of the current samples. */
     struct planted data;
     struct planted_codes truth;
     struct rows rows; /* otherwise */
@@ -89,7 +89,7 @@ struct method_run {
     /* Stored in checkpoints. */
     int64_t updates, samples;
     int64_t position;       /* test samples measured; 0 unless the case is being evaluated */
-    double *latents;        /* [width][LATENT_COLUMNS] of the only case; NULL with several cases */
+    double *latents;        /* [width][LATENT_COLUMNS] if the run has one case; NULL with several cases */
     struct gallery gallery; /* of the only case */
 };
 
@@ -98,14 +98,15 @@ static inline const struct dictionary_case *run_case(const struct method_run *ru
     return &run->cases[run->sweep.at];
 }
 
-/* work.c. run_rebuild() makes the data again from vectors that were loaded. */
+/* These functions are in work.c. run_rebuild() makes the data again, from vectors that were loaded. */
 enum status run_rebuild(struct method_run *run, struct error *err);
 enum status run_open(struct method_run *run, struct error *err);
 void run_close(struct method_run *run);
 bool run_trained(const struct method_run *run);
 enum status run_learn(struct method_run *run, struct error *err);
 
-/* samples.c. Draws `count` samples of a stream to run->x, scaled, and their codes to run->truth. */
+/* run_draw() (samples.c) draws `count` samples of a stream: writes the scaled samples to run->x and their codes to
+ * run->truth. */
 enum { STREAM_TRAINING, STREAM_TEST, STREAM_SCALE, STREAM_OTHER };
 enum status run_draw(struct method_run *run, uint32_t stream, int64_t first, int64_t distinct, int count,
                      struct error *err);

@@ -31,7 +31,7 @@ void run_close(struct method_run *run)
 
 /* ---- samples ------------------------------------------------------------------------------------------------- */
 
-/* Sets the scale that gives samples a mean norm of sqrt(inputs), measured on SCALE_SAMPLES of them. */
+/* Sets the scale that gives samples a mean norm of sqrt(inputs), measured on SCALE_SAMPLES samples. */
 static enum status measure_scale(struct method_run *run, int room, struct error *err)
 {
     int d = run_case(run)->inputs;

@@ -19,7 +19,7 @@ static enum status measure(struct rows *r, const char *name, struct error *err)
 {
     const struct collection *c = &r->set;
     bool table = c->kind == COLLECTION_TABLE || c->kind == COLLECTION_IMAGES || c->kind == COLLECTION_SEQUENCES;
-    /* Samples must be numbers in one channel and have the same number of rows and columns. */
+    /* Samples must have one channel of numbers, and all the same number of rows and columns. */
     if (!table || c->channels != 1 || c->start[c->count] != c->count * c->cols)
         return error_set(err, STATUS_INVALID, FIELD,
                          "%s must be an array of numbers, [rows][dimensions] or [samples][tokens][dimensions]", name);

@@ -48,7 +48,8 @@ int64_t rows_test(const struct rows *rows, int64_t index);
 int64_t rows_train(const struct rows *rows, int64_t index);
 /* Reads a row. x: [inputs]. STATUS_IO: the file cannot be read. */
 enum status rows_read(const struct rows *rows, int64_t row, float *x, struct error *err);
-/* Tells the kernel which rows training sample `index` and its neighbours will need next. */
+/* If training sample `index` is the first one of a window of blocks, tells the operating system that the rows of the
+ * next window will be read soon. */
 void rows_expect(const struct rows *rows, int64_t index);
 /* Writes what is known about a row: row, sample, token (if there are several), id, group, label. */
 void rows_describe(const struct rows *rows, int64_t row, const struct sink *out);

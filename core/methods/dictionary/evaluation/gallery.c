@@ -15,8 +15,8 @@ enum { ENTRIES_LEAST = 1 << 16 };
 
 struct gallery_codes {
     struct gallery *gallery;
-    int64_t room, entries, rows, row_room; /* entries, rows: number of kept entries and samples; room, row_room: number
-                                              of entries and samples that fit into the memory */
+    int64_t room, entries, rows, row_room; /* entries, rows: number of kept entries, and of kept samples; room,
+                                              row_room: number of entries, and of samples, that fit into the memory */
     double pairs;
     int32_t *latent;    /* [room] */
     int64_t *start;     /* [row_room + 1] */

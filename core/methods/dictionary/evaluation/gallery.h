@@ -27,8 +27,7 @@ struct gallery_counts {
 };
 struct gallery_values {
     float value[GALLERY_TOP];
-    float share[GALLERY_NEAR]; /* share of samples with both latents active, among those in which at least one of them
-                                  is */
+    float share[GALLERY_NEAR]; /* (samples with both latents active) / (samples with at least one of them active) */
     float parent_share;        /* share of this latent's samples in which the parent is active */
 };
 enum {

@@ -20,7 +20,7 @@ struct comparison {
     float *unit, *signal;    /* unit: [width][inputs], rows of norm 1; signal: [rows][inputs], samples minus the bias */
     float *true_signal;      /* [rows][inputs] samples minus the true bias */
     float *code, *true_code; /* codes that FISTA computes; code: [rows][width], with the learned dictionary; true_code:
-                                [rows][features], with the true one */
+                                [rows][features], with the true dictionary */
     int32_t *support[DECODED]; /* [rows][PLAIN_MOST_KEPT] */
     int *found[DECODED];       /* [rows] */
     float *scratch;            /* [workers][scratch_reals] */

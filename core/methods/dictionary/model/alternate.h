@@ -3,7 +3,7 @@
  *
  * Each update computes the codes a of a batch with the current rows (core/coding/plain.h), and adds a'a and a'x to sums
  * that forget old batches. From these sums, one pass of block coordinate descent over the rows lowers the squared
- * error, and scales each row to norm 1. If no code has used a row, the row becomes the residual of a sample that the
+ * error, and scales each row to norm 1. A row that no code has used becomes the residual of a sample that the
  * dictionary reconstructs badly. The bias stays 0.
  *
  * The penalty begins high and falls. With the final penalty from the start, a code of random rows would use half of

@@ -47,8 +47,8 @@ static void slope_task(void *context, int chunk, int worker)
 
 /* ---- latents ------------------------------------------------------------------------------------------------- */
 
-/* Writes to `out` (with `add`, adds to it) the sum over the entries of latent j of `values` times the entry's row of
- * `table`. */
+/* Computes the sum over the entries i of latent j: values[i] * table[index[i]], where index[i] is a sample. Writes the
+ * sum to `out`, or with `add` adds it to `out`. */
 static void gather(const struct step *s, const struct entries *columns, int j, const float *values, const float *table,
                    bool add, float *out)
 {

@@ -14,8 +14,8 @@
  *
  * The loss is the mean over the batch of |x - xhat|^2, summed over inputs. The gradient of JUMPRELU's step functions is
  * that of Rajamanoharan et al. 2024, with a rectangle of width `bandwidth`. TOPK, BATCHTOPK and MATRYOSHKA have an
- * auxiliary loss: latents that have not fired for `dead_after` updates reconstruct what the others leave over. Rules
- * and defaults are those of SAELens (docs/explanation/dictionary.md). */
+ * auxiliary loss: latents that have not fired for `dead_after` updates reconstruct the residual of the other latents.
+ * Rules and defaults are those of SAELens (docs/explanation/dictionary.md). */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_MODEL_SAE_H
 #define MOTIF_CORE_METHODS_DICTIONARY_MODEL_SAE_H
 
@@ -40,7 +40,8 @@ enum { SAE_LEVELS = 8 };
 struct sae_shape {
     enum learner learner;
     int inputs, width;
-    double l0; /* active latents of a sample: TOPK, MATCHING_PURSUIT exactly; others as a mean or a target */
+    double l0; /* active latents of a sample: exactly this number (TOPK, MATCHING_PURSUIT), or a mean or a target
+                  (others) */
     int levels, level_end[SAE_LEVELS]; /* MATRYOSHKA: ascending widths, the last is `width`; others: one level */
     bool unit_rows;                    /* rows of the decoder keep norm 1 */
     double sparsity;                   /* L1, JUMPRELU: factor of the sparsity term, before tuning */

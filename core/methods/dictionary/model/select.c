@@ -19,7 +19,7 @@ static void bias_task(void *context, int chunk, int worker)
     s->kernels->bias_add(rows.count, m, s->sae->encoder_bias->value, s->h + (ptrdiff_t)rows.first * m, m);
 }
 
-/* The cut of one row for the `keep` largest positive values of x. */
+/* Returns the cut of one row, so that the row keeps its `keep` largest positive values x. */
 static float row_cut(const float *x, int m, int keep, float *scratch, int *ties)
 {
     int positive = 0, above = 0;
@@ -105,8 +105,8 @@ static bool batch_cut(struct step *s, int64_t keep, float *cut, int64_t *ties)
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 
-/* Smallest h that makes an entry. For JUMPRELU it is below the cut, because the threshold's gradient needs the
- * latents near their threshold. */
+/* Smallest h with which latent j gets an entry, for JUMPRELU. It is below a positive threshold, because the gradient of
+ * the threshold also needs the latents whose h is near the threshold. */
 static float jump_from(const struct sae *sae, int j)
 {
     float t = sae_threshold(sae, j), near = t - (float)(0.5 * sae->shape.bandwidth);

@@ -156,7 +156,7 @@ static void product_task(void *context, int chunk, int worker)
     s->kernels->gemm(&call);
 }
 
-/* row += sum of entries [from, from + count) of `e` times their rows of the decoder. */
+/* row += sum over the entries i in [from, from + count) of `e`: value[i] * (row index[i] of the decoder). */
 static void add_rows(const struct step *s, const struct entries *e, int from, int count, float *row)
 {
     int d = s->sae->shape.inputs;
@@ -249,7 +249,7 @@ static void rebuild_task(void *context, int chunk, int worker)
 
 /* ---- a batch ------------------------------------------------------------------------------------------------- */
 
-/* The term that the sparsity factor multiplies, as a mean over the batch. */
+/* Returns the sparsity term before it is multiplied by the sparsity factor, as a mean over the batch. */
 static double sparsity_term(const struct step *s, double l0)
 {
     const struct sae *sae = s->sae;

@@ -39,20 +39,20 @@ struct step {
     struct entries auxiliary; /* dead latents of the auxiliary loss */
     struct entries columns;   /* codes by latent: row j lists samples */
     struct entries auxiliary_columns;
-    int *level_count; /* [room][SAE_LEVELS] entries of a row in each level */
-    float *cut;       /* [room] an activation above it is kept */
+    int *level_count; /* [room][SAE_LEVELS] number of entries of a row in each level */
+    float *cut;       /* [room] the cut of each sample: activations above it are kept */
     int *ties;        /* [room] number of activations equal to the cut that are kept */
     bool *dead;       /* [width] */
     int dead_count;
     double *loss;        /* [room] squared error of each sample, summed over all levels */
     double *error;       /* [room] squared error of the whole reconstruction */
     double *aux;         /* [room] auxiliary loss of each sample, without its weight */
-    float *smallest;     /* [room] smallest value in the row's code; infinity without one */
+    float *smallest;     /* [room] smallest value in the code of each sample; infinity if the code is empty */
     uint32_t *bins;      /* counts of activations, for the selection of BATCHTOPK */
     float *norms;        /* [width] L1: norms of the decoder's rows */
     float *gram, *picks; /* MATCHING_PURSUIT: gram: products of the decoder's rows; picks: residuals before each pick,
                             and their gradients */
-    double warm;         /* share of the sparsity term that applies, 1 after step_create() */
+    double warm;         /* warm-up factor of the sparsity term, from 0 to 1; 1 after step_create() */
     float *scratch;      /* [workers][scratch_reals] */
     size_t scratch_reals;
     void *memory;

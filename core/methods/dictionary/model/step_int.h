@@ -37,7 +37,7 @@ static inline float *step_scratch(const struct step *s, int worker)
     return s->scratch + (size_t)worker * s->scratch_reals;
 }
 
-/* The functions below return false if the pool was stopped. */
+/* The functions of type bool below return false if the pool was stopped. */
 
 /* select.c: adds encoder_bias to h and chooses the entries of all rows. */
 bool step_select(struct step *step);

@@ -125,8 +125,8 @@ static enum status measure(struct method_model *m, struct error *err)
     return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
 }
 
-/* Returns the vectors of a hidden layer: computes those of a rug, reads those of an autoencoder from the checkpoint.
- * The caller frees *vectors, also after an error. */
+/* Returns the vectors of a hidden layer: computes the vectors of a rug, but reads the vectors of an autoencoder from
+ * the checkpoint. The caller frees *vectors, also after an error. */
 static enum status read_vectors(const struct method_model *m, const struct snapshot_reader *from,
                                 struct thread_pool *pool, float **vectors, struct error *err)
 {

@@ -3,13 +3,13 @@
  *
  *   cfg.json                  architecture, sizes, and how to apply the weights
  *   sae_weights.safetensors   W_enc [d][m], W_dec [m][d], b_enc [m], b_dec [d]; jumprelu: threshold [m]
- *   sparsity.safetensors      log10 of the share of test samples in which a latent is active; if it was measured
+ *   sparsity.safetensors      log10 of the share of test samples in which a latent is active; only if measured
  *
- * The file is for samples as they are, so the scale s of the training is folded in: W_enc s, W_dec / s, b_dec / s.
- * Except for topk, each row of W_dec is then scaled to norm 1, and its column of W_enc, bias and threshold are
- * multiplied by the old norm, so that activations are the codes of the query encode. topk selects by activations as
- * they are, which such a scaling would change. batchtopk and matryoshka become jumprelu with their running threshold
- * for all latents. */
+ * The file applies to unscaled samples, so the weights contain the scale s of the training: W_enc is multiplied by s;
+ * W_dec and b_dec are divided by s. Except for topk, each row of W_dec is then scaled to norm 1, and its column of
+ * W_enc, bias and threshold are multiplied by the old norm, so that activations are the codes of the query encode. For
+ * topk this scaling would change which activations are the largest. batchtopk and matryoshka become jumprelu with their
+ * running threshold for all latents. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
