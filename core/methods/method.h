@@ -72,7 +72,7 @@ struct method_panel {
     const char *view;
     const char *title; /* title of the tab */
     const char
-        *query; /* the method's query that the view sends; NULL: the view sends none, or knows the names itself */
+        *query; /* the method's query that the view sends; NULL: the view sends none, or names its queries itself */
 };
 
 /* The named form of an answer or a request body, for the OpenAPI document. Either `shape` or `schema` describes it, in
@@ -128,7 +128,7 @@ static inline enum status method_question_stopped(const struct method_question *
                : STATUS_OK;
 }
 
-/* An answer as text in a format of other programs. */
+/* An answer as text in a file format of other programs, such as BED. */
 struct method_text {
     const char *type;    /* media type, "text/x-meme" */
     const char *meaning; /* one line */

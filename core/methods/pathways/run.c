@@ -163,7 +163,7 @@ static void add_outcome(struct curve_point *p, const struct trial_outcome *o, bo
     }
 }
 
-/* Runs codes first .. first + count of a point. */
+/* Runs `count` codes of a point, from the code with index `first` on. */
 static enum status do_batch(struct method_run *run, struct curve_point *point, bool pilot, int64_t first, int count,
                             struct error *err)
 {

@@ -5,7 +5,7 @@
 #include "core/methods/pathways/trial.h"
 
 struct trial_space {
-    float *map[PATHWAYS_DEPTH + 1]; /* encoder: signal, then the code of each layer */
+    float *map[PATHWAYS_DEPTH + 1]; /* maps of the encoder: [0] is the signal, [l] the code of layer l */
     struct spikes truth[PATHWAYS_DEPTH], found;
     float *code, *noise, *scratch;
     double *sums;
@@ -13,7 +13,7 @@ struct trial_space {
     int64_t room;    /* number of non-zeros for which the deepest layer's `truth`, `flips` and `terms` have room
                         (trial_space_room()) */
     bool whole;      /* `found` has room for all entries of a code, instead of `room` */
-    uint8_t *flips;  /* for several draws at once: flips [room], terms [2 room] */
+    uint8_t *flips;  /* flips [room] and terms [2 * room]: only for trials that handle several draws at once */
     struct banded_term *terms;
     uint32_t *signs[PATHWAYS_DEPTH];
 };

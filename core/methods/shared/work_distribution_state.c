@@ -306,7 +306,8 @@ static enum status collect(struct work_distribution *d, struct method_run *run, 
     return status;
 }
 
-/* Declares the entries of a whole checkpoint. contents: what the checkpoint to read contains; NULL: one is written. */
+/* Declares the entries of a whole checkpoint. contents: the table of contents of the checkpoint that is read; NULL: a
+ * checkpoint is written. */
 static enum status declare_whole(struct work_distribution *d, struct method_run *run,
                                  struct distribution_points *points, const struct contents *contents,
                                  struct snapshot *snapshot, struct error *err)

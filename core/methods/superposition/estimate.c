@@ -11,18 +11,18 @@
  * product. The weights below convert other work to this unit. They come from a least-squares fit to the processor
  * times of 30 runs; test_predictions compares them with runs. */
 enum {
-    SAMPLE = 35000,     /* a row of a batch, whatever its width */
-    FEATURE = 1000,     /* drawing and comparing a feature of a sample */
-    RUG_FEATURE = 1200, /* the same, with two transforms */
-    WEIGHT = 63,        /* an update of a weight by Adam */
+    SAMPLE = 35000,     /* operations for a row of a batch, whatever its width */
+    FEATURE = 1000,     /* operations for drawing and comparing a feature of a sample */
+    RUG_FEATURE = 1200, /* operations for drawing and comparing a feature of a sample of a rug, with two transforms */
+    WEIGHT = 63,        /* operations for an update of a weight by Adam */
     SPARSE = 6,         /* a sparse product reaches about a sixth of the speed of a dense one */
-    DRAWN = 525,        /* a feature of a sample of the test for normality */
-    ENTRY = 18000,      /* statistics of an entry of the matrix W of a trained model */
-    RUG_ROW = 63000,    /* drawing a rug and the statistics of its row, for each feature */
-    PICTURE = 11000     /* drawing an entry of W in the picture of W */
+    DRAWN = 525,        /* operations for a feature of a sample in the test for normality */
+    ENTRY = 18000,      /* operations for the statistics of an entry of the matrix W of a trained model */
+    RUG_ROW = 63000,    /* operations for each feature of a rug: drawing its row, and the statistics of this row */
+    PICTURE = 11000     /* operations for drawing an entry of W in the picture of W */
 };
-static const double RUG_CASE = 1e9; /* the closed form of a rug */
-static const double RUN = 3.7e9;    /* charts and files of a run */
+static const double RUG_CASE = 1e9; /* operations for the closed form of a rug */
+static const double RUN = 3.7e9;    /* operations for the charts and files of a run */
 
 /* Speed of one AVX-512 core in GFLOPS; measured together with these weights. */
 enum { PRODUCT_GFLOPS = 90 };

@@ -161,7 +161,7 @@ static void orthonormalise(struct thread_pool *pool, double *q, int n, int m)
         }
 }
 
-/* to = gram x from. gram: [n][n]; from, to: [n][m]. */
+/* Computes the matrix product to = gram * from. gram: [n][n]; from, to: [n][m]. */
 static void apply_gram(struct thread_pool *pool, const double *gram, const double *from, double *to, int n, int m)
 {
     memset(to, 0, (size_t)n * (size_t)m * sizeof *to);

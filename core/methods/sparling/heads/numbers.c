@@ -138,7 +138,7 @@ static bool active_in(const struct association *a, int channel, int64_t sample)
     return a->active[(size_t)channel * a->words + (size_t)sample / 64] >> (sample % 64) & 1;
 }
 
-/* Adds the samples of the evidence. The terms are the channels, and last a constant. */
+/* Adds the samples of the evidence to the regression. Its terms are the channels, followed by a constant. */
 static void add_samples(const struct method_run *run, struct least_squares *s)
 {
     const struct evidence *e = &run->evaluation.evidence;
@@ -182,7 +182,8 @@ static void name_channel(const struct least_squares *s, const double *t, struct 
     }
 }
 
-/* The regression of the numbers on which channels are active. */
+/* Fits a linear regression of the numbers. The variables are 1 or 0 for each channel (active or not), and a
+ * constant. */
 static void find_effects(struct method_run *run, struct least_squares *s, double *coefficient, double *t)
 {
     struct numbers *n = &run->numbers;

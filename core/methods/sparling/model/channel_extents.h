@@ -83,7 +83,7 @@ bool channel_extent_interval(const double *low, const double *high, const int *a
 void channel_extent_mirror(struct channel_extent *extent);
 /* Grows an extent over the positions that are alike around the motifs of the channel, a row or column at a time. The
  * extent grows as long as the mean of `alike` over the next row or column is at least a fixed share of its mean over
- * the extent so far. alike: [2 rows + 1][2 cols + 1], the motif in the middle; 0 where nothing is alike. */
+ * the extent so far. alike: [2 * rows + 1][2 * cols + 1], with the motif in the middle; 0 where nothing is alike. */
 void channel_extent_grow(struct channel_extent *extent, const double *alike, int rows, int cols);
 
 #endif

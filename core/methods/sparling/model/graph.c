@@ -114,8 +114,8 @@ static void threshold(struct writing *w, const struct network *n, const real *th
     node(w, "Sub", "sparse", parts, 1, NULL, 0);
 }
 
-/* Sets the largest value of an image to LIFT if it is not above 0 (op_lift()). Along the first axis of the transposed
- * map the indices are those of all values of an image. */
+/* Sets the largest value of an image to NETWORK_LIFT if it is not above 0 (op_lift()). The map is flattened and
+ * transposed first, so that the first axis runs over all values of an image. */
 static void lift(struct writing *w)
 {
     static const float zero[1] = {0}, rise[1] = {NETWORK_LIFT};

@@ -437,8 +437,8 @@ static void write_axis(const struct open_domain *domain, const struct sink *out)
     sink_end_object(out);
 }
 
-/* Writes the input of a sample as the network reads it, row-major, with channels last if there are several. A client
- * that sends the same input again sends zero + unit * value. */
+/* Writes the input of a sample as the network reads it, row-major, with channels last if there are several. To send the
+ * same input again, a client sends `zero + unit * value` for each value. */
 static void write_input(const struct annotation *annotation, const struct sink *out)
 {
     const struct domain_shape *shape = &annotation->domain->shape;

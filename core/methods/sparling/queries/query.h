@@ -26,9 +26,9 @@ extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 enum channel_set { CHANNELS_EXAMPLES, CHANNELS_TEST, CHANNELS_VALIDATION, CHANNELS_TRAINING };
 extern const char *const channel_sets[]; /* names of the sets; NULL ends the list */
 struct channels_parameters {
-    int set;                   /* enum channel_set; EXAMPLES: the samples that other queries draw by seed */
-    int64_t samples, first;    /* the inputs are `samples` samples of the set, from index `first` on */
-    int64_t top;               /* [1, 64] inputs to list or draw for each channel, the strongest activation first */
+    int set;                /* enum channel_set; EXAMPLES: the samples that other queries draw by seed */
+    int64_t samples, first; /* the inputs are `samples` samples of the set, from index `first` on */
+    int64_t top; /* number of inputs to list or draw for each channel, 1 to 64; the strongest activation comes first */
     char against[CONFIG_TEXT]; /* data set of motifs with which channels are compared; "": none */
 };
 /* Parameters of the queries "sites" and "signal". The first three select records of the job's data set (GET). */

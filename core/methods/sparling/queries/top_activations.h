@@ -38,7 +38,7 @@ struct top_activations {
     struct channels_parameters asked;
     int64_t channel_asked; /* index of the requested channel; -1: all channels */
     int channels, symbols;
-    int half;    /* the footprint of a motif is 2 half + 1 positions wide */
+    int half;    /* the footprint of a motif is `2 * half + 1` positions wide */
     bool truth;  /* whether true boxes are known */
     bool sparse; /* every sample had at most ANNOTATION_MOTIFS motifs; otherwise the maximal motifs are not counted */
     struct top_activations_channel *channel; /* [channels] */

@@ -7,10 +7,10 @@
  * active receives no gradient.
  *
  * The worth of a channel is the rise of the loss on the next training samples when its motifs are removed from the map.
- * A channel whose worth is below WORTHLESS of the mean at two checks in a row is reinitialised: it gets new weights in
- * g's last layer and in h's embedding. For a while it also gets a larger density, so that it can find what the other
- * channels do not mark. One channel is reinitialised at a time, and then left alone, because the effect takes a few
- * thousand samples to show. */
+ * A channel is reinitialised if its worth is below WORTHLESS times the mean worth at two checks in a row: it gets new
+ * weights in g's last layer and in h's embedding. For a while it also gets a larger density, so that it can find what
+ * the other channels do not mark. One channel is reinitialised at a time, and then left alone, because the effect takes
+ * a few thousand samples to show. */
 #include <math.h>
 
 #include "core/base/random/philox.h"

@@ -97,7 +97,7 @@ static void append_gaps(char out[RULE_TEXT], int from, int to, int bins, const c
     append(out, text, "", "");
 }
 
-/* Appends the range of gaps of each run of bins whose share is high. */
+/* Appends the range of gaps of each run of neighbouring bins for which `high` is true. */
 static void append_runs(char out[RULE_TEXT], const bool *high, int bins, const char *unit)
 {
     bool any = false;

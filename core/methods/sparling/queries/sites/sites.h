@@ -21,7 +21,7 @@ struct site_finder {
         *ratios;  /* [channels]; width 0: the channel has no matrix, and its sites are as wide as the footprint */
     double *most; /* [channels] largest activation in the samples from which the matrices were made */
     int shift;    /* positions by which a matrix may lie beside the maximum */
-    int half;     /* the footprint is 2 half + 1 positions */
+    int half;     /* the footprint of a motif has `2 * half + 1` positions */
 };
 
 /* Makes the matrices of all channels from samples of the test set. The caller calls site_finder_close() also after a
