@@ -30,10 +30,10 @@ struct scheduler_options {
     struct storage *storage;
     struct journal *journal;
     int workers;
-    int evaluators; /* workers that run only evaluations, in addition to the others */
+    int evaluators; /* number of workers that run only evaluations, in addition to `workers` */
     int nice;       /* added to the nice value of the workers and of the threads that they start; 0: no change */
-    /* Runs a claimed job on a worker's thread. When it returns, the job no longer runs, or storage could not record
-     * that; a restart repairs the record. */
+    /* Runs a claimed job on a worker's thread. When it returns, the job has left the running state. If storage could
+     * not record this, the next start of the daemon does. */
     void (*run)(void *context, const char *job, struct job_control *control);
     void *context;
 };

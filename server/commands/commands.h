@@ -1,4 +1,4 @@
-/* The commands besides `serve`: each reads argv after its own name and returns an exit code. */
+/* The commands of motifd other than `serve`. argv[0] is the name of the command. */
 #ifndef MOTIF_SERVER_COMMANDS_COMMANDS_H
 #define MOTIF_SERVER_COMMANDS_COMMANDS_H
 

@@ -1,5 +1,5 @@
-/* Copies folders of data sets. The database names data sets by hash and does not contain them, so a backup without them
- * cannot continue its jobs. */
+/* Copies folders of data sets. The database contains only the names and hashes of data sets. Without a copy of the data
+ * sets, a restored daemon cannot continue jobs that use them. */
 #include "server/commands/data_copy.h"
 
 #include <dirent.h>

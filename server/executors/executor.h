@@ -49,7 +49,7 @@ struct executor {
     /* Counters of this process, for /metrics. */
     _Atomic uint64_t steps, samples, checkpoints;
     _Atomic uint64_t jobs_succeeded, jobs_failed, jobs_yielded;
-    _Atomic uint64_t verdicts[VERDICTS]; /* trainings by the verdict of their result */
+    _Atomic uint64_t verdicts[VERDICTS]; /* number of trainings with each verdict */
     _Atomic double step_seconds_max, gflops_per_thread;
     struct histogram step_times;
 };

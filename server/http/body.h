@@ -33,7 +33,7 @@ struct body {
     struct buf memory;
     int file; /* -1: the body is in memory */
     size_t size, limit;
-    void *mapped; /* the complete body of a file; NULL until body_complete() */
+    void *mapped; /* the complete body, mapped from the file; NULL until body_complete() */
     enum body_fault fault;
 };
 

@@ -3,9 +3,10 @@
  *   on_target (created) → on_request, head → on_request, body pieces → on_request, body complete:
  *   suspend, a handler thread works, resume → on_request: queue the answer → on_completed (freed)
  *
- * An exchange belongs to its network thread, except between suspend and resume, when it belongs to one handler thread.
- * The lock of the handler threads and the lock of libmicrohttpd order the two. Header names and values are borrowed
- * from libmicrohttpd, which keeps them until on_completed. */
+ * An exchange belongs to its network thread, except between suspend and resume, when it belongs to one handler
+ * thread. Two locks ensure that these threads use it one after the other: the lock of the handler threads and the
+ * lock of libmicrohttpd. Header names and values are borrowed from libmicrohttpd, which keeps them until
+ * on_completed. */
 #include "server/http/http_int.h"
 
 #include <arpa/inet.h>
@@ -104,7 +105,7 @@ static enum MHD_Result send_response(struct exchange *exchange)
         out = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
     else if (response->read != NULL)
         out = MHD_create_response_from_callback(response->read_bytes, READ_BLOCK, read_body, exchange, NULL);
-    else /* these bytes stay valid until on_completed */
+    else /* the bytes of the body stay valid until on_completed */
         out = MHD_create_response_from_buffer(response->body.size, response->body.data, MHD_RESPMEM_PERSISTENT);
     if (out == NULL)
         return MHD_NO;

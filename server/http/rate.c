@@ -14,7 +14,7 @@
 
 struct bucket {
     uint64_t key;           /* secret key of the hash, so that a caller cannot choose its set */
-    double permits, filled; /* number of permits, and the time of this number; `filled` 0: nobody uses the bucket */
+    double permits, filled; /* permits: number of permits at the time `filled`; filled: 0 if nobody uses the bucket */
 };
 
 struct rate {

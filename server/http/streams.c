@@ -274,8 +274,8 @@ static bool pass(struct streams *streams, struct arena *arena)
     int64_t now = now_ms();
     bool news = atomic_exchange(&streams->news, false);
     (void)pthread_mutex_lock(&streams->lock);
-    bool ending = streams->ending; /* true: this is the last pass, whose queries must find all events; so it is read
-                                      before the queries */
+    bool ending = streams->ending; /* true: this is the last pass; read before the queries, so that the queries of
+                                      the last pass find all events */
     for (struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
         stream->more = stream->more || news || ending;
         stream->fed = false;

@@ -11,7 +11,7 @@
 
 /* Gives the calling thread short slices. */
 void priority_answer(void);
-/* Gives the calling thread default slices and raises its nice value by `nice`; 0 leaves it. Returns false when the
+/* Gives the calling thread default slices and raises its nice value by `nice`, which may be 0. Returns false when the
  * system refuses. */
 bool priority_compute(int nice);
 

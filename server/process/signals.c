@@ -22,9 +22,8 @@ static void keep(int number)
     errno = before;
 }
 
-/* An empty handler for signals that this process does not use. SIG_IGN would not do, because the programs that this
- * process starts inherit it. Trainers must receive the SIGUSR1 that mpirun and Slurm send. Programs do not inherit a
- * handler. */
+/* An empty handler for signals that this process does not use. The programs that this process starts would inherit
+ * SIG_IGN, but they do not inherit a handler. Trainers must receive the SIGUSR1 that mpirun and Slurm send. */
 static void drop(int number)
 {
     (void)number;

@@ -124,7 +124,7 @@ static const struct setting *find_key(const char *key, size_t *index)
     return NULL;
 }
 
-/* Writes the message about an unknown member of a file. Its names have "_" where flags have "-". */
+/* Writes the message about an unknown member of a file. The names in a file have "_" where flags have "-". */
 static void unknown_member(const char *key, char *detail, size_t detail_bytes)
 {
     char name[64], meant[64] = "";

@@ -1,4 +1,4 @@
-/* Retry queue for points of metrics, whose lazy writes failed because the disk was full. The writer keeps up to
+/* The retry queue: lazy writes of metric points that failed because the disk was full. The writer keeps up to
  * RETRY_BYTES_MAX bytes of these writes in memory. It retries them once a second, and also whenever a caller waits for
  * lazy writes. Later writes of the same kind are committed after them. Urgent commands do not wait for the queue: a
  * small one may still fit on the disk, and a deletion frees space. */

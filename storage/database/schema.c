@@ -85,8 +85,7 @@ static const char tables[] =
     "  type TEXT NOT NULL, data TEXT NOT NULL, time INTEGER NOT NULL"
     ") STRICT;"
     "CREATE INDEX event_by_job ON event(job, id);"
-    "CREATE INDEX event_progress ON event(job, id) WHERE type = 'progress';" /* For the deletion of old progress events.
-                                                                              */
+    "CREATE INDEX event_progress ON event(job, id) WHERE type = 'progress';" /* used to delete old progress events */
 
     "CREATE TABLE checkpoint("
     "  id INTEGER PRIMARY KEY AUTOINCREMENT,"

@@ -192,7 +192,7 @@ static enum status retain(struct db *db, int64_t job, struct error *err)
     int count = 0;
     while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         old[count++] = sqlite3_column_int64(stmt, 0);
-        if (count == (int)(sizeof old / sizeof old[0])) { /* the next commit removes the other checkpoints */
+        if (count == (int)(sizeof old / sizeof old[0])) { /* `old` is full: the next commit removes the rest */
             db_done(stmt);
             break;
         }

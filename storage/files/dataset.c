@@ -156,7 +156,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Finds out whether a folder belongs into a list. files: NULL for the uploads, else see dataset_list_holding(). */
+/* Sets *yes to whether a folder belongs into a list: the list of uploads if `files` is NULL, else the list of
+ * dataset_list_holding(). */
 static enum status listed(const char *root, const char *name, const char *const *files, bool *yes, struct error *err)
 {
     char path[DATASET_FILES];

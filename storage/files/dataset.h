@@ -76,8 +76,8 @@ void dataset_abandon(const char *folder);
 /* Writes a new file into a folder that dataset_stage() created. */
 enum status dataset_write(const char *folder, const char *file, const void *bytes, size_t size, struct error *err);
 /* Creates an empty file in a folder that dataset_stage() created, so that the caller can write the file in pieces.
- * dataset_close_file() syncs and closes it. Its `status` is the result of the caller's writing, and is returned if it
- * is an error. */
+ * dataset_close_file() syncs and closes the file. Pass the result of the writing as `status`: if it is an error,
+ * dataset_close_file() returns it. */
 enum status dataset_create(const char *folder, const char *file, FILE **out, struct error *err);
 enum status dataset_close_file(FILE *file, enum status status, struct error *err);
 

@@ -1,7 +1,7 @@
 /* What a submission with an idempotency key does, as a pure function.
  *
- * A key belongs to the token that used it. For its life it names one job: the same request gets that job again, and
- * another request with the same key is refused. Any thread may call the function. */
+ * A key belongs to the token that used it. Until it expires, a key names one job. If the same request arrives again,
+ * it gets this job. Another request with the same key is refused. Any thread may call the function. */
 #ifndef MOTIF_STORAGE_JOBS_SUBMIT_STATE_H
 #define MOTIF_STORAGE_JOBS_SUBMIT_STATE_H
 

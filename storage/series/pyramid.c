@@ -173,7 +173,8 @@ enum status pyramid_join(struct pyramid_reader *reader, int64_t from, int64_t to
     enum status status = STATUS_OK;
     while (from < to && status == STATUS_OK) {
         int level = 1;
-        int64_t span = 1; /* blocks of the largest summary that begins here and ends at or before `to` */
+        int64_t span = 1; /* number of blocks in the largest summary that begins at block `from` and ends at or before
+                             block `to` */
         while (level < PYRAMID_LEVELS && from % (span * PYRAMID_FAN) == 0 && from + span * PYRAMID_FAN <= to) {
             span *= PYRAMID_FAN;
             level++;

@@ -1,6 +1,6 @@
-/* Fuzz target of motif-convert as the daemon runs it: the bytes are an upload, and the first one selects the format
- * (0 h5ad, 1 10x-h5). Even if the bytes crash libhdf5, the daemon's side must end with a consistent table, or with
- * an error that names the format. The environment variable MOTIF_CONVERT is the path of the program. */
+/* Fuzz target of motif-convert as the daemon runs it: the first byte selects the format (0 h5ad, 1 10x-h5), and the
+ * other bytes are an upload. Even if the bytes crash libhdf5, the daemon's side must end with a consistent table, or
+ * with an error that names the format. The environment variable MOTIF_CONVERT is the path of the program. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

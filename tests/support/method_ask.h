@@ -7,7 +7,8 @@
 
 #include "core/methods/method.h"
 
-/* Returns the query of this name that takes an item, or the one that takes none. NULL: the method has none. */
+/* Returns the query of this name that takes an item or, if `item` is false, the one that takes no item. NULL: the
+ * method has no such query. */
 static inline const struct method_query *method_query_find(const struct method *method, const char *name, bool item)
 {
     for (size_t i = 0; i < method->query_count; i++)
