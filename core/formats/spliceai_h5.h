@@ -19,8 +19,8 @@ enum { SPLICEAI_BASES = 4, SPLICEAI_CLASSES = 3 };
 
 struct splicing_h5;
 
-/* Opens a file; the caller closes it. STATUS_IO: libhdf5 cannot open it. STATUS_CORRUPT: its data sets or their
- * shapes are not as described above. */
+/* Opens a file; the caller closes it. STATUS_IO: libhdf5 cannot open it. STATUS_CORRUPT: its data sets or their shapes
+ * are not those of SpliceAI's files. */
 enum status splicing_h5_open(const char *path, struct splicing_h5 **file, struct error *err);
 void splicing_h5_close(struct splicing_h5 *file); /* NULL is allowed */
 

@@ -48,8 +48,8 @@ enum status audio_corpus_seal(struct audio_corpus *corpus, struct error *err);
 /* Creates, fills and seals a corpus from the files of a folder. */
 enum status audio_corpus_load(const char *folder, int rate, struct audio_corpus **corpus, struct error *err);
 
-/* Splits a file's name by the layouts above; false: no layout fits. `class` becomes "" if the folder's name is the
- * class. */
+/* Splits the name of a recording's file into class, speaker and file by the first layout that fits; false: no layout
+ * fits. `class` becomes "" if the folder's name is the class. */
 bool audio_corpus_parse(const char *name, char class[AUDIO_NAME], char speaker[AUDIO_NAME], char file[AUDIO_NAME]);
 
 /* Contents of a sealed corpus. Speakers are numbered in shuffled order. */

@@ -51,8 +51,8 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
 /* Draws one picture. image: [image_size][image_size], ink 1, background 0. `truth` may be NULL. */
 void digitcircle_draw(const struct digitcircle *domain, uint32_t generator_seed, float *image,
                       struct digitcircle_truth *truth);
-/* Draws sample `index` of the set whose seed is `seed`. Training uses the run's seed, validation -1, test -2, binning
- * -3. */
+/* Draws sample `index` of the set whose seed is `seed`. Training uses the seed of the run, validation the seed -1, the
+ * test -2, and the test with binned activations -3. */
 void digitcircle_sample(const struct digitcircle *domain, int64_t seed, int64_t index, float *image,
                         struct digitcircle_truth *truth);
 

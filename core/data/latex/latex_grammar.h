@@ -45,9 +45,9 @@ enum latex_token {
 const char *latex_token_source(int token);
 
 /* Draws formula `index` of the set whose seed is `seed`: first a length from [low, high], then formulas until one has
- * this length; 0 <= low <= high <= LATEX_MAX_TOKENS. Length 0 is the empty formula. Only the first `symbols` symbols in
- * the order above are used, 1 <= symbols <= LATEX_SYMBOLS. The paper has low 1, high 30 and symbols 16. tokens: [high].
- * Returns the length. */
+ * this length; 0 <= low <= high <= LATEX_MAX_TOKENS. Length 0 is the empty formula. Only the first `symbols` symbols of
+ * the list 0-9 x y z a b c are used, 1 <= symbols <= LATEX_SYMBOLS. The paper has low 1, high 30 and symbols 16.
+ * tokens: [high]. Returns the length. */
 int latex_formula(int64_t seed, int64_t index, int low, int high, int symbols, int *tokens);
 
 #endif

@@ -15,9 +15,9 @@ struct splicing_corpus;
 
 /* Opens a folder; the caller closes the corpus. `source`: only GFF3 features of this source count; NULL: all do.
  * length: number of labelled bases of a window; flank: number of bases before and after them. STATUS_NOT_FOUND: the
- * folder has neither pair of files. STATUS_INVALID: several FASTA or GFF3 files, faults in them, or an HDF5 file whose
- * windows have another length or flank. STATUS_LIMIT: one of the sets has no window. Messages name files, never the
- * folder. */
+ * folder has neither FASTA and GFF3 files nor SpliceAI's files. STATUS_INVALID: several FASTA or GFF3 files, faults in
+ * them, or an HDF5 file whose windows have another length or flank. STATUS_LIMIT: one of the sets has no window.
+ * Messages name files, never the folder. */
 enum status splicing_corpus_open(const char *folder, const char *source, int length, int flank,
                                  struct splicing_corpus **corpus, struct error *err);
 void splicing_corpus_close(struct splicing_corpus *corpus); /* NULL is allowed */

@@ -29,7 +29,7 @@ static double correlation(const float *a, int a_stride, const float *b, int b_st
     return x.deviation > 0 && y.deviation > 0 ? sum / (x.deviation * y.deviation) : 0;
 }
 
-/* Inserts a link into the list of the strongest links, which is sorted by falling size of the correlation. */
+/* Inserts a link into the list of the strongest links, which is sorted by |correlation|, the largest first. */
 static void insert(struct column_link *best, struct column_link link)
 {
     for (int i = 0; i < COLUMNS_SHOWN; i++)

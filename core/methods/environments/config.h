@@ -93,12 +93,12 @@ struct environments_config environments_of_case(const struct environments_config
 /* The settings with which restart number `restart` (from 0) is fitted to `features` columns. */
 struct fit_setup environments_setup(const struct environments_config *c, int features, int restart);
 
-/* Return which edges a baseline's model has, and whether a run fits the weights that are not zero once more after
- * training. */
+/* environments_edge_shape() returns which edges the model of a baseline has. environments_refits() returns whether a
+ * run fits the non-zero weights again after training, without the penalty. */
 enum edge_shape environments_edge_shape(int baseline);
 bool environments_refits(const struct environments_config *config);
 
-/* Return the number of nodes and the number of leaves of the simulated tree. */
+/* environments_nodes() and environments_leaves() return the number of nodes and of leaves of the simulated tree. */
 double environments_nodes(const struct environments_config *config);
 double environments_leaves(const struct environments_config *config);
 

@@ -68,7 +68,8 @@ static double errors_fitted(const struct method_run *run, const float *z, const 
     return counted ? sum / counted : NAN;
 }
 
-/* Counts the true changes along the model's edges, and how many of them the model found on the matching variable. */
+/* Counts the true changes along the model's edges, and how many of them the model found in the latent variable that
+ * matches the true one. */
 static enum status count_changes(const struct method_run *run, const int *match, struct outcome *o, struct error *err)
 {
     const struct environments *e = run->test;

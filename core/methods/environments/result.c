@@ -1,6 +1,6 @@
-/* Writes the fields of a result: at the top the medians of the method's own cases (or of the last baseline's), every
- * case in `curve`, medians over seeds in `summary`, the changes of the last case in `changes`, and for a table the
- * columns that correlate with each latent variable in `latent`. */
+/* Writes the fields of a result. `curve` has every case, `summary` the medians over seeds, and `changes` the changes of
+ * the last case. The top level repeats the medians of the last summary, which is that of the method itself if all
+ * baselines run. For a table, `latent` has the columns that correlate with each latent variable. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static enum status write_summaries(const struct method_run *run, const struct si
 {
     struct summary *rows = calloc((size_t)run->sweep.count, sizeof *rows);
     int count = rows ? environments_summarise(run, rows, run->sweep.count) : 0;
-    for (size_t i = 0; count && i < COUNT(fields); i++) /* the top-level values are those of the last case */
+    for (size_t i = 0; count && i < COUNT(fields); i++) /* the top-level values are the medians of the last summary */
         write_value(out, fields[i].name, rows[count - 1].column[fields[i].column].median);
     sink_begin_list(out, "summary");
     for (int i = 0; i < count; i++)

@@ -47,7 +47,7 @@ static int by_value(const void *a, const void *b)
     return x->value != y->value ? (x->value > y->value) - (x->value < y->value) : x->node - y->node;
 }
 
-/* Merges two sorted neighbours, from[0..middle) and from[middle..end), into `to`. */
+/* Merges the sorted parts from[0..middle) and from[middle..end) into `to`. */
 static void merge(const struct drawn *from, ptrdiff_t middle, ptrdiff_t end, struct drawn *to)
 {
     for (ptrdiff_t a = 0, b = middle, at = 0; at < end; at++)

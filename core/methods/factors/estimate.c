@@ -54,7 +54,8 @@ static double encoder_floats(const struct fit_setup *setup)
     return 4 * h + 8 * k + (setup->shape.model == MODEL_VSC ? 8 * k : 0);
 }
 
-/* Bytes of a fit. works: whether it trains; the copy of the best fit has no batch and no activations yet. */
+/* Bytes of a fit. works: whether the fit trains. The copy of the best fit does not train, so it has no batch and no
+ * activations. */
 static double fit_bytes(const struct factors_config *c, const struct fit_setup *setup, const struct latent_model *model,
                         int rows, bool works)
 {
@@ -129,7 +130,7 @@ static enum status add_up(const struct factors_config *c, const struct factors_c
         .memory_bytes = (int64_t)fmax(table->while_read, table->kept + most) + (masks ? METHOD_BASE_BYTES : 1 << 20),
         .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256 * (int64_t)count,
         .samples = (int64_t)samples,
-        .gflops = c->hidden < 100 ? 8 : 0, /* Small products do not reach the usual speed. */
+        .gflops = c->hidden < 100 ? 8 : 0, /* small products reach only about 8; 0: the usual speed */
     };
     return status;
 }

@@ -21,10 +21,10 @@ struct kept {
 struct evaluation {
     int seeds, width, inputs, rows;
     int64_t position;    /* test samples in the sums */
-    double *mean, power; /* mean: [inputs] sum of x; power: sum of |x|^2 */
+    double *mean, power; /* mean: [inputs] sum of x over the samples so far; power: sum of |x|^2 */
     struct seed_sums {
         double error, active, shrinkage;
-        int64_t *fired; /* [width] samples in which the latent is active */
+        int64_t *fired; /* [width] number of samples in which the latent is active */
         struct recovery recovery;
         struct kept kept;
         float *norm, *ones; /* [width] norm: norms of the rows; ones: all 1, for functions that expect norms, because

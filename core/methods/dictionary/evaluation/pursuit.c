@@ -91,7 +91,8 @@ static bool allocate(struct comparison *c, int threads)
     return full;
 }
 
-/* Copies the rows with norm 1, and measures their coherence. A row of zeros stays zero. */
+/* Copies the rows of the dictionary, scales the copies to norm 1, and measures their coherence. A row of zeros stays
+ * zero. */
 static void unit_rows(struct comparison *c, const struct method_run *run)
 {
     const struct kernels *kernels = run->sweep.env.kernels;

@@ -15,13 +15,14 @@ enum status least_sums_create(int nodes, int latent, struct least_sums *sums, st
 void least_sums_close(struct least_sums *sums);
 void least_sums_add(struct least_sums *sums, int node, const float *z, float y);
 
-/* Replaces w_0 and the changes that are not zero by the values that minimise the error without a penalty. Does nothing
- * when there are more unknowns than LEAST_UNKNOWNS. STATUS_CANCELLED if the pool was stopped (NULL: never). */
+/* least_refit() replaces w_0 and the changes that are not zero by the values that minimise the error without a penalty.
+ * It does nothing when there are more unknowns than LEAST_UNKNOWNS. STATUS_CANCELLED if the pool was stopped; `pool`
+ * may be NULL. */
 enum { LEAST_UNKNOWNS = 1500 };
 enum status least_refit(const struct tree_edges *edges, const struct least_sums *sums, struct weight *base,
                         struct weight *changes, struct thread_pool *pool, struct error *err);
 
-/* Minimises over d (mean squared error of y = (w + d) . z over `rows`) + penalty |d|_1, by coordinate descent. z:
+/* Finds the d that minimises (mean over the rows of (y - (w + d) . z)^2) + penalty * |d|_1, by coordinate descent. z:
  * [rows][latent]; w, d: [latent]. Ends early if the pool was stopped; the caller checks the pool. */
 void least_change(const float *z, const float *y, int rows, int latent, const float *w, double penalty,
                   struct thread_pool *pool, double *d);

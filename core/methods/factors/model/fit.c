@@ -15,9 +15,8 @@ enum {
     PIECE_BYTES = 4 << 20,
     SKIPPING_BYTES = 32 << 20,
     VIEW_LEAST = 4
-}; /* PIECE_BYTES, SKIPPING_BYTES: upper limits of the memory for activations, for a decoder that does not skip zeros
-      and for one that does; VIEW_LEAST: fit_view() takes at least this number of rows at once, unless the batch has
-      fewer. */
+}; /* PIECE_BYTES: upper limit of the memory for activations; SKIPPING_BYTES: the same limit for a decoder that skips
+      zeros; VIEW_LEAST: fit_view() takes at least this number of rows at once, unless the batch has fewer. */
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
 /* ---- creation -------------------------------------------------------------------------------------- */
