@@ -112,8 +112,9 @@ struct method_question {
     size_t text_bytes;
     const char *text_type;           /* media type of the text, one of the query's `files` */
     const struct method_model *with; /* with METHOD_TAKES_MODEL: the other job's model */
-    const void *parameters;          /* a struct of query->parameters, all fields set; NULL without a table */
-    int64_t item;                    /* with query->item: the number at the end of the path; else -1 */
+    const void *parameters; /* the struct that query->parameters describes, with all fields set; NULL: the query has no
+                               parameters */
+    int64_t item;           /* with query->item: the number at the end of the path; else -1 */
     /* Returns true when the query must stop; the query then returns STATUS_CANCELLED within a second. A query gives it
      * to its thread pool (thread_pool_stop_when) and calls method_question_stopped() between samples. NULL: the query
      * never has to stop. */
@@ -332,7 +333,7 @@ struct method_convolution {
 
 /* The request of a computation (struct method_computation): a stack of convolutions, and a signal or a code. */
 struct method_recovery {
-    const void *options; /* a struct of the computation's `options` */
+    const void *options; /* the struct that the computation's `options` describe */
     const struct kernels *kernels;
     const struct method_convolution *layers; /* the first one is applied to the signal */
     size_t layer_count;
@@ -397,7 +398,7 @@ struct method {
      * fields. data: as in the environment. Errors have the field's pointer ("/config/dataset_name"). Default: sets
      * nothing. */
     enum status (*resolve)(void *config, const struct method_given *given, const char *data, struct error *err);
-    /* Reports faults that concern several fields, all of them, with method_fault(). Default: reports none. */
+    /* Reports all faults that concern several fields, by method_fault(). Default: reports none. */
     void (*check)(const void *config, const struct method_faults *faults);
     /* What the configuration would cost. data: as in the environment; a method that reads a data set takes its sizes
      * from there, and assumes usual ones where `data` is NULL or has no such data set. Default: unknown (all 0). */

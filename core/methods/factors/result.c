@@ -146,9 +146,9 @@ static void write_topic(const struct method_run *run, const float *reach, const 
     sink_end_object(out);
 }
 
-/* Ranks the features of a latent variable by how strongly their weights act on the decoder (prior_reach()). The mask
- * would not do, because it drops weights below PRIOR_ZERO even where the decoder amplifies them. Omits features with
- * less than a tenth of the largest reach. */
+/* Ranks the features of a latent variable by how strongly their weights act on the decoder (prior_reach()). The mask is
+ * not suitable for this, because it drops weights below PRIOR_ZERO even where the decoder amplifies them. Omits
+ * features with less than a tenth of the largest reach. */
 static enum status write_topics(struct method_run *run, const struct sink *out, struct error *err)
 {
     /* The parts of an NMF have different scales, so no single limit fits all of them. */

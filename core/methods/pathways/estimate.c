@@ -48,7 +48,7 @@ static double most_nonzeros(const struct pathways_config *c, const struct pathwa
 static const double PACE = 20;
 enum { BASE_BYTES = 5 << 18 }; /* pages of libraries */
 
-/* Cost of a code that passes pursuit, threshold or top-k layer by layer. */
+/* Cost of a code whose layers are decoded one after another, by pursuit, by thresholds or by top-k. */
 static double whole_cost(const struct pathways_case *p, double nonzeros)
 {
     double cost = 0;

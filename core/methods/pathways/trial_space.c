@@ -6,7 +6,7 @@
 
 #include "core/coding/decode.h"
 
-/* Which arrays a trial needs. A trial of one layer whose decoder keeps the largest entries needs only few. */
+/* Which arrays a trial needs. A trial of one layer whose decoder keeps the largest entries needs only few of them. */
 struct space_needs {
     bool whole;   /* for trials that run the whole encoder and decoder, or draw pictures */
     bool signal;  /* for the generated signal */

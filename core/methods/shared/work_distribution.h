@@ -75,8 +75,9 @@ struct distribution_table {
     /* Called when all ranks begin to share the last item. From then on all ranks must end their steps together, so the
      * run must not end a step by its own clock. */
     void (*in_step)(struct method_run *run);
-    enum status (*finish)(struct method_run *run, struct error *err); /* all items are done: write the artifacts */
-    bool (*done)(const struct method_run *run);                       /* whether finish() has run */
+    /* Called when all items are done; writes the artifacts. */
+    enum status (*finish)(struct method_run *run, struct error *err);
+    bool (*done)(const struct method_run *run); /* whether finish() has run */
 
     /* These three functions serve saving. check() refuses weights that are not finite. declare() adds the entries of
      * this rank's item to a snapshot, and share() adds the entries that belong to all items, such as their outcomes. */

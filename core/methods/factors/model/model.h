@@ -39,7 +39,7 @@ struct latent_model {
     /* VSC: the head that gives gamma; the weights that make the pseudo-inputs */
     struct linear odds_head, selector;
     struct weight *pseudo;                   /* VSC: [LATENT_PSEUDO][features] */
-    struct weight *group, *group_bias;       /* OI-VAE: [features group][latent], [features group] */
+    struct weight *group, *group_bias;       /* OI-VAE: [features * group][latent], [features * group] */
     struct weight *first, *head, *head_bias; /* [hidden][latent], [features][hidden], [features] */
     struct linear second;
     struct weight *mask;      /* [features][latent] W; NULL except in the sparse VAE */

@@ -31,16 +31,16 @@ double prior_rate(double sum, int features);
 /* The E-step of every column: first p from the old eta, then eta. For the horseshoe, `odds` holds tau^2, `rate` v^2,
  * and `scales` {lambda_local, lambda_global}. */
 void prior_update(const struct prior *prior, struct latent_model *model);
-/* Writes the coefficients of the penalty, [features latent]. Returns its power: 1 for |w|, 2 for w^2, 0 for no penalty.
- */
+/* Writes the coefficients of the penalty, [features * latent]. Returns its power: 1 for |w|, 2 for w^2, 0 for no
+ * penalty. */
 int prior_coefficients(const struct prior *prior, const struct latent_model *model, float *coefficients);
 
 /* How strongly each weight acts on the decoder: the entry of W times the norm of its column in the first layer. That
  * column has no prior, so it can compensate for an entry of W that the prior made small. For groups, it is the norm of
- * each column of the group's matrix. reach: [features latent]. */
+ * each column of the group's matrix. reach: [features * latent]. */
 void prior_reach(const struct latent_model *model, float *reach);
 /* Writes W (for groups, the norms) without the entries that count as zero: |w| < 0.01 and, for the spike-and-slab
- * lasso, p < 1/2. mask: [features latent]. */
+ * lasso, p < 1/2. mask: [features * latent]. */
 void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask);
 
 /* OI-VAE: the proximal step of the group lasso, which shortens every column of a group's matrix by `by`. */

@@ -160,10 +160,11 @@ struct domain {
     const char *(*symbol)(const struct domain_state *state, int symbol);
     const char *(*token)(const struct domain_state *state, int token);
 
-    /* Returns the alphabet of samples that are sequences of symbols, one-hot with a channel for each symbol. NULL,
-     * or a result of NULL: the samples are something else. */
+    /* Returns the alphabet of samples that are sequences of symbols, one-hot with a channel for each symbol. NULL, or a
+     * function that returns NULL: the samples are not such sequences. */
     const struct alphabet *(*alphabet)(const struct domain_state *state);
-    /* Returns the duration of a sample in seconds, if columns are points in time. NULL, or NaN: they are not. */
+    /* Returns the duration of a sample in seconds, if columns are points in time. NULL, or a function that returns NaN:
+     * columns are not points in time. */
     double (*duration)(const struct domain_state *state);
 
     /* Writes from which record of the data set a sample of a sequence comes. Returns false if the set has fewer

@@ -89,7 +89,8 @@ static void fill_columns(struct confusion *c, const struct motif_errors *errors,
     for (int j = 0; j < errors->channels; j++) {
         int into = c->cols;
         for (int k = 0; merged && symbol_of[j] >= 0 && k < j; k++)
-            if (symbol_of[k] == symbol_of[j]) { /* the column of the first such channel */
+            if (symbol_of[k] == symbol_of[j]) {
+                /* channel j shares the column of the first channel that marks this symbol */
                 for (into = 0; c->column[into].symbol != symbol_of[j]; into++)
                     ;
                 break;

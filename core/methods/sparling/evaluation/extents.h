@@ -14,9 +14,9 @@ struct tensor;
  * because checkpoints save them as a row. */
 struct extent_truth {
     double pairs;    /* number of pairs */
-    double position; /* pairs whose position lies in the true box */
-    double centre;   /* pairs whose centre of the extent lies in the true box */
-    double half;     /* pairs whose intersection over union is at least 1/2 */
+    double position; /* number of pairs in which the motif's position lies in the true box */
+    double centre;   /* number of pairs in which the centre of the extent lies in the true box */
+    double half;     /* number of pairs in which extent and box have an intersection over union of at least 1/2 */
     double overlap;  /* sum of the intersections over union */
 };
 enum { EXTENT_TRUTH_NUMBERS = 5 };

@@ -43,8 +43,8 @@ struct head {
 
     /* Evaluation. test(): reads a batch of test samples with a network. own: it is the run's own model. tested(): sets
      * the errors of a row after its last test sample. trained(): reads a batch of training samples with the run's own
-     * model, for the verdict. named(): after the last of them, finds what each channel stands for. Errors are those of
-     * the computation. */
+     * model, for the verdict. named(): after the last such batch, finds what each channel stands for. Errors are those
+     * of the computation. */
     enum status (*test)(struct method_run *run, struct network *network, const struct batch *batch, bool own,
                         struct error *err);
     void (*tested)(struct method_run *run, struct evaluation_row *row);

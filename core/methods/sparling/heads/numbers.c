@@ -86,8 +86,8 @@ struct regression *numbers_of(const struct method_run *run, enum number_sums whi
     return run->numbers.sums + (ptrdiff_t)which * (run->numbers.count + 1);
 }
 
-/* One number has sums of its own, which are more precise than those of all numbers, because its mean is not exactly 0.
- */
+/* Returns the sums over all numbers together. If there is only one number, its own sums are returned: they are more
+ * precise, because they do not take the mean of the number as 0. */
 const struct regression *numbers_all(const struct method_run *run, enum number_sums which)
 {
     return numbers_of(run, which) + (run->numbers.count > 1 ? run->numbers.count : 0);
@@ -233,7 +233,7 @@ static void write_figures(const struct regression *s, bool one, const struct sin
     sink_number(out, "pearson_high", range.high);
 }
 
-/* Effects of the channels on a number. */
+/* Writes the effects of the channels on a number. */
 static void write_effects(const struct method_run *run, int number, const struct sink *out)
 {
     const struct numbers *n = &run->numbers;

@@ -14,7 +14,7 @@ enum { CHANNEL_NAMES = 3, CHANNEL_NAME_TEXT = 200 };
 /* One channel. Only doubles, because checkpoints save the channels as a table. */
 struct channel_name {
     double active; /* number of samples in which the channel has a motif */
-    double whole;  /* correlation with "at least one of the names is in the label"; NaN without names */
+    double whole;  /* correlation with the fact that at least one of the names is in the label; NaN without names */
     double names;  /* number of names; 0: the channel predicts no name */
     double token[CHANNEL_NAMES], strength[CHANNEL_NAMES]; /* the names, and the correlation with each alone */
     double same;    /* index of another channel that marks the same positions; -1: none */

@@ -44,8 +44,8 @@ _Static_assert(sizeof(struct evidence_sums) == EVIDENCE_SUMS * sizeof(double), "
 
 /* Counts for one name of the vocabulary. A sample counts once, however often its label contains the name. */
 struct evidence_token {
-    /* numbers of test samples with the token in the label, in the answer, and in both; if labels are counts: in
-     * which the label, the answer, and both are at least this count */
+    /* numbers of test samples that have the token in the label, in the answer, and in both. If labels are counts:
+     * numbers of test samples whose label, whose answer, and whose label and answer are at least this count. */
     double present, read, both;
     double trained;                      /* training samples of PART_EVIDENCE with the token */
     double channel, strength, explained; /* struct association_token */

@@ -10,7 +10,7 @@
 #include "core/formats/fasta.h"
 #include "core/methods/sparling/queries/query_int.h"
 
-/* Positions of a window; `origin` is the position of column 0 in the record. */
+/* A window of a record. `origin` is the position in the record to which column 0 belongs. */
 struct scan_window {
     char record[FASTA_NAME];
     int64_t origin, from, to; /* [from, to): positions of the record that only this window reports */

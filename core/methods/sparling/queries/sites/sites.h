@@ -42,7 +42,8 @@ enum status site_finder_window(const struct site_finder *finder, const struct sc
 enum { SITE_NAME = 80 };
 void site_name(const struct site_finder *finder, int channel, char out[SITE_NAME]);
 
-/* What the names of the question's records mean. The names of regions are always places of a genome. */
+/* Returns which coordinates the names of the question's records contain. The names of regions always contain places of
+ * a genome. */
 enum coordinates sites_coordinates(const struct method_question *question);
 /* Scans what the question asks for: the records of the job's data set (GET), or those of the body (POST). */
 enum status sites_scan(const struct method_question *question, const struct scan_target *to, struct error *err);
