@@ -5,6 +5,7 @@
 #ifdef MOTIF_BIGWIG
 
 #include <bigWig.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,6 +14,17 @@
 #include "core/base/descriptor.h"
 
 enum { ZOOMS = 10, BLOCK = 4096 };
+
+static void initialise(void)
+{
+    (void)bwInit(1 << 17); /* fails only for files with a URL, which motifd does not open */
+}
+
+void bigwig_ready(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, initialise);
+}
 
 /* Writes the intervals of one chromosome, from first to end. */
 static int write_chromosome(bigWigFile_t *file, const char *name, const struct bigwig_interval *at, size_t count)
@@ -73,7 +85,7 @@ enum status bigwig_write(const char *const *names, const uint32_t *lengths, int 
     if (file < 0)
         return error_set(err, STATUS_IO, NULL, "there is no room for a bigWig file");
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    (void)bwInit(1 << 17);
+    bigwig_ready();
     bigWigFile_t *to = bwOpen(path, NULL, "w");
     int failed = !to || write_all(to, names, lengths, chromosomes, intervals, count);
     if (to)

@@ -10,6 +10,8 @@
 
 #include <bigWig.h>
 
+#include "core/formats/bigwig.h"
+
 struct bigwig {
     bigWigFile_t *file;
     const char *shown;
@@ -22,7 +24,7 @@ enum status bigwig_open(const char *path, const char *shown, struct bigwig **out
     struct bigwig *b = calloc(1, sizeof *b);
     if (!b)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %s", shown);
-    (void)bwInit(1 << 17);
+    bigwig_ready();
     b->shown = shown;
     b->file = bwIsBigWig(path, NULL) ? bwOpen(path, NULL, "r") : NULL;
     if (!b->file || !b->file->cl) {

@@ -29,6 +29,10 @@ struct tensor *op_squared_error(struct exec *e, struct tensor *y, const real *x)
     double since = op_clock(e);
     if (y == NULL || e->error.code != STATUS_OK)
         return NULL;
+    if (y->kind != TENSOR_ROWS) {
+        op_fail(e, STATUS_INTERNAL, "squared-error: the input does not consist of rows");
+        return NULL;
+    }
     struct tensor *out = op_out_rows(e, 1, 1, y->wants_grad);
     struct squared_node *n = op_alloc(e, sizeof *n);
     real *error = op_reals(e, y->count);

@@ -299,7 +299,7 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
     else if (e->part == PART_TEST)
         run->head->tested(run, &e->row[e->at]);
     else if (e->part == PART_EVIDENCE)
-        evidence_finish(run);
+        status = evidence_finish(run, err);
     else if (e->part > PART_TEST && e->part < PART_EVIDENCE)
         analysis_finish(run);
     if (status)

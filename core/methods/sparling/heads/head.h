@@ -44,12 +44,12 @@ struct head {
     /* Evaluation. test(): reads a batch of test samples with a network. own: it is the run's own model. tested(): sets
      * the errors of a row after its last test sample. trained(): reads a batch of training samples with the run's own
      * model, for the verdict. named(): after the last such batch, finds what each channel stands for. Errors are those
-     * of the computation. */
+     * of the computation, and STATUS_NO_MEMORY. */
     enum status (*test)(struct method_run *run, struct network *network, const struct batch *batch, bool own,
                         struct error *err);
     void (*tested)(struct method_run *run, struct evaluation_row *row);
     enum status (*trained)(struct method_run *run, struct tensor *motifs, const struct batch *batch, struct error *err);
-    void (*named)(struct method_run *run);
+    enum status (*named)(struct method_run *run, struct error *err);
 
     /* The verdict's findings about answers, channels and training, and further members of the result (may be NULL). */
     enum status (*judge)(struct method_run *run, struct findings *findings, struct error *err);

@@ -198,22 +198,23 @@ static void find_effects(struct method_run *run, struct least_squares *s, double
     }
 }
 
-void numbers_named(struct method_run *run)
+enum status numbers_named(struct method_run *run, struct error *err)
 {
     int terms = (int)run->config.channels_motif + 1, m = run->numbers.count;
     size_t table = (size_t)terms * (size_t)m, square = (size_t)terms * (size_t)terms;
     evidence_alike(run);
     memset(run->numbers.effect, 0, (table - (size_t)m) * sizeof *run->numbers.effect);
     if (terms > EFFECT_CHANNELS + 1)
-        return;
+        return STATUS_OK;
     double *room = calloc(square + 3 * table + (size_t)m, sizeof *room);
+    if (!room)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the effects of channels");
     struct least_squares s = {.terms = terms, .numbers = m, .gram = room};
-    if (room) { /* without memory, channels have no names */
-        s.products = room + square;
-        s.squares = s.products + 3 * table;
-        find_effects(run, &s, s.products + table, s.products + 2 * table);
-    }
+    s.products = room + square;
+    s.squares = s.products + 3 * table;
+    find_effects(run, &s, s.products + table, s.products + 2 * table);
     free(room);
+    return STATUS_OK;
 }
 
 /* ---- the result ---------------------------------------------------------------------------------------------- */

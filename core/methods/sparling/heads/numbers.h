@@ -45,8 +45,8 @@ const real *numbers_standard(struct method_run *run, const struct batch *batch);
 /* Members of the result: R squared and correlation of all numbers, and the list "numbers". */
 void numbers_result(const struct method_run *run, const struct sink *out);
 /* Finds what each channel does to the numbers: names of struct channel_name, and the mean change of each number if the
- * channel is active, in the units of the data set. */
-void numbers_named(struct method_run *run);
+ * channel is active, in the units of the data set. STATUS_NO_MEMORY. */
+enum status numbers_named(struct method_run *run, struct error *err);
 
 /* Defined in training/guide.c: the members of struct head for g's own objective. */
 struct tensor *guide_loss(struct method_run *run, const struct batch *batch, struct tensor *scores);

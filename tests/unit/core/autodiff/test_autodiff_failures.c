@@ -40,6 +40,7 @@ struct kit {
         *changes, *odd, *deviation, *k4;
     struct lstm_weights lstm[2];
     struct batch_norm norm, all;
+    struct presence presence;
 };
 
 static real *numbers(struct kit *k, size_t count, double low, double high)
@@ -187,6 +188,16 @@ static struct tensor *gathered(struct exec *e, struct tensor *map, struct tensor
     return sites == NULL ? NULL : op_gather_sites(e, rows, sites);
 }
 
+static const bool occurs[12 * 16] = {true, false, true};
+static const int32_t numbers_of_names[2 * 2] = {1, 0, TALLY_SOME, 2};
+static const struct tally counts_of_map = {2, 3, numbers_of_names, still, NULL};
+
+static const struct presence *names(struct kit *k)
+{
+    k->presence = (struct presence){16, k->gain, k->bias, occurs, NULL, NULL};
+    return &k->presence;
+}
+
 #define OP(name, right, wrong)                                                                                         \
     static struct tensor *name(struct exec *e, struct kit *k, bool fits)                                               \
     {                                                                                                                  \
@@ -278,6 +289,13 @@ OP(mean_of_map, op_mean(e, k->map), NONE)
 OP(mean, op_mean(e, k->rows), NONE)
 OP(known, op_known(e, k->rows, 3, k->values[4]), NONE)
 OP(divergence, op_rate_divergence(e, k->one, 0.1), NONE)
+OP(strand_max, op_strand_max(e, k->map, NULL), op_strand_max(e, k->odd_map, NULL))
+OP(squared_error, op_squared_error(e, k->rows, k->values[4]), op_squared_error(e, k->map, k->values[4]))
+OP(log_mean_exp, op_log_mean_exp(e, k->map, 2), op_log_mean_exp(e, k->rows, 2))
+OP(presence, op_presence(e, k->rows, names(k)), op_presence(e, k->odd_rows, names(k)))
+OP(tally, op_tally(e, k->map, &counts_of_map), op_tally(e, k->rows, &counts_of_map))
+OP(share_of_odds, op_odds(e, k->rows, k->gain, k->bias), op_odds(e, k->odd_rows, k->gain, k->bias))
+OP(sum_groups, op_sum_groups(e, k->rows, 3), op_sum_groups(e, k->rows, 5))
 /* `twice`: two operations read one input, so their gradients are added. `chain`: operations in sequence, each of which
  * passes its buffers to the next. */
 OP(twice, op_add(e, op_conv(e, k->map, k->w33, k->b, NULL), op_batch_norm(e, k->map, &k->norm, false)), NONE)
@@ -350,6 +368,13 @@ static const struct {
                   ENTRY(mean),
                   ENTRY(known),
                   ENTRY(divergence),
+                  ENTRY(strand_max),
+                  ENTRY(squared_error),
+                  ENTRY(log_mean_exp),
+                  ENTRY(presence),
+                  ENTRY(tally),
+                  ENTRY(share_of_odds),
+                  ENTRY(sum_groups),
                   ENTRY(twice),
                   ENTRY(chain)};
 enum { OPERATIONS = sizeof operations / sizeof operations[0] };
@@ -478,7 +503,7 @@ static void wrong_shapes_are_refused_with_the_name_of_the_operation(void **state
         refused += status == STATUS_INTERNAL;
         end(&k);
     }
-    assert_int_equal(refused, 30);
+    assert_int_equal(refused, 37);
     close_kit(&k);
 }
 

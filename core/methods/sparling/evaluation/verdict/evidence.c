@@ -435,7 +435,7 @@ static void measure_constants(const struct evidence *e, struct evidence_sums *su
 
 /* With a label at every position, the answer that ignores the input orders the positions at random. This function
  * computes its accuracy for each class: the share of the positions that have the class. */
-void evidence_prevalence(struct method_run *run)
+enum status evidence_prevalence(struct method_run *run, struct error *err)
 {
     struct evidence *e = &run->evaluation.evidence;
     struct evidence_sums *sums = &e->sums;
@@ -447,6 +447,7 @@ void evidence_prevalence(struct method_run *run)
         share += e->tokens[t].trained / all / (tokens - 1);
     sums->constant_exact = sums->chance_exact = share;
     sums->constant_edit = sums->chance_edit = 1 - share;
+    return STATUS_OK;
 }
 
 /* Finds the other channel that is most often at the positions of `c`. Two channels mark the same positions if most
@@ -481,7 +482,7 @@ void evidence_alike(struct method_run *run)
     }
 }
 
-void evidence_names(struct method_run *run)
+enum status evidence_names(struct method_run *run, struct error *err)
 {
     struct evidence *e = &run->evaluation.evidence;
     const struct association *a = &e->pairs;
@@ -505,9 +506,10 @@ void evidence_names(struct method_run *run)
         e->tokens[t].strength = of.strength;
         e->tokens[t].explained = of.explained;
     }
+    return STATUS_OK;
 }
 
-void evidence_finish(struct method_run *run)
+enum status evidence_finish(struct method_run *run, struct error *err)
 {
-    run->head->named(run);
+    return run->head->named(run, err);
 }

@@ -95,7 +95,7 @@ void evidence_read(struct method_run *run, const struct batch *batch, const stru
  * the computation. */
 int64_t evidence_samples(const struct method_run *run);
 enum status evidence_add(struct method_run *run, const struct batch *batch, struct error *err);
-void evidence_finish(struct method_run *run);
+enum status evidence_finish(struct method_run *run, struct error *err);
 /* These functions serve struct head. evidence_answers() reads the labels of a batch with the final model;
  * evidence_classes() counts the classes of a batch. At the end, evidence_names() finds the names of the channels, and
  * evidence_prevalence() the frequencies of the classes. evidence_alike() finds channels that mark the same positions.
@@ -104,8 +104,8 @@ enum status evidence_answers(struct method_run *run, struct tensor *motifs, cons
                              struct error *err);
 enum status evidence_classes(struct method_run *run, struct tensor *motifs, const struct batch *batch,
                              struct error *err);
-void evidence_names(struct method_run *run);
-void evidence_prevalence(struct method_run *run);
+enum status evidence_names(struct method_run *run, struct error *err);
+enum status evidence_prevalence(struct method_run *run, struct error *err);
 void evidence_alike(struct method_run *run);
 
 /* The verdict of a run whose targets are labels (judge.c). */
