@@ -1,6 +1,6 @@
 /* Decides when the first phase ends, in which g trains alone. It ends when the loss of g's own objective on the
- * validation set no longer falls. It ends at the latest after presence_samples samples, or after half of the run's
- * samples if these are fewer. */
+ * validation set no longer falls. It ends at the latest after presence_samples samples, or after half of the samples
+ * that remained when it began, whichever is less. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"

@@ -1,18 +1,17 @@
 /* Calibrates g after training: running statistics of the batch norms, then the thresholds of named channels.
  *
- * In training, running statistics and thresholds follow small batches, so at the end they depend mostly on the last
- * few batches. Motifs are rare, so these values are noisy, and even a small error of a threshold causes many false
- * or missed motifs. First, the calibration sets the running statistics to the means over many training batches. Then
- * it sets the threshold of channel k with the validation samples. A false sample is one in which the channel is
- * active although the label does not contain name k; a missed sample is one in which it is not active although the
- * label contains name k. The threshold becomes as low as possible, as long as there are no more false than missed
- * samples. If labels state how often a name occurs, the calibration counts the largest peaks of a channel in a
- * sample instead of samples: peak j is right if the label contains the name at least j times. With never_empty, the
- * peak that comes closest to its threshold in a sample without active channels counts as active; it depends on all
- * thresholds, so they are computed in several rounds. If targets are numbers,
- * thresholds follow from them (calibrate_numbers.c). Trained weights do not change. Each step of a calibration reads
- * one batch. Checkpoints do not contain the scores of the second part, so after a resume the second part begins again.
- */
+ * In training, running statistics and thresholds follow small batches, so at the end they depend mostly on the last few
+ * batches. Motifs are rare, so these values are noisy, and even a small error of a threshold causes many false or
+ * missed motifs. First, the calibration sets the running statistics to the means over many training batches. Then it
+ * sets the threshold of channel k with the validation samples. A false sample is one in which the channel is active
+ * although the label does not contain name k; a missed sample is one in which it is not active although the label
+ * contains name k. The threshold becomes as low as possible, as long as there are no more false than missed samples. If
+ * labels state how often a name occurs, the calibration counts the largest peaks of a channel in a sample instead of
+ * samples: peak j is right if the label contains the name at least j times. With never_empty, the peak that comes
+ * closest to its threshold in a sample without active channels counts as active; it depends on all thresholds, so they
+ * are computed in several rounds. If targets are numbers, thresholds follow from them (calibrate_numbers.c). Trained
+ * weights do not change. Each step of a calibration reads one batch. Checkpoints do not contain the scores of
+ * validation samples, so after a resume the computation of the thresholds begins again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
