@@ -60,7 +60,8 @@ enum status report_flush(struct job_run *run, struct error *err);
 enum status report_progress(struct job_run *run, bool now, struct error *err);
 double report_seconds_before(const char *progress); /* seconds in a stored progress document; 0: none */
 double report_seconds(const struct job_run *run);
-/* Return JSON texts that the caller frees; NULL if memory is missing or the method fails. */
+/* report_result() and report_error() return JSON texts that the caller frees; NULL if memory is missing or the method
+ * fails. */
 char *report_result(struct job_run *run, struct error *err);
 char *report_error(const struct job_run *run, const struct error *failure); /* run: NULL if it does not exist yet */
 

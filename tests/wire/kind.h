@@ -21,8 +21,8 @@ static inline int stop_serving(void **state)
     return code;
 }
 
-/* Asserts that the page of the kind lists at least `presets` presets, and that each has a dry run; a preset that reads
- * a data set must name the data set that is missing. */
+/* Asserts that the page of the kind lists at least `presets` presets, and that each has a dry run. If a preset reads a
+ * data set, the answer of its dry run must name the data set that is missing. */
 static inline void assert_kind(const char *kind, int presets)
 {
     char path[64], body[128];

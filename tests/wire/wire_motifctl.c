@@ -357,7 +357,7 @@ static void jobs_are_found_by_name_tag_and_result(void **state)
     ctl("show night-1 -q");
     expect(0);
     assert_string_equal(got.out, line);
-    ctl("checkpoints night-1 -q"); /* the sequence numbers without a head */
+    ctl("checkpoints night-1 -q"); /* prints only sequence numbers, without a heading line */
     expect(0);
     assert_int_equal(strspn(got.out, "0123456789\n"), strlen(got.out));
     assert_true(strlen(got.out) >= 2);

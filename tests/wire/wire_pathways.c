@@ -121,7 +121,7 @@ static void pathways_of_finished_jobs_are_recovered(void **state)
     assert_true(mu > json_number(layer_of(&reply, 1), "welch_floor") && mu <= 1);
     reply_close(&reply);
     job_path(path, sparling_job, "");
-    get(served.url, path, &reply); /* the document of the job contains the same coherence */
+    get(served.url, path, &reply); /* the job's document contains the coherence of the answer above */
     const cJSON *listed = cJSON_GetArrayItem(
         cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(reply.json, "result"), "coherence"), 1);
     assert_true(fabs(json_number(listed, "coherence") - mu) < 1e-6);

@@ -95,7 +95,7 @@ static void change(struct parts *p, const char *pointer, const char *json)
         assert_true(cJSON_AddItemToObject(at, pointer + 1, cJSON_Parse(json)));
 }
 
-/* Replaces the metrics and their hash in the manifest. */
+/* Replaces the metrics of the bundle, and their hash in the manifest. */
 static void change_metrics(struct parts *p, const char *text)
 {
     cJSON *item;

@@ -75,7 +75,7 @@ static void download_is_a_valid_safetensors_file(void **state)
         assert_true(weight.values[i] == 1000 + (float)i);
     assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(head, "__metadata__"), "job")->valuestring, id);
     assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(head, "__metadata__"), "step")->valuestring, "20");
-    /* the metadata and the two weights, but not the state of the optimiser */
+    /* the file contains the metadata and the two weights, but not the state of the optimiser */
     assert_int_equal(cJSON_GetArraySize(head), 3);
     cJSON_Delete(head);
     struct tensor bias = read_tensor(f->body, f->body_bytes, "bias", &head);
@@ -226,7 +226,7 @@ static void metrics_are_filtered_and_thinned(void **state)
     assert_int_equal(cJSON_GetArraySize(at(f, "/series/loss")), 5);
     assert_int_equal(number_at(f, "/series/loss/4/0"), 105);
     assert_int_equal(ask(f, "GET", path_of(id, "/metrics?name=loss&since=3000"), NULL), 200);
-    assert_int_equal(cJSON_GetArraySize(at(f, "/series/loss")), 0); /* a known series without points after `since` */
+    assert_int_equal(cJSON_GetArraySize(at(f, "/series/loss")), 0); /* the series has no points after `since` */
     const char *same = path_of(id, "/metrics?name=loss&since=3000");
     char etag[64];
     (void)snprintf(etag, sizeof etag, "%s", answer_header(f, "ETag"));

@@ -116,7 +116,7 @@ static void request_without_outputs_gets_all_of_them(void **state)
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
     trained_job(f, id);
-    /* nested data, as the specification allows */
+    /* sends `data` as nested lists, which the specification allows */
     assert_int_equal(
         ask(f, "POST", model(id, "/versions/1/infer"),
             "{\"model_name\":\"m\",\"inputs\":[{\"name\":\"input\",\"shape\":[2,2,2],\"datatype\":\"FP32\","

@@ -142,7 +142,7 @@ static void option_that_a_format_does_not_read_is_refused(void **state)
             int status = put(s, target, "application/octet-stream", "x");
             const cJSON *fault = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(s->f->json, "errors"), 0);
             const char *named = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(fault, "parameter"));
-            assert_int_equal(status, 422); /* "x" is a file of no format */
+            assert_int_equal(status, 422); /* "x" is no valid file of any format */
             if (formats[i]->reads & o->option) {
                 assert_null(named);
                 read++;

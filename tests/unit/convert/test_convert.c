@@ -124,7 +124,7 @@ static void a_column_of_any_type_is_a_label_or_a_group(void **state)
     struct collection c;
     (void)state;
     static const struct {
-        const char *column, *first, *last; /* the texts of the cells 0 and 21 */
+        const char *column, *first, *last; /* the texts of this column for the cells 0 and 21 */
     } cases[] = {
         {"donor", "donor 0", "donor 1"}, {"plate", "0", "1"}, {"depth", "0", "5.25"}, {"doublet", "True", "False"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -1,5 +1,5 @@
-/* Tests that uploads of every format are read, that faulty and hostile ones are refused with a message that helps, and
- * that the stored form is read back. */
+/* Tests uploads of every format: they are read and stored, and the stored form is read back. Faulty and hostile uploads
+ * are refused with a message that helps. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -400,7 +400,7 @@ static void compressed_text_is_read_member_by_member(void **state)
     static const char text[] = ">a up\nACGTACGTAC\n>b\nGGGGCCCC\n";
     unsigned char packed[512];
     struct collection c;
-    /* two members that meet in the middle of a line, as in a file of bgzip */
+    /* two gzip members that meet in the middle of a line, as in a file of bgzip */
     size_t size = gzip(text, 11, packed, sizeof packed);
     size += gzip(text + 11, sizeof text - 1 - 11, packed + size, sizeof packed - size);
     assert_int_equal(read_bytes("fasta", packed, size, "", &c), STATUS_OK);

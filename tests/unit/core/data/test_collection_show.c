@@ -281,8 +281,8 @@ static void sequences_of_symbols_are_described_and_drawn_as_letters(void **state
     values[0] = 0;
 }
 
-/* If each position has a class, the preview writes no classes below the sequence, and the description does not count
- * class -1, which means that the class is unknown. */
+/* If each position has a class, the preview writes no classes below the sequence. The description does not count class
+ * -1, which stands for an unknown class. */
 static void sequences_are_drawn_as_planes(void **state)
 {
     static float values[] = {0, 0.5F, 1, 0.5F, 3, -2, 1, 1};

@@ -237,7 +237,7 @@ static void a_signal_gives_a_mean_or_a_profile_for_each_region(void **state)
     assert_string_equal(c.vocabulary.name[3], "3");
     assert_memory_equal(c.number, profile, sizeof profile); /* the second region is on the other strand */
     collection_close(&c);
-    options.bins = 3; /* parts of 33, 33 and 34 bases */
+    options.bins = 3; /* divides the 100 bases of a region into parts of 33, 33 and 34 bases */
     assert_int_equal(read_regions("chr2\t150\t250\n", &options, &c), STATUS_OK);
     assert_true(fabsf(c.number[1] - (17 * 2 + 16 * 6) / 33.F) < 1e-6F);
     collection_close(&c);

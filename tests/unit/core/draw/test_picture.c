@@ -98,7 +98,7 @@ static void grey_values_are_scaled(void **state)
     assert_true(same(pixel_at(picture, 1, 1), white));
     assert_true(same(pixel_at(picture, 2, 4), (struct colour){128, 128, 128}));
     assert_true(same(pixel_at(picture, 2, 6), black));
-    assert_true(same(pixel_at(picture, 3, 1), white)); /* values below 0, above 1, and NaN */
+    assert_true(same(pixel_at(picture, 3, 1), white)); /* values below 0 and NaN are white, values above 1 black */
     assert_true(same(pixel_at(picture, 3, 3), black));
     assert_true(same(pixel_at(picture, 4, 6), white));
     assert_int_equal(count(picture, white), 12);
@@ -261,7 +261,7 @@ static void every_colour_type_is_decoded(void **state)
 
         const float shades[4] = {0.0F, 1.0F, 0.2126F * 128 / 255, 0.0722F}; /* the third pixel is half transparent */
         for (int i = 0; i < 4; i++) {
-            lines[i][0] = 0x1b; /* the four samples 0 1 2 3 */
+            lines[i][0] = 0x1b; /* 0x1b contains the four 2-bit samples 0 1 2 3 */
             memcpy(wanted + 4 * i, shades, sizeof shades);
         }
         foreign(&file, 2, PNG_COLOR_TYPE_PALETTE, interlace, lines);

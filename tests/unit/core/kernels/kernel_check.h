@@ -1,8 +1,8 @@
 /* Functions that the kernel tests share: repeatable random numbers, memory, and the distance between two results.
  *
  * A test makes the same call with the reference table and with each vector table that this processor supports. The
- * distance is the largest difference divided by the largest magnitude of the reference result, because sums can cancel
- * and a single element has no scale of its own. */
+ * distance is the largest difference divided by the largest magnitude of the reference result. It is not relative to
+ * each single element, because sums can cancel to nearly zero. */
 #ifndef MOTIF_TESTS_UNIT_CORE_KERNELS_KERNEL_CHECK_H
 #define MOTIF_TESTS_UNIT_CORE_KERNELS_KERNEL_CHECK_H
 

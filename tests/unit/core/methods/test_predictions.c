@@ -25,7 +25,7 @@
 #endif
 
 enum { FACTOR = 3 };
-static const double SLACK = 0.25; /* seconds: in shorter runs, start-up and the noise of the clock dominate */
+static const double SLACK = 0.25; /* seconds of tolerance: start-up and the noise of the clock dominate short runs */
 
 struct sweep {
     const char *kind;

@@ -1,4 +1,5 @@
-/* Tests the constants of the theorem: the authors' line, a line computed by hand, and small lines by definition. */
+/* Tests the constants of SPARLING's theorem (core/metrics/importance.h): the authors' line, a line computed by hand,
+ * and small lines by definition. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -67,8 +67,9 @@ static void latents_are_classifiers_of_their_own_feature_and_dead_ones_count_as_
     add(&r, (int32_t[]){0}, 1, (int32_t[]){1}, 1);
     add(&r, NULL, 0, (int32_t[]){0, 1}, 2);
     struct recovery_scores s = recovery_scores(&r);
-    /* Latent 0: fires 3 times, feature 0 is active 3 times, both 2 times. Latent 1: fires once, feature 1 is active
-     * twice, never both. Latents 2 and 3 never fire; both are matched with feature 0, which is active 3 times. */
+    /* Latent 0 fires 3 times, its feature 0 is active 3 times, and both are active in 2 samples. Latent 1 fires once,
+     * its feature 1 is active twice, and both are never active together. Latents 2 and 3 never fire; both are matched
+     * with feature 0, which is active 3 times. */
     assert_near(s.precision, (2.0 / 3 + 0 + 0 + 0) / 4);
     assert_near(s.recall, (2.0 / 3 + 0 + 0 + 0) / 4);
     assert_near(s.f1, (2.0 / 3) / 4);

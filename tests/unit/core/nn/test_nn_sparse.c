@@ -90,8 +90,8 @@ static size_t sorted(const struct layer *l, const real *batches, size_t number, 
     return n;
 }
 
-/* At low densities the layer uses bounds from earlier batches. Whatever the next batch is, the threshold must be its
- * exact k-th value. */
+/* At low densities the layer uses bounds from earlier batches. The threshold must still be the exact k-th value of the
+ * next batch, whatever values that batch has. */
 static void quantile_from_few_large_values_is_exact(void **state)
 {
     static const double densities[] = {1e-9, 5e-4, 5e-4, 4e-3};

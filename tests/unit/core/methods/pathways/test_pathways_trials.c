@@ -1,5 +1,5 @@
-/* Tests trials of pathways: single trials give the results of a decoder with the explicit matrix, codes are recovered
- * as often as guaranteed, adversarial signs make recovery rarer, each decoder recovers easy codes, and the bounds equal
+/* Tests trials of pathways. Single trials give the results of a decoder with the explicit matrix. Codes are recovered
+ * as often as guaranteed, and more rarely with adversarial signs. Each decoder recovers easy codes. The bounds equal
  * sums that are computed here. */
 #include <math.h>
 #include <setjmp.h>

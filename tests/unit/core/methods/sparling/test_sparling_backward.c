@@ -1,5 +1,5 @@
-/* Compares the gradients of the sparse backward pass (patches around motifs) with those of the dense one over the whole
- * network, for each table of kernels and several numbers of threads. */
+/* Compares the gradients of the sparse backward pass (patches around motifs) with those of the dense backward pass over
+ * the whole network, for each table of kernels and several numbers of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -176,7 +176,7 @@ static void training_validation_and_test_share_no_sample(void **state)
     assert_int_equal(domain_open(&c, root, &d, &err), STATUS_OK);
     for (int64_t i = 0; i < c.test_samples; i++) {
         double tested = print_of(&d, -2, i);
-        /* the samples of the test part repeat after test_samples */
+        /* the samples of the test part repeat after `test_samples` samples */
         assert_true(tested == print_of(&d, -2, i + c.test_samples));
         for (int64_t j = 0; j < 200; j++)
             assert_true(tested != print_of(&d, -1, j) && tested != print_of(&d, 1, j));

@@ -30,9 +30,9 @@ struct curves {
     int at[CUTS];
 };
 
-/* A score is the sum of `weight`, [SIDE]; weight[i] belongs to the offset i - HALF. For each cut, returns how far the
- * score falls when the part of the motif before the cut is replaced (`low`), and when the part after it is replaced
- * (`high`). */
+/* A score is the sum of `weight`, [SIDE]; weight[i] belongs to the offset i - HALF. For each cut, returns two falls of
+ * the score: `low` when the part of the motif before the cut is replaced, `high` when the part after the cut is
+ * replaced. */
 static struct curves curves_of(const double *weight)
 {
     struct curves c;
@@ -215,7 +215,8 @@ static void keep_plainly(float *plane, int cols, int wide)
     }
 }
 
-/* The rule also holds for more than 256 motifs, so a long window gives the same motifs as its parts. */
+/* The rule that a motif removes weaker motifs in its extent also holds for more than 256 motifs. So a long window gives
+ * the same motifs as its parts. */
 static void any_number_of_motifs_is_reported_by_the_same_rule(void **state)
 {
     enum { WIDE = 2100, CUT = 400, PIECE = 700, MARGIN = 60 };

@@ -1,5 +1,5 @@
-/* Tests numbers as targets of SPARLING: what the domain draws, that a planted word is learned and named, that answers
- * are in the units of the data set, that pauses and threads change no bit, and refusals. */
+/* Tests numbers as targets of SPARLING: what the domain draws, and what it refuses. A planted word must be learned and
+ * named. Answers must be in the units of the data set. Pauses and threads must change no bit. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

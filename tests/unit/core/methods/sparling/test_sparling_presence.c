@@ -243,7 +243,7 @@ static void search_gives_an_unread_name_weights_that_separate_its_samples(void *
         trial_begin(&t, together, 2);
         struct weight *last = t.run->network->last.w;
         assert_int_equal(last->count, 5 * 8);
-        for (int i = 0; i < 30; i++) /* the running statistics of the batch norms settle */
+        for (int i = 0; i < 30; i++) /* lets the running statistics of the batch norms settle */
             trial_step(&t);
         memcpy(before, last->value, sizeof before);
         double untrained = separation(&t, name);

@@ -385,7 +385,7 @@ static void evaluation_matches_direct_computation(void **state)
             active += planes[j] > 0;
         assert_ok(motif_errors_add_map(&errors, planes, 48, 48, truth.boxes, truth.count, err));
     }
-    for (int i = 0; i < 11; i++) { /* the samples of the test set */
+    for (int i = 0; i < 11; i++) { /* computes the answers for the samples of the test set */
         struct annotation annotation;
         int wanted[10];
         int32_t label[10] = {0};
