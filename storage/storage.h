@@ -198,8 +198,8 @@ struct storage_job_filter { /* Which jobs a list contains; a filter that is all 
     const char *tag;        /* a tag that the job has; NULL: any */
     const char *owner;      /* name of the token that submitted the job; NULL: any */
     const char *preset;     /* NULL: any */
-    /* conditions on members of the result: [{"path": "$.fpe", "op": "<=", "value": 0.1}], where op is <=, >= or = and
-     * the value is a number, or for = also a text; NULL: none */
+    /* conditions on members of the result: [{"path": "$.fpe", "op": "<=", "value": 0.1}], where op is <=, >= or =. The
+     * value is a number; with =, it may also be a text. NULL: no conditions */
     const char *result;
     /* "name", "kind", "preset", "owner", "state", "priority", "started_at", "finished_at", or the path of a member of
      * the result, such as "$.fpe"; jobs without the value come last. NULL: by creation */

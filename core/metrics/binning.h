@@ -24,8 +24,8 @@ struct binning {
 void binning_make(struct binning *binning, int bins, const float *sorted, size_t count);
 double binning_apply(const struct binning *binning, double value);
 
-/* The largest number of bits that a map of `elements` elements can carry when a share `density` of them is active
- * and each activation has `bits` bits: elements * (H_b(density) + bits * density), with the binary entropy H_b. */
+/* Returns elements * (H_b(density) + bits * density), where H_b is the binary entropy. A map of `elements` elements can
+ * carry at most this number of bits if the share `density` of them is active and each activation has `bits` bits. */
 double binning_information(double elements, double density, double bits);
 
 #endif

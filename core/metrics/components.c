@@ -1,6 +1,6 @@
-/* Counts principal components above noise: eigenvalues of the correlation matrix beyond the upper edge of the
- * Marchenko-Pastur distribution. By Sylvester's law of inertia, the number of eigenvalues above `edge` is the number of
- * positive pivots of the factorisation L D L' of C - edge I, so no eigenvalue has to be computed. */
+/* Counts principal components above noise: the eigenvalues of the correlation matrix C that exceed `edge`, the upper
+ * edge of the Marchenko-Pastur distribution. By Sylvester's law of inertia, their number is the number of positive
+ * pivots of the factorisation L D L' of C - edge I. So no eigenvalue has to be computed. */
 #include "core/metrics/components.h"
 
 #include <float.h>

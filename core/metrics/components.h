@@ -4,9 +4,9 @@
 
 #include "core/base/error.h"
 
-/* Counts the principal components of x, [rows][columns] of finite values, whose variance is above the upper edge
- * (1 + sqrt(columns / rows))^2 of the eigenvalues of independent columns of variance 1 (Marchenko and Pastur, 1967).
- * Constant columns do not count. Takes about rows * columns^2 / 2 operations. STATUS_NO_MEMORY. Pure; any thread. */
+/* Counts the principal components of x: [rows][columns], finite, whose variance exceeds (1 + sqrt(columns / rows))^2.
+ * Independent columns of variance 1 have no larger eigenvalues (Marchenko and Pastur, 1967). Constant columns do not
+ * count. Takes about rows * columns^2 / 2 operations. STATUS_NO_MEMORY. Pure; any thread. */
 enum status components_count(const float *x, int rows, int columns, int *count, struct error *err);
 
 #endif

@@ -29,8 +29,8 @@ static int positive(int value)
     return value > 0 ? value : 0;
 }
 
-/* Fills the counts of *p. Adds one motif after another, and keeps the number of ways for each place of the last motif
- * and each number of free places to its left. */
+/* Fills the counts of *p. Adds one motif after another. After each motif, the tables contain the number of ways for
+ * each place of this motif and each number of free places to its left. */
 static enum status count_places(const struct importance_line *line, struct places *p, struct error *err)
 {
     int slots = line->slots, spacing = line->spacing;

@@ -89,11 +89,10 @@ void motif_errors_fold(struct motif_errors *errors, int symbol);
  * returns the number of all. */
 int motif_scan(const float *map, int channels, int rows, int cols, struct motif *out, int room);
 
-/* E_m, the error of the paper's proof (section 3.2, Appendix B), with boxes as cells: 1 - c / max(motifs, truths),
- * where c is the number of true symbols whose box contains exactly one motif, if that
- * motif's channel represents the symbol.
- * Each channel represents the symbol that gives the largest c. NaN without motifs and truths. If motifs and truths
- * are equally many, FNE and FPE are at most E_m, and the CE by majority is at most twice E_m (Appendix E). */
+/* E_m, the error of the paper's proof (section 3.2, Appendix B), with boxes as cells: 1 - c / max(motifs, truths). A
+ * true symbol counts in c if its box contains exactly one motif and the channel of this motif represents the symbol.
+ * Each channel represents the symbol that gives the largest c. NaN without motifs and truths. If motifs and truths are
+ * equally many, FNE and FPE are at most E_m, and the CE by majority is at most twice E_m (Appendix E). */
 double motif_errors_proof(const struct motif_errors *errors);
 
 /* Computes the report of one form. */

@@ -1,5 +1,5 @@
-/* Motif errors of randomly moved predictions: moves the motifs of each channel to random positions, no two of a
- * channel to the same one, and counts the errors again. */
+/* Motif errors of randomly moved predictions: moves the motifs of each channel to different random positions, and
+ * counts the errors again. */
 #include "core/metrics/shuffled.h"
 
 #include <stdbool.h>

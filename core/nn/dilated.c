@@ -22,8 +22,8 @@ static void build_point(struct conv *layer, struct params *params, struct part_n
     conv_layer_build(layer, params, name.text, in, out, 1, 1);
 }
 
-/* Each group of four successive residual units has the same kernel: 11 taps with dilation 1 in the first group, 11 taps
- * with dilation 4 in the second, 21 with 10 in the third, 41 with 25 in the fourth. */
+/* The residual units form groups of four, and the units of a group have equal kernels. The (taps, dilation) of the four
+ * groups are (11, 1), (11, 4), (21, 10) and (41, 25). */
 void dilated_unit(int i, int *taps, int *dilation)
 {
     static const int all_taps[] = {11, 11, 21, 41}, dilations[] = {1, 4, 10, 25};

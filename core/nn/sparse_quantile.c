@@ -87,8 +87,9 @@ static real between(real low, real high, double share)
     return share > 0.0 ? (real)((double)low + share * ((double)high - (double)low)) : low;
 }
 
-/* The quantiles of a block whose channels have different ranks. The kernel selects one rank for all channels of a
- * block, so it runs again only where a channel's rank differs from that of the previous channel. */
+/* The quantiles of a block whose channels have different ranks. A call of the kernel selects the same rank for all
+ * channels of the block. So the kernel is called again for each channel whose rank differs from the previous
+ * channel's. */
 static void select_uneven_block(const struct quantile_task *t, int block, int lanes, char *scratch)
 {
     real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
@@ -339,9 +340,8 @@ static size_t gather_group(const struct quantile_task *t, int group, real *value
 
 /* Joins the values of this batch with the stored values of earlier batches, for one group. `values` contains the n
  * largest values of this batch (or all n) and has room for the stored ones, which are appended. If the thresholds move,
- * selects the quantile of all collected values; otherwise stores the largest ones again. All dropped values are smaller
- * than the stored ones, so they do not change the rank of the quantile when ranks are counted from the largest
- * value. */
+ * selects the quantile of all collected values; otherwise stores the largest ones again. The dropped values are smaller
+ * than all stored ones. So the quantile keeps its rank, counted from the largest value. */
 static void collect(const struct quantile_task *t, int group, real *values, size_t n)
 {
     const struct sparse *s = t->sparse;

@@ -1,12 +1,13 @@
 /* Compares a motif with every motif of a database, and computes for each match the probability that chance gives one as
  * good.
  *
- * The method is that of Tomtom (Gupta et al. 2007, Genome Biology 8:R24) with the complete scores of Tanaka et al. 2011
- * (Bioinformatics 27:1603). The score of two columns is minus their Euclidean distance, less the median of this score
- * over all columns of the database, so that a query column without a partner counts 0. The score of two motifs is the
- * largest sum over all offsets and both strands. The database is the null model: each query column has the
- * distribution of its scores with all columns of the database, and columns are independent. Therefore compare a motif
- * with a whole database, never with only the few motifs that you expect. */
+ * The method is that of Tomtom (Gupta et al. 2007, Genome Biology 8:R24) with the complete scores of Tanaka et al.
+ * 2011 (Bioinformatics 27:1603). The similarity of two columns is minus their Euclidean distance. The score of a
+ * query column and another column is their similarity, less the median similarity of the query column and all
+ * columns of the database. A query column without a partner counts 0. The score of two motifs is the largest sum
+ * over all offsets and both strands. The database is the null model: each query column has the distribution of its
+ * scores with all columns of the database, and columns are independent. Therefore compare a motif with a whole
+ * database, never with only the few motifs that you expect. */
 #ifndef MOTIF_CORE_SEQUENCE_MOTIF_MATCH_H
 #define MOTIF_CORE_SEQUENCE_MOTIF_MATCH_H
 

@@ -64,8 +64,8 @@ struct site_placement {
 enum status position_matrix_align(const struct site_windows *windows, int width, int shift, bool both_strands,
                                   struct position_matrix *out, struct site_placement *placement, struct error *err);
 
-/* One-sided p-value of Fisher's exact test: the probability of at least `both` sequences with a label and a site, among
- * `labelled` sequences with the label and `sites` sequences with a site, of `all` sequences. */
+/* One-sided p-value of Fisher's exact test. Of `all` sequences, `labelled` have a label and `sites` have a site.
+ * Returns the probability that by chance at least `both` sequences have the label and a site. */
 double position_fisher(int all, int labelled, int sites, int both);
 
 #endif

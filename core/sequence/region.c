@@ -7,7 +7,7 @@
 
 const char *const coordinates_names[] = {"record", "bedtools", "ucsc", NULL};
 
-/* Reads digits at *at; -1 if there are none or too many. */
+/* Reads a decimal number of at most 18 digits at *at; -1 if there are no digits. */
 static int64_t digits(const char **at)
 {
     int64_t value = 0;

@@ -31,7 +31,7 @@ enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct ru
 /* Creates the best linear model. S contains row 0 of H, whose entries are all 1, and the n_d - 1 rows after it. The
  * function sets `each` to 1 / n_s instead of 1 / n_d, so that W is a projector. */
 enum status rug_create_projector(int n_s, int n_d, struct rug *rug, struct error *err);
-/* Sets the mask from `rows` after they were read from a checkpoint. STATUS_CORRUPT if they are no valid set. */
+/* Sets the mask from `rows` after they were read from a checkpoint. STATUS_CORRUPT if `rows` is not a valid set. */
 enum status rug_fill(struct rug *rug, struct error *err);
 void rug_close(struct rug *rug); /* accepts a zeroed struct */
 

@@ -40,7 +40,8 @@ enum status statistics_model(const struct autoencoder *model, struct thread_pool
 enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, double p,
                            double scale, double offset, uint64_t seed, struct statistics *out, struct error *err);
 
-/* Samples that the test for normality draws for a model of n features; they take most of the time of the statistics. */
+/* Number of samples that the test for normality draws for a model of n features. These samples take most of the time of
+ * the statistics. */
 int statistics_samples(int n);
 
 #endif

@@ -1,5 +1,4 @@
-/* The table of job states. Every change of a job's state is one row of it, so a change that the table does not contain
- * cannot happen. */
+/* The table of job states. Every change of a job's state is a row of this table, so no other change can happen. */
 #include "storage/jobs/job_state.h"
 
 #include <stddef.h>

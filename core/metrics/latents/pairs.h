@@ -28,8 +28,8 @@ void pair_moments_close(struct pair_moments *p); /* a zeroed struct is allowed *
 /* Adds one sample: the non-zeros of both codes. */
 void pair_moments_add(struct pair_moments *p, const int32_t *index, const float *value, int count,
                       const int32_t *other_index, const float *other_value, int other_count);
-/* The mean |Pearson correlation| over the min(rows, others) pairs of the matching for which it is largest. A latent
- * that is constant has correlation 0 with all. */
+/* Matches min(rows, others) pairs of latents one to one, so that the mean |Pearson correlation| of the pairs is
+ * largest, and writes this mean. A latent that is constant has correlation 0 with all. */
 enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct error *err);
 
 #endif

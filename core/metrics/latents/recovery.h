@@ -51,10 +51,10 @@ void recovery_add(struct recovery *r, const struct recovery_sample *sample);
  * the dictionary's rows; the contribution of latent j is c_j = value_j norm_j cosine_j. Features without main latents
  * do not count.
  *
- * Full absorption: no main latent is active, the latent with the largest c has a cosine of at least 0.025, and its c is
- * at least 0.4 of the projection. Fraction: A = sum of the three largest positive c outside the main latents with a
- * cosine of at least 0.1, M = sum of c over the main ones. The fraction is 0 if M >= projection or A < 0.4 projection;
- * 1 if M <= 0; else q / (q + M) with q = min(A, projection - M). */
+ * Full absorption: no main latent is active, and the latent j with the largest c_j has cosine_j >= 0.025 and c_j >=
+ * 0.4 projection. Fraction: M is the sum of c_j over the main latents. A is the sum of the three largest positive
+ * c_j of other latents with cosine_j >= 0.1. The fraction is 0 if M >= projection or A < 0.4 projection; 1 if M <=
+ * 0; else q / (q + M) with q = min(A, projection - M). */
 void recovery_absorb(struct recovery *r, const struct recovery_sample *sample, int feature, double projection,
                      const float *norm);
 
