@@ -252,8 +252,9 @@ static bool admit_body(struct exchange *x)
     return true;
 }
 
-/* Refuses headers that change what a request does, on routes that do not follow them: without the condition or the
- * range, the request would do something that the client does not want. */
+/* Refuses a request with a header that changes what a request does (If-Match, for example) if the route does not
+ * support this header. If the route ignored the header, the request would do something that the client does not
+ * want. */
 static bool admit_headers(struct exchange *x)
 {
     const struct api_route *route = x->match.route;

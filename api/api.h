@@ -28,8 +28,8 @@
 struct api;
 struct api_route;
 
-/* Creates the api. STATUS_NO_MEMORY; STATUS_INTERNAL when a table of a method or of routes is wrong. Borrows what the
- * options point to. Destroy it with api_destroy(). */
+/* Creates the api. Borrows what the options point to. The caller destroys it with api_destroy(). STATUS_NO_MEMORY.
+ * STATUS_INTERNAL when the table of routes or a table of a method is wrong. */
 enum status api_create(const struct api_options *options, struct api **api, struct error *err);
 /* No request may be in progress, and every response must be closed. NULL is fine. */
 void api_destroy(struct api *api);
@@ -37,8 +37,8 @@ void api_destroy(struct api *api);
 /* Stops the queries that compute or wait; their requests get 503. The daemon calls this when it ends. */
 void api_interrupt(struct api *api);
 
-/* Checks a request before its body is read (the first step above). True: the adapter may read *body_limit bytes; 0
- * means that the route takes no body. False: the response is ready to be sent. */
+/* Checks a request before its body is read. True: the adapter may read *body_limit bytes; 0 means that the route takes
+ * no body. False: the response is ready to be sent. */
 bool api_admit(struct api *api, const struct api_request *request, struct api_response *response, size_t *body_limit);
 
 /* Begins an upload, for a route that takes its body as a stream; the adapter calls this after api_admit(). True: the

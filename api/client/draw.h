@@ -22,8 +22,8 @@ struct draw_motif {
 
 /* Draws two rows of pixels per line of text (Unicode half blocks in true colour). The picture is at most `columns`
  * wide; a larger image is shrunk by an integer factor. Without colour, the pixels are ASCII characters of increasing
- * darkness. A motif is drawn as the letter of its channel at its position. If several motifs are in one cell, one of
- * them is drawn: the strongest of the maximal ones, or else the strongest. */
+ * darkness. A motif is drawn as the letter of its channel at its position. If several motifs are in one cell, only the
+ * strongest maximal motif is drawn (struct draw_motif); if none of them is maximal, the strongest motif. */
 void draw_motif_map(struct buf *out, const struct draw_image *image, const struct draw_motif *motifs, size_t count,
                     int columns, bool colour);
 /* Returns the factor by which draw_motif_map() shrinks an image. */

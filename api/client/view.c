@@ -97,7 +97,8 @@ static bool is_error_name(const char *name)
     return false;
 }
 
-/* If targets are numbers, rows have R squared instead of the end-to-end error. */
+/* Appends a table of the errors with one row for each density. If targets are numbers, the column of the end-to-end
+ * error contains R squared instead. */
 static void view_by_density(struct buf *out, const cJSON *list, bool colour)
 {
     struct table table;
@@ -200,7 +201,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     table_init(&table, "RESULT|");
     for (size_t i = 0; i < ERRORS; i++) {
         char text[64];
-        if (i >= 3 && json_member(result, "r2")) /* R squared stands for both if targets are numbers */
+        if (i >= 3 && json_member(result, "r2")) /* if targets are numbers, R squared replaces the last two errors */
             continue;
         if (!json_member(result, errors[i].name)) /* null is printed too: it means that nothing was counted */
             continue;

@@ -18,7 +18,7 @@
 
 struct api_upload;
 
-/* `owner` owns the partial file. An upload that exceeds `most` ends with STATUS_LIMIT. */
+/* What a client wants to upload. An upload of more than `most` bytes ends with STATUS_LIMIT. */
 struct upload_request {
     const struct collection_format *format;
     const struct api_converter *converter; /* converter, for formats that need it; borrowed */
@@ -36,7 +36,7 @@ struct upload_request {
     int64_t offset;       /* bytes that arrived in earlier requests */
     int64_t most;         /* upper limit of the bytes of the whole upload */
     int64_t stored;       /* upper limit of the bytes of the values as they are stored */
-    char owner[128];      /* name of the token that uploads; "": none */
+    char owner[128];      /* name of the token that uploads and owns the partial file; "": none */
 };
 
 /* Starts an upload. root: the folder of data sets; borrowed. STATUS_CONFLICT: another request is writing the partial

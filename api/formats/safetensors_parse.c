@@ -39,8 +39,8 @@ static bool read_type(const char *name, enum snapshot_type *type)
     return false;
 }
 
-/* Returns whether the name consists of printable ASCII characters without the space and those that JSON escapes. Only
- * such names may stand in a stream of tensors (safetensors.h). */
+/* Returns whether the name consists of printable ASCII characters, without spaces and without characters that JSON
+ * escapes. A stored stream (core/base/snapshot.h) allows only such names. */
 static bool name_fits(const char *name)
 {
     size_t length = strlen(name);

@@ -83,8 +83,8 @@ struct api_response {
     char id[API_REQUEST_ID];
 };
 
-/* Frees the body, the headers and the reader. Call it once for every response that api_handle() or api_refuse() filled,
- * and for every one that api_admit() or api_upload_begin() filled before they returned false. */
+/* Frees the body, the headers and the reader. Call it once for every response that was filled: by api_handle(), by
+ * api_refuse(), or by api_admit() or api_upload_begin() when they return false. */
 void api_response_close(struct api_response *response);
 /* Returns the value of a header, or NULL if the response has no such header. The value belongs to the response. */
 const char *api_response_header(const struct api_response *response, const char *name);

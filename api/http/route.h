@@ -49,7 +49,7 @@ struct api_dialect {
 
 #define ROUTE_PARAMS 3
 #define ROUTE_PARAM_BYTES 128
-/* name under which handlers find the item of a query, whatever the pattern calls that parameter */
+/* name under which handlers find the path parameter of a query, whatever name the pattern gives it */
 #define ROUTE_ITEM "item"
 
 struct api_route {
@@ -82,8 +82,8 @@ struct route_match {
     char values[ROUTE_PARAMS][ROUTE_PARAM_BYTES];
     const char *query; /* text behind '?', or NULL */
     struct error err;  /* for 400: what is wrong */
-    /* for 404: what the part of the path is that no route takes ("name of a data set"), and its pattern; NULL: the path
-     * is unknown */
+    /* for 404, if the path is known but the text of a path parameter is wrong: the meaning of the parameter ("name of a
+     * data set") and the pattern of allowed texts; else NULL */
     const char *refused, *pattern;
 };
 void route_match(const struct route_table *table, const char *method, const char *target, struct route_match *match);

@@ -89,7 +89,7 @@ static void write_tensors(const struct sink *out, const struct method *method, c
     sink_begin_list(out, "outputs");
     for (size_t i = 0; i < count; i++) {
         method->outputs[offers[i].tensor].shape(model, &rank, dim);
-        if (rank < 0) /* this model does not have it */
+        if (rank < 0) /* this model does not have the output */
             continue;
         if (offers[i].part != PART_DENSE) {
             dim[0] = rank + 1; /* a coordinate consists of the index of the input and of the position in its tensor */

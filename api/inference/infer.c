@@ -249,8 +249,8 @@ static void respond_outputs(const struct inference *f)
     respond_body(x, 200, "application/octet-stream");
 }
 
-/* Leaves out the outputs that this model does not have. Returns false after it has responded, because the client has
- * listed one of them. */
+/* Leaves out the outputs that this model does not have. If the client has listed one of them, responds with an error
+ * and returns false. */
 static bool leave_out(struct inference *f, struct inference_request *r)
 {
     size_t kept = 0;

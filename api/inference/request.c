@@ -69,7 +69,7 @@ struct reading {
     struct api_faults *faults;
     const char *binary; /* the bytes behind the JSON */
     size_t binary_bytes;
-    bool binary_output; /* outputs are binary unless they say otherwise */
+    bool binary_output; /* default for outputs without the parameter binary_data */
 };
 
 /* The member `name` of the member `parameters`, or NULL. */

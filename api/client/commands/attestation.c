@@ -72,7 +72,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* Returns only when the program could not be started. */
+/* Replaces this process by the program, or by the first motifd in PATH if the program cannot be started. */
 static void become(const char *program, char *const words[])
 {
     execv(program, words);

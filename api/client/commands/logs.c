@@ -22,7 +22,7 @@ struct logs {
     bool follow;
     bool ended;   /* the job has reached a final state */
     bool stopped; /* there is nothing more to read */
-    bool broken;  /* the connection was left before its end, because an event did not fit into memory */
+    bool broken;  /* the command stopped reading the stream, because an event did not fit into memory */
 };
 
 static bool is_final(const char *state)

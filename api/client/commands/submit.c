@@ -270,8 +270,8 @@ static void random_key(char *out, size_t bytes)
         snprintf(out + 2 * i, bytes - 2 * i, "%02x", random[i]);
 }
 
-/* Sends the body at most three times: again if the server is unreachable or answers 429 or 503, unless Retry-After
- * requests a wait of more than 10 s. */
+/* Sends the body. If the server is unreachable or answers 429 or 503, waits and sends the body again, at most twice.
+ * Gives up at once if Retry-After requests a wait of more than 10 s. */
 static int send_body(struct ctl *ctl, const char *text, const char *key, bool dry_run, cJSON **answer_json)
 {
     char header[300];
