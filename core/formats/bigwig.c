@@ -1,5 +1,5 @@
-/* Writes a bigWig file with libBigWig. The library writes to a path and seeks back to fill in its index, so the file is
- * a memory file, which this process alone can open by the path of its descriptor in /proc. */
+/* Writes a bigWig file with libBigWig. The library can write only to a path, and it seeks back to fill in the index. So
+ * it gets a memory file by the path of its descriptor in /proc, which this process alone can open. */
 #include "core/formats/bigwig.h"
 
 #ifdef MOTIF_BIGWIG

@@ -1,7 +1,7 @@
-/* Random access to a FASTA file by its index (FILE.fai, as `samtools faidx` writes it): for each sequence, a line
- * with its name, its length, the offset of its first base, the number of bases on a line, and the number of bytes of
- * a line with its end. The file may be compressed by bgzip, with its index FILE.gzi; a compressed file is FILE.gz.
- * One thread at a time. */
+/* Random access to a FASTA file by its index (FILE.fai, as `samtools faidx` writes it). The index has a line for each
+ * sequence: its name, its length, the offset of its first base, the number of bases on a line, and the number of bytes
+ * of a line with its end. bgzip may have compressed the file: it is then called FILE.gz, and a second index is
+ * FILE.gz.gzi. One thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_FAIDX_H
 #define MOTIF_CORE_FORMATS_FAIDX_H
 

@@ -38,8 +38,8 @@ enum status genes_load(const char *fasta_path, const char *gff_path, const char 
 void genes_close(struct genes *genes); /* a zeroed struct is allowed */
 
 /* Every locus is cut into windows of `length` labelled bases from its beginning on. A locus belongs to the test set
- * when the SHA-256 of its name begins with a byte below 26 (about a tenth of all), so membership does not depend on the
- * other loci. */
+ * when the SHA-256 of its name begins with a byte below 26, as for about a tenth of all names. So membership does not
+ * depend on the other loci. */
 enum genes_set { GENES_TRAIN, GENES_TEST, GENES_ALL };
 struct genes_windows {
     int64_t count;

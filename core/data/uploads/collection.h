@@ -5,11 +5,14 @@
  * and sequences have one row and lengths of their own, at most cols. A table's row is [1][1][columns]. Recordings are
  * mono at AUDIO_RATE; sequences of bases are one-hot (A, C, G, T).
  *
- * The target of a sample is one class, a sequence of tokens, a set of labels (in ascending order), a count for each
- * name (a label in ascending order, in which each name occurs as often as its count), a class at every position, or
- * one or more numbers. Labels are indices into `vocabulary`, which is sorted by value if all names are numbers,
- * otherwise by bytes. If targets are numbers, samples have no labels, and `vocabulary` names the numbers of a sample
- * in their order.
+ * The target of a sample is one of these:
+ * - one class;
+ * - a sequence of tokens;
+ * - a set of labels, in ascending order;
+ * - a count for each name: the label is in ascending order, and each name occurs as often as its count;
+ * - a class at every position;
+ * - one or more numbers. Samples then have no labels, and `vocabulary` names the numbers of a sample in their order.
+ * Labels are indices into `vocabulary`, which is sorted by value if all names are numbers, otherwise by bytes.
  *
  * Read-only once made: any number of threads. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_H

@@ -1,7 +1,9 @@
-/* Sparse matrices in the format of Matrix Market (math.nist.gov/MatrixMarket/formats.html): a line
- * "%%MatrixMarket matrix coordinate FIELD general", comments that begin with '%', a line with the numbers of rows,
- * columns and entries, and a line "ROW COLUMN VALUE" for each entry, counted from 1. FIELD is real, integer, or
- * pattern, whose entries have no value and count as 1. */
+/* Sparse matrices in the format of Matrix Market (math.nist.gov/MatrixMarket/formats.html):
+ * - the line "%%MatrixMarket matrix coordinate FIELD general";
+ * - comments, which begin with '%';
+ * - a line with the numbers of rows, columns and entries;
+ * - a line "ROW COLUMN VALUE" for each entry; ROW and COLUMN are counted from 1.
+ * FIELD is real, integer or pattern. The entries of a pattern have no value and count as 1. */
 #ifndef MOTIF_CORE_FORMATS_TABLE_MATRIX_MARKET_H
 #define MOTIF_CORE_FORMATS_TABLE_MATRIX_MARKET_H
 

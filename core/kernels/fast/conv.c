@@ -5,9 +5,9 @@
  * inputs. AVX-512 has registers for 2 blocks x 14 pixels or 1 block x 28, AVX2 for 1 block (2 registers) x 6 pixels. A
  * row is cut into tiles of equal size. Moments are computed from a finished row while it is in the first-level cache.
  *
- * Gradient of the weights: 8 input channels x 3 horizontal taps x 16 outputs are 24 accumulators. Each input pixel is
- * broadcast once for all three taps and multiplied by the output gradients of three neighbouring pixels, which stay in
- * registers and shift by one from pixel to pixel. */
+ * Gradient of the weights: 8 input channels x 3 horizontal taps x 16 outputs are 24 accumulators of 16 floats. Each
+ * input pixel is broadcast once for all three taps and multiplied by the output gradients of three neighbouring pixels,
+ * which stay in registers and shift by one from pixel to pixel. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* The first convolution of a network, from planes to the blocked layout.
  *
  * planar_* run over all positions. The forward kernel keeps the sums of TILE_PIXELS pixels in registers, while it goes
- * through the channels. The gradient kernel keeps two sums for each channel, one of the even and one of the odd pixels
- * of a row, so that additions do not wait for each other.
+ * through the channels. The gradient kernel keeps two sums for each channel: one over the even pixels of a row and one
+ * over the odd pixels. So additions do not wait for each other.
  *
  * sites_* run over the values that are not zero. For each such value, the forward kernel adds a column of weights to
  * each output pixel whose window contains the value. A row of outputs stays in the first-level cache. The gradient

@@ -1,9 +1,16 @@
 /* The dictionary method as an entry of the registry.
  *
- * A tour: config.c (fields and cases), work.c (opening and training a case), data/ (uploaded rows, hidden layers of toy
- * models), model/sae.c and model/step.c (autoencoders), model/alternate.c (dictionary learning), evaluation/ (figures,
- * comparison with classical decoders, gallery), judge.c (verdict), queries/, plots.c and phases.c (pictures and
- * tables). Planted data are those of core/planted, the metrics those of core/metrics/latents. */
+ * The files of this folder:
+ *   config.c                      the fields of the configuration, and the cases of a run
+ *   work.c                        opens a case and trains it
+ *   data/                         uploaded rows, and hidden layers of toy models
+ *   model/sae.c, model/step.c     autoencoders
+ *   model/alternate.c             dictionary learning
+ *   evaluation/                   figures, comparison with classical decoders, gallery of latents
+ *   judge.c                       the verdict
+ *   queries/                      queries of a trained model
+ *   plots.c, phases.c             pictures and tables
+ * Planted data come from core/planted, metrics from core/metrics/latents. */
 #include "core/methods/dictionary/dictionary.h"
 
 #include "core/methods/dictionary/config.h"

@@ -1,9 +1,15 @@
 /* The environments method as an entry of the registry.
  *
- * A tour: model/edges.c (which changes the data can tell apart), model/fit.c (one model in training), model/least.c
- * (heads by least squares), config.c (fields and cases), run.c (the case sweep's table, and what is saved), work.c
- * (opening and training a case), evaluate.c (measuring it), summary.c, result.c and plots.c (reporting), query.c
- * (queries of a model). */
+ * The files of this folder:
+ *   model/edges.c                     which changes of weights the data can tell apart
+ *   model/fit.c                       one model in training
+ *   model/least.c                     heads by least squares
+ *   config.c                          the fields of the configuration, and the cases of a run
+ *   run.c                             the functions of the case sweep, and what a checkpoint contains
+ *   work.c                            opens a case and trains it
+ *   evaluate.c                        measures a case
+ *   summary.c, result.c, plots.c      report the results
+ *   query.c                           queries of a trained model */
 #include "core/methods/environments/environments.h"
 
 #include "core/data/dataset.h"

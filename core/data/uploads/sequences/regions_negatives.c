@@ -1,6 +1,6 @@
-/* Adds a negative for each region (regions.h): the region's bases in a random order that keeps the counts of all pairs
- * of neighbours, or another place of the genome with about the same number of G and C. The negative of a region depends
- * only on the region's index, and not on other negatives. */
+/* Adds a negative sample for each region (regions.h), of one of two kinds. SHUFFLE: the region's bases in a random
+ * order that keeps the counts of all pairs of neighbours. GC: another place of the genome with about the same number of
+ * G and C. The negative of a region depends only on the region's index, and not on other negatives. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,9 +60,9 @@ static bool draw_window(const struct regions *s, int64_t length, const struct ph
     return false;
 }
 
-/* Adds a negative for a region: a window of the genome that overlaps no region, has at most a tenth of unknown bases,
- * and the same number of G and C as the region (within 2 % of its length). It draws random windows. If none of TRIES
- * draws fits, the region gets no negative. */
+/* Adds a negative sample for a region. Draws random windows of the genome until one fits: it overlaps no region, and at
+ * most a tenth of its bases are unknown. Its number of G and C must be that of the region, within 2 % of the length. If
+ * none of TRIES draws fits, the region gets no negative. */
 static enum status add_matched(struct regions *s, const struct region *sorted, int64_t number, struct error *err)
 {
     const struct region *r = &s->region[number];

@@ -334,9 +334,9 @@ static void move_cut(struct step *s)
     cut[CUT_COUNT] += 1;
 }
 
-/* Tunes the sparsity factor by the rule of SynthSAEBench: multiplies it by 1 + move while the mean L0 is above the
- * target `aim` and by 1 - move while it is below, with move = rate tanh(10 |L0 - aim| / aim). While L0 already
- * approaches the target, move is 100 times smaller. */
+/* Tunes the sparsity factor by the rule of SynthSAEBench, with move = rate * tanh(10 * |L0 - aim| / aim) and the
+ * running mean of L0. Multiplies the factor by 1 + move while L0 is above the target `aim`, otherwise by 1 - move.
+ * While L0 already approaches the target, move is 100 times smaller. */
 static void tune(struct step *s, double l0, double rate)
 {
     float *t = s->sae->tuner->value;

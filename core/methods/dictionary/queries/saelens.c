@@ -6,10 +6,10 @@
  *   sparsity.safetensors      log10 of the share of test samples in which a latent is active; only if measured
  *
  * The file applies to unscaled samples, so the weights contain the scale s of the training: W_enc is multiplied by s;
- * W_dec and b_dec are divided by s. Except for topk, each row of W_dec is then scaled to norm 1, and its column of
- * W_enc, bias and threshold are multiplied by the old norm, so that activations are the codes of the query encode. For
- * topk this scaling would change which activations are the largest. batchtopk and matryoshka become jumprelu with their
- * running threshold for all latents. */
+ * W_dec and b_dec are divided by s. Except for topk, each row of W_dec is then scaled to norm 1. The column of W_enc,
+ * the bias and the threshold of its latent are multiplied by the old norm. Activations are then the codes of the query
+ * "encode". For topk this scaling would change which activations are the largest. batchtopk and matryoshka become
+ * jumprelu with their running threshold for all latents. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

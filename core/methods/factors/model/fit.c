@@ -253,9 +253,9 @@ static struct tensor *reconstruction(struct fit *f, struct tensor *y, const floa
     }
 }
 
-/* Whether proximal steps set weights to exactly zero now. They begin only after some epochs. As long as sigma is far
- * above its final value, gradients are small, so Adam's step sizes are large, and a proximal step of that size would
- * set all of W to zero. */
+/* Whether proximal steps set weights to exactly zero now. They begin only after some epochs. In the first epochs, sigma
+ * is far above its final value. Gradients are then small and Adam's step sizes large, and a proximal step of that size
+ * would set all of W to zero. */
 static bool proximal(const struct fit *f)
 {
     return f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE &&
