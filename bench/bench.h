@@ -16,7 +16,7 @@
 struct bench_options {
     const char *preset;  /* preset of the network: "small" or "paper"; NULL selects "small" */
     const char *kernels; /* name of a kernel table; NULL selects the best of this machine */
-    /* number of threads in [0, 256]; 0: the benchmark's default, which is 1, 2, or a run with 1 and then one with 2 */
+    /* number of threads, in [0, 256]; 0: the benchmark's default (1 thread, 2 threads, or one measurement with each) */
     int threads;
     int batch;      /* number of samples in a batch, in [0, 1024]; 0 selects 10 */
     double density; /* density of the motif map, in [0, 1]; 0 selects 0.5 */

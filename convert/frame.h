@@ -12,7 +12,7 @@
 struct frame {
     const char *what; /* "obs"; for messages */
     hid_t file, group;
-    struct hdf5_array table; /* the array of compounds of an old file; in newer files, table.set is not above 0 */
+    struct hdf5_array table; /* the array of compounds of an old file; in newer files, table.set is 0 or negative */
     char index[TABLE_TEXT];  /* name of the column with the names of the rows */
 };
 

@@ -1,4 +1,4 @@
-/* Removes all rights from the process that a conversion does not need. */
+/* Removes from the process all rights that a conversion does not need. */
 #ifndef MOTIF_CONVERT_SANDBOX_H
 #define MOTIF_CONVERT_SANDBOX_H
 

@@ -143,7 +143,7 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         respond_error(x, &err);
         return false;
     }
-    if (text == NULL) { /* an upload did not create this folder, or the data set was deleted meanwhile */
+    if (text == NULL) { /* no upload created this folder, or the data set was deleted meanwhile */
         respond_problem(x, PROBLEM_CONFLICT, "The operator has a folder named %s: choose another name.", name);
         return false;
     }

@@ -21,7 +21,7 @@ void api_faults_add(struct api_faults *faults, const char *pointer, const char *
     va_end(args);
 }
 
-/* Returns the Levenshtein distance of two names; NAME_MAX_BYTES if one of them is longer than that. */
+/* Returns the Levenshtein distance of two names; NAME_MAX_BYTES if one of them has more than NAME_MAX_BYTES bytes. */
 #define NAME_MAX_BYTES 48
 static size_t name_distance(const char *a, const char *b)
 {

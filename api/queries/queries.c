@@ -36,7 +36,8 @@ static struct method_question question_of(const struct query_request *a, const s
                                     .stop_context = a->run};
 }
 
-/* Sends an error of the method. Puts the position of the input in the body before the method's JSON pointer. */
+/* Sends an error of the method. For an error in the input with index `index`, puts "/inputs/INDEX" before the method's
+ * JSON pointer. */
 static void respond_method_error(struct exchange *x, const struct query_request *a, size_t index,
                                  const struct error *err)
 {

@@ -1,9 +1,9 @@
 /* Routes that come from the methods' tables: queries of jobs and computations without a job.
  *
  * api_create() joins the fixed rows (routes.c) with one row for each query path and each computation of all methods, so
- * that routing, 405, admission, counters and the OpenAPI document treat both alike. A path that several methods share
- * is one row, which accepts the parameters of all of them; the handler then checks the request against the table of the
- * job's own method. Constant after query_routes_create(); any thread. */
+ * that routing, 405, admission, counters and the OpenAPI document treat all rows alike. A path that several methods
+ * share is one row, which accepts the parameters of all of them; the handler then checks the request against the table
+ * of the job's own method. Constant after query_routes_create(); any thread. */
 #ifndef MOTIF_API_QUERIES_QUERY_ROUTES_H
 #define MOTIF_API_QUERIES_QUERY_ROUTES_H
 

@@ -224,7 +224,7 @@ void trainer_announce(struct exchange *x)
     if (stripe == NULL)
         return;
     enum status status = stored_already(x, lease.job, &announced, &seq, &err);
-    if (status == STATUS_OK) /* this fails if the lease has ended */
+    if (status == STATUS_OK) /* storage_lease_message() fails if the lease has ended */
         status = storage_lease_message(x->api->options.storage, lease.job, lease.epoch, 0, &err);
     if (status == STATUS_OK && seq == 0)
         status = begin_upload(x, stripe, &lease, &announced, &received, &err);

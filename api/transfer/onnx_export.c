@@ -17,8 +17,8 @@ static enum status check(struct query_run *run, struct error *err)
     return queries_stopped(run) ? error_set(err, STATUS_CANCELLED, NULL, "the export was stopped") : STATUS_OK;
 }
 
-/* Copies the model twice: into the graph, and encoded. Each copy has at most 512 MB, so looking at the query's deadline
- * before each copy is enough. */
+/* Copies the model into a graph, and then encodes the graph as a second copy. A copy has at most 512 MB and takes
+ * little time, so the query's deadline is checked only before each copy. */
 static enum status encode(struct exchange *x, struct query_run *run, const struct storage_job *job,
                           const struct storage_checkpoint *checkpoint, const struct method *method, struct error *err)
 {

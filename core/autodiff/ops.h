@@ -15,7 +15,7 @@
 
 /* Convolution of planes [images][in][height][width] (borrowed until backward) to a map of w->dim[0] channels, with zero
  * padding that keeps the size. w: [out][in][kh][kw], kh and kw odd; b: [out]. The input gets no gradient. Planes that
- * are zero at most positions take less time. */
+ * are mostly zero take less time. */
 struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, int in, int height, int width, int halo_h,
                               struct weight *w, struct weight *b);
 
@@ -259,8 +259,7 @@ struct tensor *op_strand_max(struct exec *e, struct tensor *x, struct tensor **r
 /* Cross-entropy: the mean of -log softmax(logits)[target] over the rows with a target >= 0; 0 if there are none.
  * targets: [rows], -1 for rows that do not count; borrowed until backward. */
 struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int32_t *targets);
-/* The mean of (y - x)^2 over all elements of all ranks. y: rows; x: as many numbers, read before the function returns.
- */
+/* The mean of (y - x)^2 over all elements of all ranks. y: rows; x: [y->count], read before the function returns. */
 struct tensor *op_squared_error(struct exec *e, struct tensor *y, const real *x);
 /* The presence of names in labels (core/methods/sparling). op_log_mean_exp() pools a map to one score for each image
  * and channel, log(mean over positions of exp(sharpness x)) / sharpness: [images][channels]. */

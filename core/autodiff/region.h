@@ -34,8 +34,8 @@ struct region {
     struct region *wider; /* cache of region_grow(): this region grown by one position; NULL until needed */
 };
 
-/* Makes a region from spans and computes its boxes. The region keeps the array. NULL after a failure (exec.error), like
- * the other functions below. */
+/* Makes a region from spans and computes its boxes. The region keeps the array. After a failure, this function and
+ * those below store the error in exec.error and return NULL. */
 struct region *region_make(struct exec *e, const struct map_shape *shape, struct span *span, int *first);
 /* All positions at most `rows` rows and `cols` columns (0 or 1) away from the region. */
 struct region *region_grow(struct exec *e, struct region *region, int rows, int cols);

@@ -157,8 +157,8 @@ static inline bool op_ranked(const struct exec *e)
  * failure. */
 bool op_ranks_sum(struct exec *e, double *values, size_t count);
 bool op_ranks_most(struct exec *e, double *values, size_t count);
-/* Positions in a batch whose samples all have the same number of elements; `here` is the number of elements of this
- * rank's samples. op_before() returns the number of elements of the samples of lower ranks, op_total() that of the
+/* For a batch whose samples all have the same number of elements. here: number of elements of this rank's samples.
+ * op_before() returns the number of elements of the samples of lower ranks, op_total() the number of elements of the
  * whole batch. */
 uint64_t op_before(const struct exec *e, uint64_t here);
 double op_total(const struct exec *e, double here);

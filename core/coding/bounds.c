@@ -78,8 +78,8 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
         scratch[x->at[i]] = -1 - scratch[x->at[i]];
     bound.half = bound.best = failure_at(&in, 0.5 * x_min);
     bound.split = 0.5;
-    for (int step = 6; step <= 16;
-         step++) { /* more atoms are outside the support than inside, so the best p is above the middle */
+    /* more atoms are outside the support than inside, so the best p is usually above x_min / 2 */
+    for (int step = 6; step <= 16; step++) {
         double at = 0.05 * step, value = failure_at(&in, at * x_min);
         if (value < bound.best) {
             bound.best = value;
@@ -135,7 +135,7 @@ static void measure(const struct dictionary *d, const struct dictionary *next, c
 static void conclude(const struct dictionary *d, const struct spikes *x, double delta, bool instance, double *scratch,
                      struct layer_guarantee *g)
 {
-    if (x->count == 0) { /* an empty code is always recovered */
+    if (x->count == 0) { /* an empty code is certainly recovered only if its input has no error */
         g->uniform = g->zeta_in == 0;
         g->uniform_limit = g->probabilistic_limit = NAN;
         g->failure = g->zeta_in == 0 ? 0 : 1;

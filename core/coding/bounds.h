@@ -48,14 +48,15 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
 struct layer_guarantee {
     double coherence, atoms;
     int64_t nonzeros;
-    double stripe, stripe_literal; /* stripe sparsity (norms.h); literal: windows may start at any entry; NaN in 2D */
-    double patch;                  /* largest number of non-zeros that a column of the next dictionary covers */
+    /* stripe sparsity by local_norm() and by local_norm_literal() (norms.h); the second is NaN in two dimensions */
+    double stripe, stripe_literal;
+    double patch; /* largest number of non-zeros that a column of the next dictionary covers */
     double x_min, x_max;
     double zeta_in, zeta_out;
     double uniform_limit, probabilistic_limit; /* results of bound_uniform() and bound_probabilistic() */
     double failure;                            /* result of bound_failure() */
     struct instance_bound instance;
-    bool uniform; /* S is below uniform_limit, so the decoder certainly finds the support */
+    bool uniform; /* `stripe` is below uniform_limit, so the decoder certainly finds the support */
 };
 
 /* Computes the guarantees of a pathway and fills out[0..layers). dictionaries, codes: one for each layer, layer 1

@@ -34,7 +34,7 @@ struct spectrum; /* the Fourier transforms of the filters (transform.h) */
 
 struct dictionary {
     struct dictionary_shape shape;
-    bool hadamard;  /* [I, H / sqrt m] at one position: stores nothing; products are Walsh-Hadamard transforms */
+    bool hadamard;  /* the dictionary is [I, H / sqrt m], with one position; it stores no filters */
     float *filters; /* [filters][extent_h][extent_w][inputs] */
     /* [inputs][extent_h][extent_w][filters] mirrored filters: what one entry of a signal adds to A^T signal. */
     float *rows;

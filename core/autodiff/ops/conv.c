@@ -7,7 +7,7 @@
  *
  * The number of chunks decides how the gradient of the weights is summed, so it does not depend on the number of
  * threads. If whole chunks would leave threads idle, the weights' gradient of a chunk and the input's gradient in each
- * strip are separate tasks. They take the same sums in the same order. */
+ * strip are separate tasks. The separate tasks add the same numbers in the same order. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 

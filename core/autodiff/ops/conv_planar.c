@@ -1,9 +1,9 @@
 /* The first convolution of a network: from the planes of the data to the blocked layout.
  *
- * Letters and black-and-white pictures are zero at most positions. If few values of every image are not zero, the
- * kernels run over these values (struct planar_sites) and leave out the products with zero. Otherwise the planes are
- * copied once for each tap of the kernel, moved by the offset of the tap, and a 1x1 convolution of the copies runs
- * over all positions. Both ways add the same products in the same order, so results do not depend on the choice. */
+ * Letters and black-and-white pictures are mostly zero. If few values of every image are not zero, the kernels run over
+ * these values (struct planar_sites) and leave out the products with zero. Otherwise the planes are copied once for
+ * each tap of the kernel, moved by the offset of the tap, and a 1x1 convolution of the copies runs over all positions.
+ * Both ways add the same products in the same order, so results do not depend on the choice. */
 #include <string.h>
 
 #include "core/autodiff/region.h"

@@ -1,4 +1,5 @@
-/* Raises the strongest value of an image above its threshold if no value of the image exceeds one.
+/* If no value of an image exceeds the threshold of its channel, raises the value that is closest to its threshold above
+ * this threshold.
  *
  * If every label of the training data contains a name, every input has a motif. An image without an active position
  * then has a motif that its threshold missed, and the value closest to its threshold is most likely that motif. */

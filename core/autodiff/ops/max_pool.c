@@ -11,7 +11,7 @@ struct max_pool_node {
     struct map_shape pooled;
     int ph, pw;
     uint16_t *arg; /* [images][blocks][rows][cols][16] position of each maximum in its window */
-    bool *active;  /* [images][rows][cols] whether each window has an active position; NULL if these are not listed */
+    bool *active;  /* [images][rows][cols] whether each window has an active position; NULL: positions are not listed */
 };
 
 struct pool_job {

@@ -131,7 +131,8 @@ static void noise_backward(struct exec *e, struct node *node)
     grad_give(e, n->x, buffer);
 }
 
-/* In training computes the batch's moments and moves the running ones; in evaluation uses the running ones. */
+/* In training, computes the moments of the batch and moves the running moments towards them. In evaluation, uses the
+ * running moments. */
 static void choose_moments(struct exec *e, struct batch_norm *norm, struct noise_node *n, struct noise_task *task)
 {
     double count =

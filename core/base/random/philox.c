@@ -82,7 +82,8 @@ static inline float uniform_of(uint32_t word)
     return (float)(word >> 8) * 0x1p-24f;
 }
 
-/* Maps the radius word to (0, 1]: the logarithm of 0 would not be finite. */
+/* Returns a standard normal number by Box-Muller. Maps the radius word to (0, 1], because the logarithm of 0 is not
+ * finite. */
 static double normal_of(uint32_t radius_word, uint32_t angle_word, uint64_t index)
 {
     double radius = sqrt(-2.0 * log(((double)radius_word + 1.0) * 0x1p-32));
