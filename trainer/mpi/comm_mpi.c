@@ -25,8 +25,9 @@ struct sum {
     enum comm_type type;
     char *parts;          /* the parts that the other ranks sent: [ranks - 1][numbers in this rank's share] */
     size_t capacity;      /* bytes allocated for `parts` */
-    int *counts, *places; /* [3][ranks] each, for the numbers that this rank sends to a rank, receives from it, and gets
-                           * back as sums from it. In the first two rows, the entry of this rank itself is 0. */
+    int *counts, *places; /* [3][ranks] each: how many numbers, and where they begin. Row 0: numbers that this rank
+                           * sends to each rank; row 1: numbers that it receives from each; row 2: sums that each rank
+                           * sends back. In rows 0 and 1, the entry of this rank itself has the count 0. */
     MPI_Request request;
     enum { COMING, GOING, DONE } state;
 };

@@ -61,7 +61,8 @@ static const struct trial sparling[] = {
      60,
      10,
      1e-5},
-    /* With the preset's learning rate, the curves would differ by 1.0e-5 under OpenBLAS's Haswell kernels. */
+    /* With the preset's learning rate, the curves would differ by 1.0e-5 under OpenBLAS's Haswell kernels, so this
+     * trial sets another one. */
     {"interpolated, active cells",
      "sparling",
      "digitcircle-quick",

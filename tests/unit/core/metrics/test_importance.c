@@ -177,7 +177,7 @@ static void small_lines_equal_the_definition(void **state)
 
 static void the_constant_follows_its_formula(void **state)
 {
-    /* Ten digits, windows of 17 pixels (which give cells of 33 x 33), and 3 to 6 digits in a picture. */
+    /* The case has ten digits, windows of 17 pixels (which give cells of 33 x 33), and 3 to 6 digits in a picture. */
     assert_near(importance_constant(6, 4.5, 1089, 10, 0.5), 16 * 36 * 1089.0 * 90 / (4.5 * 0.25), 1e-3);
     assert_near(importance_constant(6, 4.5, 1089, 1, 0.5), 16 * 36 * 1089.0 / (4.5 * 0.25), 1e-6);
     assert_true(isinf(importance_constant(6, 4.5, 1089, 10, 0)));

@@ -197,7 +197,8 @@ static struct tensor *network_logits(struct network *n, struct exec *e, const re
 
 /* --- the step ----------------------------------------------------------------------------------- */
 
-/* Checks that values differ by at most TOLERANCE of the largest expected value, or of `least` if that is larger. */
+/* Checks that values differ by at most TOLERANCE times the largest expected value, or TOLERANCE times `least` if that
+ * is larger. */
 static void compare(const char *kind, const char *name, const real *got, const float *wanted, size_t count,
                     double least)
 {

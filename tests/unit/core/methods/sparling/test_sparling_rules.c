@@ -107,7 +107,7 @@ static void measure(planted_rule rule, int length, struct rule_counts counts[NAM
                                .number = 5,
                                .counts = counts};
     for (int i = 0; i < COLS; i++)
-        /* The motifs that the sample contains already. rule_try() must remove them from every trial. */
+        /* These motifs are in the sample already. rule_try() must remove them from every trial. */
         map[A * COLS + i] = map[B * COLS + i] = (float)(i % 11 == 0);
     for (int n = 0; n < SAMPLES; n++) {
         map[COLS + 7] = (float)(n % 2);

@@ -1,5 +1,5 @@
-/* Tests the trained model. Compares gradients with central differences of a plain loss, sparse products with dense
- * products, and results for several numbers of threads. */
+/* Tests the trained model. Compares gradients with central differences of a plain loss, and sparse products with dense
+ * products. Results must be the same for any number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
