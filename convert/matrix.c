@@ -1,8 +1,8 @@
 /* Reads the values of a table (matrix.h).
  *
- * A dense array is read in blocks of rows. The entries of compressed rows are read in pieces. Compressed columns
- * must be turned into rows. A first pass counts the entries of each row. Each further pass collects the entries of
- * as many rows as fit into the memory of a block. */
+ * A dense array is read in blocks of rows. The entries of compressed rows are read in pieces. Compressed columns must
+ * be turned into rows. A first pass counts the entries of each row. Each further pass collects the entries of some
+ * rows, until the memory of a block is full. */
 #include "convert/matrix.h"
 
 #include <stdlib.h>

@@ -10,7 +10,8 @@
 #include "core/data/uploads/collection.h"
 #include "storage/files/dataset.h"
 
-/* The options whose values are folders of the operator, and the files of which such a folder has one. */
+/* The options whose values are names of the operator's folders. `files`: names of files, one of which is in each such
+ * folder. */
 static const struct {
     enum collection_option option;
     const char *const *files;

@@ -1,8 +1,8 @@
 /* Lists and shows uploaded data sets.
  *
- * The daemon stores a document with each data set. To this, the answer about a single data set adds the kinds of
- * jobs that accept the data set. A kind accepts it if a job with the kind's preset "dataset" and the name of the
- * data set is valid. The daemon validates such a job for each request, because the result depends on the methods of
+ * The daemon stores a document with each data set. The answer about a single data set contains this document and the
+ * kinds of jobs that accept the data set. A kind accepts it if a job with the kind's preset "dataset" and the name of
+ * the data set is valid. The daemon validates such a job for each request, because the result depends on the methods of
  * this build. */
 #include "api/datasets/dataset_show.h"
 

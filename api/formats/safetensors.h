@@ -1,12 +1,11 @@
-/* Converts the weights of a checkpoint to a safetensors file and back. The file is never in memory as a whole:
- * safetensors_read() makes any part of it.
+/* Converts the weights of a checkpoint to a safetensors file and back. safetensors_read() produces any part of the
+ * file, so the whole file is never in memory.
  *
  *   u64 N, little endian | N bytes of JSON, padded with spaces so that 8 + N is a multiple of 8 | tensors
  *
  * The JSON contains {"dtype","shape","data_offsets":[begin,end)} for each tensor, and texts about the origin in
- * "__metadata__". The format allows no gaps between tensors, but a stored stream aligns them to 64 bytes, so a table
- * maps offsets between the two. The same checkpoint always gives the same bytes. Only one thread at a time may use a
- * file. */
+ * "__metadata__". The tensors follow each other without gaps, as the weights do in a stored stream
+ * (core/base/snapshot.h). The same checkpoint always gives the same bytes. Only one thread at a time may use a file. */
 #ifndef MOTIF_API_FORMATS_SAFETENSORS_H
 #define MOTIF_API_FORMATS_SAFETENSORS_H
 

@@ -1,7 +1,8 @@
 /* Circular correlation of a signal with a bank of filters by FFT (kissfft, single precision).
  *
- * Two real filters share one complex transform: with F, G the transforms of filters f, g and Y that of the signal, the
- * inverse transform of Y (conj F + i conj G) has the correlations with f and g as real and imaginary part. */
+ * Two real filters f and g share one complex transform. Let F, G and Y be the transforms of f, g and the signal. In the
+ * inverse transform of Y (conj F + i conj G), the real part is the correlation with f, and the imaginary part the
+ * correlation with g. */
 #ifndef MOTIF_CORE_CODING_TRANSFORM_H
 #define MOTIF_CORE_CODING_TRANSFORM_H
 

@@ -70,8 +70,8 @@ static void add_name(char *list, size_t bytes, const char *name)
     snprintf(list + used, bytes - used, "%s%s", used > 0 ? ", " : "", name);
 }
 
-/* Selects the first kind in the server's list that accepts the data set, and prints the names of the others that do.
- * If no kind accepts it, `kind` stays empty. */
+/* Selects the first kind in the server's list that accepts the data set, and prints the names of the other kinds that
+ * accept it. If no kind accepts it, `kind` stays empty. */
 static int kind_of_dataset(struct ctl *ctl, const char *dataset, const char *preset, char *kind, size_t bytes)
 {
     cJSON *document = NULL;
