@@ -3,14 +3,16 @@
  *     x = bias + sum over active features i of value_i * direction_i,        x: [inputs]
  *
  * PLANTED_TREES is the generator of SynthSAEBench (version 2, with child scaling). Feature i, counted from 1, has the
- * rate p_i = least + (most - least) (r_i - r_N) / (r_1 - r_N),        r_i = i^-zipf. The first features form trees,
- * breadth first: `roots` roots, then PLANTED_CHILDREN children of each feature that is less than PLANTED_DEPTH edges
- * below its root. A child can be active only with its parent, and its value is multiplied by the parent's value over
- * the parent's mean. If several siblings are active, one of them, drawn uniformly, stays active. These two rules lower
- * the rate of a child c. To make up for that, c fires with the probability p_c / p_parent * (1 + sum over its siblings
- * s of p_s / p_parent), at most 1. Firing is a threshold of correlated normal numbers, A e + sqrt(D) eta, with e of
- * PLANTED_RANK dimensions. The value of an active feature is max(0, mean_i + deviation_i * normal). Directions are unit
- * vectors that a few steps of Adam make nearly orthogonal.
+ * rate
+ *     p_i = least + (most - least) (r_i - r_N) / (r_1 - r_N),        r_i = i^-zipf.
+ * The first features form trees, breadth first: `roots` roots, then PLANTED_CHILDREN children of each feature that is
+ * less than PLANTED_DEPTH edges below its root. A child is active only if its parent is active, and its value is
+ * multiplied by the parent's value over the parent's mean. If several siblings are active, one of them, drawn
+ * uniformly, stays active. So that a child c still has about the rate p_c, it fires with the probability
+ *     p_c / p_parent * (1 + sum over its siblings s of p_s / p_parent), at most 1.
+ * Firing is a threshold of correlated normal numbers, A e + sqrt(D) eta, with e of PLANTED_RANK dimensions. The value
+ * of an active feature is max(0, mean_i + deviation_i * normal). Directions are unit vectors that a few steps of Adam
+ * make nearly orthogonal.
  *
  * PLANTED_EXACTLY has exactly `active` features in each sample, drawn uniformly, with values |normal|, random
  * directions and no bias.
