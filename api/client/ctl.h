@@ -70,6 +70,9 @@ int ctl_get(struct ctl *ctl, const char *path, cJSON **json);
 int ctl_show(struct ctl *ctl, const struct http_request *request, void (*view)(struct ctl *ctl, const cJSON *document));
 /* Sends a request and writes the body of the answer to a file. */
 int ctl_save(struct ctl *ctl, const struct http_request *request, const char *file);
+/* Like ctl_save(), for bodies of any size: the bytes go to FILE.part while they arrive, which gets its name at the
+ * end. */
+int ctl_download(struct ctl *ctl, const struct http_request *request, const char *file);
 /* Prints the error of an answer on stderr and returns its exit code. */
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer);
 /* ctl_fault() prints an error on stderr and returns `code`. ctl_usage() also prints how to get help, and returns

@@ -166,7 +166,9 @@ static void answer_values(struct exchange *x, const struct query_request *a, con
         respond_problem(x, PROBLEM_TOO_LARGE, "The answer would be larger than %u MiB; send fewer inputs.",
                         API_DOCUMENT_MAX >> 21);
     } else {
-        npy_header_write(&x->response->body, (int64_t)count, rank, dim);
+        int64_t shape[NPY_RANK + 1] = {(int64_t)count};
+        memcpy(shape + 1, dim, (size_t)rank * sizeof *dim);
+        npy_header_write(&x->response->body, "<f4", rank + 1, shape);
         buf_append(&x->response->body, values->data, values->size);
         response_header(x->response, "X-Checkpoint", "%lld", (long long)a->checkpoint.seq);
         respond_body(x, 200, "application/x-npy");

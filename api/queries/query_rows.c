@@ -119,9 +119,9 @@ static enum status answer_piece(struct rows_job *j, int64_t first, struct error 
 static enum status answer_rows(struct rows_job *j, struct error *err)
 {
     struct buf head;
-    int64_t dim[1] = {j->answer_width};
+    int64_t dim[2] = {j->head.dim[0], j->answer_width};
     buf_init(&head, 4096);
-    npy_header_write(&head, j->head.dim[0], 1, dim);
+    npy_header_write(&head, "<f4", 2, dim);
     enum status status = head.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an answer")
                                      : spool_add(j->spool, head.data, head.size, err);
     buf_close(&head);

@@ -33,9 +33,9 @@ struct npy_header {
 /* Reads the header only. STATUS_CORRUPT: the bytes are no .npy file or end early. STATUS_INVALID: an element type or
  * rank that cannot be read. */
 enum status npy_header_read(const struct byte_source *from, struct npy_header *header, struct error *err);
-/* Appends the header of an array of float32 in row-major order, of shape [first] followed by dim: [rank], rank at most
- * NPY_RANK. */
-void npy_header_write(struct buf *out, int64_t first, int rank, const int64_t *dim);
+/* Appends the header of an array in row-major order. type: NumPy's type, such as "<f4"; dim: [rank], rank at most
+ * NPY_RANK + 1. */
+void npy_header_write(struct buf *out, const char *type, int rank, const int64_t *dim);
 
 struct npy {
     int rank;

@@ -219,13 +219,12 @@ enum status npy_header_read(const struct byte_source *from, struct npy_header *h
 }
 
 /* The format requires that the header has a multiple of 64 bytes. */
-void npy_header_write(struct buf *out, int64_t first, int rank, const int64_t *dim)
+void npy_header_write(struct buf *out, const char *type, int rank, const int64_t *dim)
 {
     char text[192];
-    int length =
-        snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld,", (long long)first);
+    int length = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
     for (int d = 0; d < rank; d++)
-        length += snprintf(text + length, sizeof text - (size_t)length, " %lld,", (long long)dim[d]);
+        length += snprintf(text + length, sizeof text - (size_t)length, "%s%lld,", d > 0 ? " " : "", (long long)dim[d]);
     length += snprintf(text + length, sizeof text - (size_t)length, "), }");
     size_t padded = ((size_t)length + 11 + 63) / 64 * 64 - 10;
     unsigned char head[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)padded, (unsigned char)(padded >> 8)};

@@ -1,5 +1,5 @@
-/* `motifctl datasets`: uploads, lists, shows, previews and deletes data sets. An upload starts with its SHA-256, so
- * that the same command resumes an interrupted upload. */
+/* `motifctl datasets`: uploads, lists, shows, previews, downloads and deletes data sets. An upload starts with its
+ * SHA-256, so that the same command resumes an interrupted upload. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,7 +29,7 @@ static const struct option_spec options[] = {
     {"bins", "K", "put, with --signal: the number of equal parts of a window whose means are the numbers (1)"},
     {"window", "N", "put, for regions: length of the window around each summit or middle; 0: the whole region (200)"},
     {"target", "KIND", "put: what the labels are: labels, sequence, class, count or number"},
-    {"output", "FILE", "preview: file for the picture (NAME.png)"},
+    {"output", "FILE", "preview: file for the picture (NAME.png); get: file for the data set (NAME.npz)"},
     {NULL, NULL, NULL},
 };
 
@@ -363,7 +363,7 @@ static void view_list(struct ctl *ctl, const cJSON *document)
     term_table(&ctl->out, &table);
 }
 
-/* Shows or deletes a data set, or saves its picture. */
+/* Shows, downloads or deletes a data set, or saves its picture. */
 static int act(struct ctl *ctl, const struct options *args, const char *verb)
 {
     struct buf path, file;
@@ -374,17 +374,20 @@ static int act(struct ctl *ctl, const struct options *args, const char *verb)
     buf_init(&file, 256);
     buf_text(&path, "/v1/datasets/");
     http_escape(&path, name);
-    if (strcmp(verb, "preview") == 0)
-        buf_text(&path, "/preview");
-    buf_format(&file, "%s.png", name);
+    bool picture = strcmp(verb, "preview") == 0, data = strcmp(verb, "get") == 0;
+    buf_text(&path, picture ? "/preview" : data ? "/data" : "");
+    buf_format(&file, "%s.%s", name, data ? "npz" : "png");
     request.path = path.data;
     if (path.failed || file.failed) {
         code = ctl_usage(ctl, "the name is too long, or there is no memory for it");
     } else if (strcmp(verb, "show") == 0) {
         code = ctl_show(ctl, &request, view_dataset);
-    } else if (strcmp(verb, "preview") == 0) {
+    } else if (picture) {
         request.accept = "image/png";
         code = ctl_save(ctl, &request, output ? output : file.data);
+    } else if (data) {
+        request.accept = "application/x-npz";
+        code = ctl_download(ctl, &request, output ? output : file.data);
     } else {
         struct http_answer answer;
         request.method = "DELETE";
@@ -400,8 +403,9 @@ static int act(struct ctl *ctl, const struct options *args, const char *verb)
 static const char *unused(const struct options *args, const char *verb)
 {
     for (const struct option_spec *o = options; o->name; o++) {
-        const char *user = strcmp(o->name, "output") == 0 ? "preview" : "put";
-        if (options_has(args, o->name) && strcmp(verb, user) != 0)
+        bool output = strcmp(o->name, "output") == 0;
+        bool used = output ? strcmp(verb, "preview") == 0 || strcmp(verb, "get") == 0 : strcmp(verb, "put") == 0;
+        if (options_has(args, o->name) && !used)
             return o->name;
     }
     return NULL;
@@ -410,7 +414,8 @@ static const char *unused(const struct options *args, const char *verb)
 static int run(struct ctl *ctl, const struct options *args)
 {
     const char *verb = args->positional_count > 0 ? args->positional[0] : "list";
-    bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "delete") == 0;
+    bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "get") == 0 ||
+               strcmp(verb, "delete") == 0;
     const char *odd = unused(args, verb);
     if (odd)
         return ctl_usage(ctl, "--%s is not an option of datasets %s", odd, verb);
@@ -420,20 +425,23 @@ static int run(struct ctl *ctl, const struct options *args)
         return put(ctl, args);
     if (one && args->positional_count == 2)
         return act(ctl, args, verb);
-    return ctl_usage(ctl, "datasets [list] | put NAME FILE | show NAME | preview NAME | delete NAME");
+    return ctl_usage(ctl, "datasets [list] | put NAME FILE | show NAME | preview NAME | get NAME | delete NAME");
 }
 
 const struct command command_datasets = {
     .name = "datasets",
-    .arguments = "[list | put NAME FILE | show NAME | preview NAME | delete NAME]",
-    .summary = "upload, list, show and delete data sets of your own",
+    .arguments = "[list | put NAME FILE | show NAME | preview NAME | get NAME | delete NAME]",
+    .summary = "upload, list, show, download and delete data sets of your own",
     .text =
         "Use `put` to train on your own data. The server checks the file while it arrives, and lists the formats "
         "that it reads in\n`GET /v1/datasets`. A data set never changes. Repeat the command to resume an interrupted "
-        "upload. `show` prints the names with their counts, and draws the first samples.",
+        "upload. `show` prints the names with their counts, and draws the first samples. `get` downloads the data set "
+        "as "
+        ".npz; an upload of this file gives the same data set.",
     .example = "  motifctl datasets put digits digits.npz\n"
                "  motifctl datasets show digits\n"
                "  motifctl datasets preview digits\n"
+               "  motifctl datasets get digits --output copy.npz\n"
                "  motifctl submit --preset dataset --set dataset_name=digits",
     .options = options,
     .least = 0,

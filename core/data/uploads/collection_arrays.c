@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT_MOST = 4096, ROWS_MOST = 1 << 26 }; /* COUNT_MOST: largest count of one label in a sample */
+enum { ROWS_MOST = 1 << 26 };
 
 enum status array_fault(const char *member, const char *what, struct error *err)
 {
@@ -30,8 +30,10 @@ static bool binary(const struct npy *y)
     return y->values != NULL;
 }
 
-static enum array_use use_of(const struct npy *y, enum collection_target wanted, bool named)
+static enum array_use use_of(const struct npy *y, enum collection_target wanted, bool named, bool index)
 {
+    if (index)
+        return USE_INDEX;
     bool flags = y->element == NPY_BOOL && (y->rank == 2 || named || wanted == TARGET_LABELS);
     if (wanted == TARGET_NUMBER)
         return USE_NUMBERS;
@@ -44,13 +46,24 @@ static enum array_use use_of(const struct npy *y, enum collection_target wanted,
 
 static enum status check_names(const struct npy *names, const struct npy *y, enum array_use use, struct error *err)
 {
-    if (use < USE_NUMBERS)
+    if (use == USE_TOKENS)
         return array_fault("names",
                            "needs a y of booleans, of zeros and ones, or of counts with target=count, or of "
                            "numbers with target=number",
                            err);
-    if (!names->texts || names->rank != 1 || names->dim[0] != width_of(y))
+    if (!names->texts || names->rank != 1 || (use != USE_INDEX && names->dim[0] != width_of(y)))
         return array_fault("names", "must be text with one name for each column of y", err);
+    for (size_t i = 0; i < names->count; i++)
+        if (names->texts[i][0] == '\0')
+            return array_fault("names", "contains an empty name", err);
+    return STATUS_OK;
+}
+
+static enum status check_position_names(const struct arrays *a, struct error *err)
+{
+    const struct npy *names = &a->member[MEMBER_NAMES];
+    if (!names->texts || names->rank != 1 || a->member[MEMBER_POSITIONS].texts)
+        return array_fault("names", "must be text with the name of each class, and positions must be integers", err);
     for (size_t i = 0; i < names->count; i++)
         if (names->texts[i][0] == '\0')
             return array_fault("names", "contains an empty name", err);
@@ -62,9 +75,13 @@ enum status array_labels_use(struct builder *b, const struct arrays *a, enum arr
     const struct npy *y = &a->member[MEMBER_Y];
     bool named = a->there[MEMBER_NAMES];
     *use = USE_NONE;
+    if (!a->there[MEMBER_Y] && a->there[MEMBER_POSITIONS])
+        return named ? check_position_names(a, err) : STATUS_OK;
     if (!a->there[MEMBER_Y])
-        return named ? array_fault("names", "requires labels in member y", err) : STATUS_OK;
-    *use = use_of(y, b->wanted, named);
+        return named ? array_fault("names", "requires labels in member y or positions", err) : STATUS_OK;
+    *use = use_of(y, b->wanted, named, a->stated.y_index);
+    if (*use == USE_INDEX && (y->texts || !named))
+        return array_fault("y", "must be integers, and the file must contain names, if options contains y=index", err);
     if (b->wanted == TARGET_NUMBER && y->texts)
         return array_fault("y", "contains text, but target=number needs numbers", err);
     if (b->wanted == TARGET_SEQUENCE && y->element == NPY_BOOL)
@@ -112,6 +129,24 @@ static enum status take_tokens(struct builder *b, const struct npy *y, int64_t s
     return status;
 }
 
+/* Appends the tokens of a sample whose elements are indices into `names`. Negative ones are no tokens. */
+static enum status take_indices(struct builder *b, const struct npy *y, const struct npy *names, int64_t sample,
+                                struct error *err)
+{
+    size_t width = (size_t)width_of(y), first = (size_t)sample * width;
+    enum status status = STATUS_OK;
+    for (size_t i = first; !status && i < first + width; i++) {
+        float index = y->values[i];
+        if (index != rintf(index) || index >= (float)names->count)
+            return error_set(err, STATUS_INVALID, NULL,
+                             "member 'y': %g of sample %lld is not an index below %zu, the number of names",
+                             (double)index, (long long)sample, names->count);
+        if (index >= 0)
+            status = builder_token(b, names->texts[(size_t)index], strlen(names->texts[(size_t)index]), err);
+    }
+    return status;
+}
+
 /* Writes the name of a column of y. */
 static void column_name(const struct arrays *a, size_t column, char out[NPY_TEXT])
 {
@@ -144,10 +179,10 @@ static enum status take_counts(struct builder *b, const struct arrays *a, int64_
     enum status status = STATUS_OK;
     for (size_t k = 0; !status && k < width; k++) {
         float times = y->values[first + k];
-        if (!(times >= 0 && times <= COUNT_MOST) || times != rintf(times))
+        if (!(times >= 0 && times <= ARRAY_COUNT_MOST) || times != rintf(times))
             return error_set(err, STATUS_INVALID, NULL,
                              "member 'y': a count of sample %lld is %g; it must be a whole number from 0 to %d",
-                             (long long)sample, (double)times, COUNT_MOST);
+                             (long long)sample, (double)times, ARRAY_COUNT_MOST);
         if (times > 0)
             column_name(a, k, name);
         for (int i = 0; !status && i < (int)times; i++)
@@ -156,17 +191,31 @@ static enum status take_counts(struct builder *b, const struct arrays *a, int64_
     return status;
 }
 
-static enum status take_positions(struct builder *b, const struct npy *p, int64_t sample, struct error *err)
+/* Adds the class of each position of a sample. With `names`, the elements are indices into them, which have become the
+ * vocabulary. */
+static enum status take_positions(struct builder *b, const struct arrays *a, int64_t sample, struct error *err)
 {
     char name[NPY_TEXT];
+    const struct npy *p = &a->member[MEMBER_POSITIONS];
+    const int64_t *start = b->c->start + b->at - 1;
+    bool named = a->there[MEMBER_NAMES];
     enum status status = STATUS_OK;
-    for (size_t i = (size_t)(sample * p->dim[1]); !status && i < (size_t)((sample + 1) * p->dim[1]); i++) {
-        bool good = name_at(p, i, name);
+    for (int64_t i = start[0] - start[-sample]; !status && i < start[1] - start[-sample]; i++) {
+        bool good = name_at(p, (size_t)i, name) && (!named || p->values[i] < (float)b->c->vocabulary.count);
+        if (!good && named)
+            return error_set(err, STATUS_INVALID, NULL,
+                             "member 'positions': %g of sample %lld is not an index below %d, the number of names",
+                             (double)p->values[i], (long long)sample, b->c->vocabulary.count);
         if (!good)
             return error_set(err, STATUS_INVALID, NULL,
                              "member 'positions': a class of sample %lld is not an integer; use integers or text",
                              (long long)sample);
-        status = !p->texts && p->values[i] < 0 ? builder_number(b, -1, err) : builder_token(b, name, strlen(name), err);
+        if (!p->texts && p->values[i] < 0)
+            status = builder_number(b, -1, err);
+        else if (named)
+            status = builder_number(b, (int32_t)p->values[i], err);
+        else
+            status = builder_token(b, name, strlen(name), err);
     }
     return status;
 }
@@ -178,12 +227,14 @@ enum status array_labels_take(struct builder *b, const struct arrays *a, enum ar
     enum status status = STATUS_OK;
     if (use == USE_TOKENS)
         status = take_tokens(b, &a->member[MEMBER_Y], sample, err);
+    else if (use == USE_INDEX)
+        status = take_indices(b, &a->member[MEMBER_Y], &a->member[MEMBER_NAMES], sample, err);
     else if (use == USE_NUMBERS)
         status = take_numbers(b, a, sample, err);
     else if (use != USE_NONE)
         status = take_counts(b, a, sample, err);
     if (!status && a->there[MEMBER_POSITIONS])
-        status = take_positions(b, &a->member[MEMBER_POSITIONS], sample, err);
+        status = take_positions(b, a, sample, err);
     if (status || !a->there[MEMBER_GROUP])
         return status;
     return name_at(&a->member[MEMBER_GROUP], (size_t)sample, name)
@@ -194,7 +245,9 @@ enum status array_labels_take(struct builder *b, const struct arrays *a, enum ar
 enum status array_labels_unused(struct builder *b, const struct arrays *a, enum array_use use, struct error *err)
 {
     struct collection_list unused = {0};
-    int64_t width = use >= USE_COLUMNS ? width_of(&a->member[MEMBER_Y]) : 0;
+    int64_t width = use >= USE_COLUMNS ? width_of(&a->member[MEMBER_Y])
+                    : use == USE_INDEX ? a->member[MEMBER_NAMES].dim[0]
+                                       : 0;
     for (int64_t k = 0; k < width; k++) {
         char name[NPY_TEXT];
         column_name(a, (size_t)k, name);
@@ -209,8 +262,20 @@ enum status array_labels_unused(struct builder *b, const struct arrays *a, enum 
 
 /* ---- boxes ------------------------------------------------------------------------------------------------- */
 
-enum status array_boxes_take(struct builder *b, const struct npy *boxes, int64_t first, struct error *err)
+/* Replaces the index of a symbol by its name. */
+static bool symbol_name(const struct npy *names, char symbol[NPY_TEXT])
 {
+    char *end;
+    long index = strtol(symbol, &end, 10);
+    if (!names->texts || *end != '\0' || index < 0 || (size_t)index >= names->count)
+        return false;
+    memcpy(symbol, names->texts[index], NPY_TEXT);
+    return true;
+}
+
+enum status array_boxes_take(struct builder *b, const struct arrays *a, int64_t first, struct error *err)
+{
+    const struct npy *boxes = &a->member[MEMBER_BOXES];
     if (boxes->rank != 2 || boxes->dim[1] != 6)
         return array_fault("boxes", "must be [m][6]: sample, row0, row1, col0, col1, symbol", err);
     for (int64_t i = 0; i < boxes->dim[0]; i++) {
@@ -227,6 +292,9 @@ enum status array_boxes_take(struct builder *b, const struct npy *boxes, int64_t
             if (j < 5)
                 number[j] = (int32_t)value;
         }
+        if (a->stated.boxes_index && !symbol_name(&a->member[MEMBER_NAMES], text[5]))
+            return error_set(err, STATUS_INVALID, NULL, "member 'boxes', row %lld: '%.40s' is not an index into names",
+                             (long long)i, text[5]);
         if (number[0] >= b->c->count - first)
             return error_set(err, STATUS_INVALID, NULL, "member 'boxes', row %lld: there is no sample %d", (long long)i,
                              number[0]);

@@ -4,6 +4,7 @@
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_ARRAYS_H
 
 #include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_stated.h"
 #include "core/formats/npy.h"
 
 enum array_member {
@@ -15,12 +16,16 @@ enum array_member {
     MEMBER_COLUMNS,
     MEMBER_NAMES,
     MEMBER_ID,
+    MEMBER_LENGTH,
+    MEMBER_OPTIONS,
     MEMBER_COUNT
 };
 struct arrays {
     struct npy member[MEMBER_COUNT];
     bool there[MEMBER_COUNT];
+    struct stated stated; /* what the array `options` states */
 };
+enum { ARRAY_COUNT_MOST = 4096 }; /* largest count of one label in a sample */
 
 /* STATUS_INVALID with the message "member 'MEMBER' WHAT". */
 enum status array_fault(const char *member, const char *what, struct error *err);
@@ -29,6 +34,7 @@ enum status array_fault(const char *member, const char *what, struct error *err)
 enum array_use {
     USE_NONE,    /* there is no y */
     USE_TOKENS,  /* an element is a token */
+    USE_INDEX,   /* an element is the index of a token in `names` */
     USE_NUMBERS, /* an element is a number of the target */
     USE_COLUMNS, /* an element says whether the sample has the label of its column */
     USE_COUNTS   /* an element says how often the sample has the label of its column */
@@ -44,7 +50,7 @@ enum status array_labels_take(struct builder *b, const struct arrays *a, enum ar
 /* Adds a warning about columns of y whose label no sample has. Call it after all samples. */
 enum status array_labels_unused(struct builder *b, const struct arrays *a, enum array_use use, struct error *err);
 /* Adds the boxes. Sample i of the arrays is the collection's sample first + i. */
-enum status array_boxes_take(struct builder *b, const struct npy *boxes, int64_t first, struct error *err);
+enum status array_boxes_take(struct builder *b, const struct arrays *a, int64_t first, struct error *err);
 
 /* Ids of samples. A file may contain an array of ids: text, or integers of any size. Two samples may have the same
  * id. The collection stores the ids as `records`. */

@@ -142,11 +142,16 @@ static void counted(struct builder *b, int64_t columns)
     c->cols = columns > c->cols ? (int)columns : c->cols;
 }
 
+static bool always_floats(const struct collection *c)
+{
+    return c->kind == COLLECTION_TABLE || c->kind == COLLECTION_RECORDINGS || c->kind == COLLECTION_MOTIFS;
+}
+
 enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err)
 {
     struct collection *c = b->c;
     enum status status = begin(b, err);
-    b->store.floats = c->kind == COLLECTION_TABLE || c->kind == COLLECTION_RECORDINGS || c->kind == COLLECTION_MOTIFS;
+    b->store.floats = always_floats(c);
     if (!status)
         status = value_store_next(&b->store, columns * c->channels * c->rows, values, err);
     if (!status)
@@ -158,7 +163,7 @@ enum status builder_bytes(struct builder *b, int64_t columns, const unsigned cha
 {
     struct collection *c = b->c;
     enum status status = begin(b, err);
-    b->store.floats = c->kind == COLLECTION_TABLE;
+    b->store.floats = always_floats(c);
     if (!status)
         status = value_store_bytes(&b->store, bytes, columns * c->channels * c->rows, err);
     if (!status)

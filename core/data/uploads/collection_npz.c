@@ -7,8 +7,10 @@
  *   positions  instead of y: a class at every position
  *   boxes      where symbols are
  *   group      the group of each sample, for splits
- *   columns    names of a table's columns
+ *   columns    names of the columns of a table, or of the points of signals
  *   id         (ids) an id for each sample
+ *   length     the length of each sample, if they differ; x then contains the positions of all samples
+ *   options    what the file states about itself (collection_stated.h)
  *
  * An .npy file contains only x. A safetensors file has tensors of these names in any order; if no tensor is called x
  * and exactly one tensor has none of these names, that tensor is x. An archive can contain several files
@@ -17,6 +19,7 @@
  * The reader passes the values of x on to the collection while they arrive, so that memory does not grow with them.
  * It keeps the other arrays in memory until the end of the file. It reads x as a whole only if x is in column-major
  * order. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,25 +29,32 @@
 #include "core/data/uploads/collection_npz.h"
 #include "core/formats/json/tensors.h"
 
-enum {
-    SIDE = 4096,
-    LINE = 1 << 20,
-    MEMBERS = 64,
-    OTHER_NUMBERS = 1 << 27,
-    SAMPLE_NUMBERS = 1 << 26
-}; /* OTHER_NUMBERS: largest number of elements of an array other than x */
-static const char *const member_names[] = {"x", "y", "positions", "boxes", "group", "columns", "names", "id"};
+enum { SIDE = 4096, MEMBERS = 64, SAMPLE_NUMBERS = 1 << 26 };
+static const char *const member_names[] = {"x",       "y",     "positions", "boxes",  "group",
+                                           "columns", "names", "id",        "length", "options"};
 
 static int npz_member(const char *name, size_t bytes)
 {
     static const struct {
         const char *name;
         enum array_member member;
-    } names[] = {
-        {"x", MEMBER_X},         {"X", MEMBER_X},         {"data", MEMBER_X},          {"images", MEMBER_X},
-        {"inputs", MEMBER_X},    {"y", MEMBER_Y},         {"labels", MEMBER_Y},        {"targets", MEMBER_Y},
-        {"boxes", MEMBER_BOXES}, {"group", MEMBER_GROUP}, {"columns", MEMBER_COLUMNS}, {"positions", MEMBER_POSITIONS},
-        {"names", MEMBER_NAMES}, {"id", MEMBER_ID},       {"ids", MEMBER_ID}};
+    } names[] = {{"x", MEMBER_X},
+                 {"X", MEMBER_X},
+                 {"data", MEMBER_X},
+                 {"images", MEMBER_X},
+                 {"inputs", MEMBER_X},
+                 {"y", MEMBER_Y},
+                 {"labels", MEMBER_Y},
+                 {"targets", MEMBER_Y},
+                 {"boxes", MEMBER_BOXES},
+                 {"group", MEMBER_GROUP},
+                 {"columns", MEMBER_COLUMNS},
+                 {"positions", MEMBER_POSITIONS},
+                 {"names", MEMBER_NAMES},
+                 {"id", MEMBER_ID},
+                 {"ids", MEMBER_ID},
+                 {"length", MEMBER_LENGTH},
+                 {"options", MEMBER_OPTIONS}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strlen(names[i].name) == bytes && strncmp(names[i].name, name, bytes) == 0)
             return (int)names[i].member;
@@ -93,24 +103,23 @@ static enum status warn_of_thin_pictures(struct collection *c, int64_t rows, int
 }
 
 /* Sets the kind and the sizes of the collection from the shape of x. */
-static enum status take_shape(const struct npy_header *x, const struct collection_options *options,
-                              struct collection *c, int64_t *cols, struct error *err)
+static enum status take_shape(const struct npy_header *x, enum collection_layout layout, struct collection *c,
+                              int64_t *cols, struct error *err)
 {
-    bool signals = options->layout == LAYOUT_SIGNALS;
-    bool first = signals || options->layout == LAYOUT_FIRST || (options->layout == LAYOUT_AUTO && looks_first(x));
+    bool signals = layout == LAYOUT_SIGNALS;
+    bool first = signals || layout == LAYOUT_FIRST || (layout == LAYOUT_AUTO && looks_first(x));
     int64_t rows = x->rank > 2 && !signals ? x->dim[first && x->rank == 4 ? 2 : 1] : 1;
     int64_t channels = x->rank == 4 ? x->dim[first ? 1 : 3] : x->rank == 3 && signals ? x->dim[1] : 1;
     *cols = x->rank >= 2 ? x->dim[x->rank == 4 && !first ? 2 : x->rank - 1] : 0;
     if (x->element >= NPY_BYTES || x->rank < 2)
         return array_fault("x", "must be numbers in 2, 3 or 4 dimensions, samples first", err);
-    if (!signals && options->layout != LAYOUT_AUTO && x->rank < 4)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "layout=%s is for x in four dimensions, but x has %d; leave it out%s",
-                         collection_layouts[options->layout], x->rank,
-                         x->rank == 3 ? ", or use layout=signals for [n][channels][cols]" : "");
+    if (!signals && layout != LAYOUT_AUTO && x->rank < 4)
+        return error_set(
+            err, STATUS_INVALID, NULL, "layout=%s is for x in four dimensions, but x has %d; leave it out%s",
+            collection_layouts[layout], x->rank, x->rank == 3 ? ", or use layout=signals for [n][channels][cols]" : "");
     if (signals && x->rank == 4)
         return array_fault("x", "must be [n][cols] or [n][channels][cols] with layout=signals", err);
-    if (rows < 1 || rows > SIDE || channels < 1 || channels > SIDE || *cols < 1 || *cols > (rows > 1 ? SIDE : LINE))
+    if (rows < 1 || rows > SIDE || channels < 1 || channels > SIDE || *cols < 1 || *cols > (rows > 1 ? SIDE : NPZ_LINE))
         return error_set(
             err, STATUS_INVALID, NULL,
             "member 'x' has samples of %lld rows, %lld columns and %lld channels; each must be from 1 to %d",
@@ -119,9 +128,9 @@ static enum status take_shape(const struct npy_header *x, const struct collectio
     c->rows = (int)rows;
     c->channels = (int)channels;
     c->channels_first = first;
-    if (options->layout == LAYOUT_AUTO && x->rank == 3 && rows > 1)
+    if (layout == LAYOUT_AUTO && x->rank == 3 && rows > 1)
         return warn_of_thin_pictures(c, rows, *cols, err);
-    if (!first || options->layout != LAYOUT_AUTO)
+    if (!first || layout != LAYOUT_AUTO)
         return STATUS_OK;
     return collection_warn(c, err, "channels-first",
                            "x of [%lld][%lld][%lld][%lld] was read as [n][channels][rows][cols]; with "
@@ -129,15 +138,57 @@ static enum status take_shape(const struct npy_header *x, const struct collectio
                            (long long)x->dim[0], (long long)x->dim[1], (long long)x->dim[2], (long long)x->dim[3]);
 }
 
+/* Takes the sizes from the shape of x and the array `length`. */
+static enum status take_lengths(const struct npz *n, const struct npy_header *x, struct collection *c, int64_t *cols,
+                                struct error *err)
+{
+    const struct npy *lengths = &n->arrays.member[MEMBER_LENGTH];
+    int64_t sum = 0, channels = x->rank == 2 ? x->dim[1] : 0;
+    if (n->layout != LAYOUT_AUTO || x->fortran || x->element >= NPY_BYTES || channels < 1 || channels > SIDE)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "member 'x' must be numbers of [sum of length][channels] in row-major order, with 1 to %d "
+                         "channels, because the file has a member 'length'; leave layout out",
+                         SIDE);
+    *cols = 1;
+    for (size_t i = 0; lengths->values && i < lengths->count; i++) {
+        float length = lengths->values[i];
+        if (!(length >= 1 && length < 16777216) || length != rintf(length))
+            return array_fault("length", "must be whole numbers from 1 to 16777215", err);
+        *cols = (int64_t)length > *cols ? (int64_t)length : *cols;
+        sum += (int64_t)length;
+    }
+    if (!lengths->values || lengths->rank != 1 || sum != x->dim[0])
+        return error_set(err, STATUS_INVALID, NULL,
+                         "member 'length' must have one dimension and a sum of %lld, the size of the first dimension "
+                         "of x",
+                         (long long)x->dim[0]);
+    c->kind = COLLECTION_SEQUENCES;
+    c->rows = 1;
+    c->channels = (int)channels;
+    c->channels_first = false;
+    return STATUS_OK;
+}
+
+/* Takes the shape of the samples. */
+static enum status take_sizes(const struct npz *n, const struct npy_header *x, struct collection *c, int64_t *cols,
+                              struct error *err)
+{
+    enum status status =
+        n->arrays.there[MEMBER_LENGTH] ? take_lengths(n, x, c, cols, err) : take_shape(x, n->layout, c, cols, err);
+    return status ? status : stated_apply(&n->arrays.stated, c, err);
+}
+
 /* Checks that a further file has samples like those of the first one. */
 static enum status same_shape(struct npz *n, const struct npy_header *x, int64_t *cols, struct error *err)
 {
     struct collection *c = n->b->c, other = {0};
-    enum status status = take_shape(x, n->options, &other, cols, err);
+    bool ragged = n->arrays.there[MEMBER_LENGTH];
+    enum status status = take_sizes(n, x, &other, cols, err);
     free(other.warning);
     if (status)
         return status;
-    if (other.kind != c->kind || other.channels != c->channels || other.rows != c->rows || *cols != n->cols)
+    if (other.kind != c->kind || other.channels != c->channels || other.rows != c->rows ||
+        (*cols != n->cols && !ragged))
         return error_set(err, STATUS_INVALID, NULL,
                          "has samples of %d x %d x %lld, but the first file has %d x %d x %lld; all must be alike",
                          other.channels, other.rows, (long long)*cols, c->channels, c->rows, (long long)n->cols);
@@ -153,20 +204,21 @@ static void channels_to_front(const unsigned char *from, int channels, int64_t p
             memcpy(to + (size_t)(k * positions + p) * item, from + (size_t)(p * channels + k) * item, item);
 }
 
-/* Reads one sample from the file in the order of the file: as bytes if the elements are bytes, otherwise as floats. */
-static enum status read_sample(struct npz *n, const struct byte_source *from, const struct npy_header *h,
-                               int64_t sample, int64_t count, struct error *err)
+/* Reads one sample from the file in the order of the file: as bytes if the elements are bytes, otherwise as floats.
+ * begin: index of its first value in x. */
+static enum status read_sample(struct npz *n, const struct byte_source *from, const struct npy_header *h, int64_t begin,
+                               int64_t count, struct error *err)
 {
     if (h->item == 1 && h->element != NPY_SIGNED)
         return byte_source_exactly(from, n->sample, (size_t)count, "the data of the .npy array", err);
-    return npy_values_read(from, h, (size_t)(sample * count), (size_t)count, (float *)(void *)n->sample, err);
+    return npy_values_read(from, h, (size_t)begin, (size_t)count, (float *)(void *)n->sample, err);
 }
 
 /* Adds the sample in n->sample to the collection. */
-static enum status add_sample(struct npz *n, bool bytes, struct error *err)
+static enum status add_sample(struct npz *n, int64_t cols, bool bytes, struct error *err)
 {
     struct collection *c = n->b->c;
-    int64_t positions = c->rows * n->cols, count = positions * c->channels;
+    int64_t positions = c->rows * cols, count = positions * c->channels;
     unsigned char *planes = n->sample;
     float *values;
     if (!c->channels_first && c->channels > 1) {
@@ -174,8 +226,8 @@ static enum status add_sample(struct npz *n, bool bytes, struct error *err)
         channels_to_front(n->sample, c->channels, positions, bytes ? 1 : sizeof *values, planes);
     }
     if (bytes)
-        return builder_bytes(n->b, n->cols, planes, err);
-    enum status status = builder_sample(n->b, n->cols, &values, err);
+        return builder_bytes(n->b, cols, planes, err);
+    enum status status = builder_sample(n->b, cols, &values, err);
     if (!status)
         memcpy(values, planes, (size_t)count * sizeof *values);
     return status;
@@ -188,9 +240,26 @@ static enum status take_array(struct npz *n, const struct npy *x, struct error *
     enum status status = STATUS_OK;
     for (int64_t i = 0; !status && i < x->dim[0]; i++) {
         memcpy(n->sample, x->values + i * count, (size_t)count * sizeof *x->values);
-        status = add_sample(n, false, err);
+        status = add_sample(n, n->cols, false, err);
     }
     return status;
+}
+
+/* Reads the samples of x one after another. */
+static enum status read_each(struct npz *n, const struct byte_source *from, const struct npy_header *h,
+                             struct error *err)
+{
+    const struct npy *lengths = n->arrays.there[MEMBER_LENGTH] ? &n->arrays.member[MEMBER_LENGTH] : NULL;
+    int64_t samples = lengths ? lengths->dim[0] : h->dim[0], scale = n->b->c->rows * n->b->c->channels, begin = 0;
+    enum status status = STATUS_OK;
+    for (int64_t i = 0; !status && i < samples; i++) {
+        int64_t cols = lengths ? (int64_t)lengths->values[i] : n->cols;
+        status = read_sample(n, from, h, begin, cols * scale, err);
+        if (!status)
+            status = add_sample(n, cols, h->item == 1 && h->element != NPY_SIGNED, err);
+        begin += cols * scale;
+    }
+    return status ? status : byte_source_end(from, "the .npy array", err);
 }
 
 static enum status read_samples(struct npz *n, const struct byte_source *from, const struct npy_header *h,
@@ -207,18 +276,12 @@ static enum status read_samples(struct npz *n, const struct byte_source *from, c
     enum status status = STATUS_OK;
     if (h->fortran) {
         struct npy x;
-        status = npy_body_read(from, h, OTHER_NUMBERS, &x, err);
+        status = npy_body_read(from, h, NPZ_OTHER_NUMBERS, &x, err);
         if (!status)
             status = take_array(n, &x, err);
         npy_close(&x);
     } else {
-        for (int64_t i = 0; !status && i < h->dim[0]; i++) {
-            status = read_sample(n, from, h, i, count, err);
-            if (!status)
-                status = add_sample(n, h->item == 1 && h->element != NPY_SIGNED, err);
-        }
-        if (!status)
-            status = byte_source_end(from, "the .npy array", err);
+        status = read_each(n, from, h, err);
     }
     free(n->sample);
     n->sample = NULL;
@@ -229,9 +292,38 @@ static enum status read_samples(struct npz *n, const struct byte_source *from, c
 static enum status read_x(struct npz *n, const struct npy_header *h, const struct byte_source *from, struct error *err)
 {
     int64_t cols = 0;
-    enum status status = n->files == 0 ? take_shape(h, n->options, n->b->c, &cols, err) : same_shape(n, h, &cols, err);
+    enum status status = n->files == 0 ? take_sizes(n, h, n->b->c, &cols, err) : same_shape(n, h, &cols, err);
     n->cols = cols;
     return status ? status : read_samples(n, from, h, err);
+}
+
+/* Takes what the file states about itself. Options of the request have precedence. */
+static enum status take_stated(struct npz *n, struct error *err)
+{
+    struct arrays *a = &n->arrays;
+    struct stated before = a->stated;
+    enum status status = stated_read(&a->member[MEMBER_OPTIONS], &a->stated, err);
+    if (status)
+        return status;
+    if (n->files > 0 && !stated_same(&before, &a->stated))
+        return error_set(err, STATUS_INVALID, NULL, "differs from that of the first file");
+    n->b->wanted = n->options->target != TARGET_NONE ? n->options->target : a->stated.target;
+    n->layout = n->options->layout != LAYOUT_AUTO ? n->options->layout : a->stated.layout;
+    return STATUS_OK;
+}
+
+static enum status read_array(struct npz *n, int member, const struct npy_header *h, const struct byte_source *from,
+                              struct error *err)
+{
+    struct arrays *a = &n->arrays;
+    if (member == MEMBER_X)
+        return read_x(n, h, from, err);
+    if (member == MEMBER_ID)
+        return id_list_read(&n->ids, from, h, n->b->limits.samples, err);
+    if (member >= MEMBER_LENGTH && a->there[MEMBER_X])
+        return error_set(err, STATUS_INVALID, NULL, "must come before x in the file");
+    enum status status = npy_body_read(from, h, NPZ_OTHER_NUMBERS, &a->member[member], err);
+    return status || member != MEMBER_OPTIONS ? status : take_stated(n, err);
 }
 
 static enum status npz_array(struct npz *n, int member, const char *name, const struct npy_header *h,
@@ -242,13 +334,11 @@ static enum status npz_array(struct npz *n, int member, const char *name, const 
     if (member < 0)
         return error_set(err, STATUS_INVALID, NULL,
                          "member '%.80s' is not allowed; a file may contain x, y, names, positions, boxes, group, "
-                         "columns and id",
+                         "columns, id, length and options",
                          name);
     if (a->there[member])
         return array_fault(name, "repeats an array that another member already contains; keep one of them", err);
-    enum status status = member == MEMBER_X    ? read_x(n, h, from, &cause)
-                         : member == MEMBER_ID ? id_list_read(&n->ids, from, h, n->b->limits.samples, &cause)
-                                               : npy_body_read(from, h, OTHER_NUMBERS, &a->member[member], &cause);
+    enum status status = read_array(n, member, h, from, &cause);
     a->there[member] = !status;
     return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message) : STATUS_OK;
 }
@@ -285,9 +375,12 @@ static enum status take_columns(struct collection *c, const struct npy *names, i
 static enum status check_arrays(const struct arrays *a, const struct collection *c, enum collection_target wanted,
                                 int64_t count, int64_t cols, struct error *err)
 {
+    const struct npy *positions = &a->member[MEMBER_POSITIONS];
+    bool ragged = a->there[MEMBER_LENGTH], each = ragged ? positions->rank == 1 : positions->rank == 2;
+    int64_t columns = c->start[c->count] - c->start[c->count - count];
     for (int m = MEMBER_Y; m <= MEMBER_GROUP; m++) {
         const struct npy *array = &a->member[m];
-        if (m == MEMBER_BOXES || !a->there[m])
+        if (m == MEMBER_BOXES || !a->there[m] || (m == MEMBER_POSITIONS && ragged))
             continue;
         if (array->rank < 1 || array->rank > 2 || array->dim[0] != count)
             return error_set(err, STATUS_INVALID, NULL, "member '%s' must have one entry for each of the %lld samples",
@@ -295,9 +388,8 @@ static enum status check_arrays(const struct arrays *a, const struct collection 
     }
     if (a->there[MEMBER_GROUP] && a->member[MEMBER_GROUP].rank != 1)
         return array_fault("group", "must have one dimension, one entry for each sample", err);
-    if (a->there[MEMBER_POSITIONS] &&
-        (a->there[MEMBER_Y] || c->kind != COLLECTION_SEQUENCES || a->member[MEMBER_POSITIONS].rank != 2 ||
-         a->member[MEMBER_POSITIONS].dim[1] != cols))
+    if (a->there[MEMBER_POSITIONS] && (a->there[MEMBER_Y] || c->kind != COLLECTION_SEQUENCES || !each ||
+                                       (!ragged && positions->dim[1] != cols) || positions->count != (size_t)columns))
         return array_fault("positions",
                            "requires samples of one row ([n][1][cols]), one class for each column, and no y", err);
     if (a->there[MEMBER_BOXES] && !a->there[MEMBER_Y])
@@ -322,12 +414,34 @@ static enum status name_columns(struct npz *n, struct error *err)
 {
     struct collection *c = n->b->c;
     const struct npy *names = n->arrays.there[MEMBER_COLUMNS] ? &n->arrays.member[MEMBER_COLUMNS] : NULL;
-    if (c->kind != COLLECTION_TABLE)
-        return names ? array_fault("columns", "is allowed for tables only (x of [n][cols])", err) : STATUS_OK;
+    bool signals = c->kind == COLLECTION_SEQUENCES && c->channels == 1 && !n->arrays.there[MEMBER_LENGTH];
+    if (c->kind != COLLECTION_TABLE && !(names && signals))
+        return names ? array_fault("columns", "is allowed only for tables (x of [n][cols]) and signals of one channel",
+                                   err)
+                     : STATUS_OK;
     if (n->files == 0)
         return take_columns(c, names, n->cols, err);
     return !names || same_columns(c, names) ? STATUS_OK
                                             : array_fault("columns", "differs from that of the first file", err);
+}
+
+/* Makes the names of the classes of positions the vocabulary, in their order. Further files must have the same ones. */
+static enum status name_classes(struct npz *n, const struct npy *names, struct error *err)
+{
+    struct collection_names *have = &n->b->c->vocabulary;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; n->files == 0 && !status && i < names->count; i++) {
+        int32_t number;
+        status = name_list_add(&n->b->vocabulary, names->texts[i], strlen(names->texts[i]), &number, err);
+        if (!status && number != (int32_t)i)
+            return array_fault("names", "contains a name twice", err);
+        if (!status)
+            status = builder_value_name(n->b, names->texts[i], err);
+    }
+    bool same = (size_t)have->count == names->count;
+    for (size_t i = 0; !status && same && i < names->count; i++)
+        same = strcmp(have->name[i], names->texts[i]) == 0;
+    return status || same ? status : array_fault("names", "differs from that of the first file", err);
 }
 
 /* Adds the labels and boxes of the samples from `first` on, after all members of a file were read. */
@@ -336,11 +450,15 @@ static enum status take_labels(struct npz *n, int64_t first, struct error *err)
     struct collection *c = n->b->c;
     const struct arrays *a = &n->arrays;
     enum array_use use = USE_NONE;
+    if (c->count == 0)
+        return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");
     enum status status = check_arrays(a, c, n->b->wanted, c->count - first, n->cols, err);
     if (status)
         return status;
     if (a->there[MEMBER_POSITIONS])
         c->target = TARGET_POSITIONS;
+    if (n->arrays.there[MEMBER_LENGTH] && n->arrays.member[MEMBER_LENGTH].dim[0] != c->count - first)
+        return array_fault("length", "must have one entry for each sample", err);
     status = name_columns(n, err);
     if (status)
         return status;
@@ -350,18 +468,20 @@ static enum status take_labels(struct npz *n, int64_t first, struct error *err)
     if (n->files > 0 && use != n->use)
         return array_fault("y", "has labels of another kind than those of the first file; state the target", err);
     n->use = use;
+    if (a->there[MEMBER_POSITIONS] && a->there[MEMBER_NAMES])
+        status = name_classes(n, &a->member[MEMBER_NAMES], err);
     for (int64_t i = first; !status && i < c->count; i++) {
         builder_turn_to(n->b, i);
         status = array_labels_take(n->b, a, use, i - first, err);
     }
     if (status || !a->there[MEMBER_BOXES])
         return status;
-    return array_boxes_take(n->b, &a->member[MEMBER_BOXES], first, err);
+    return array_boxes_take(n->b, a, first, err);
 }
 
 void npz_open(struct npz *n, struct builder *b, const struct collection_options *options)
 {
-    *n = (struct npz){.b = b, .options = options};
+    *n = (struct npz){.b = b, .options = options, .layout = options->layout};
 }
 
 static void close_arrays(struct npz *n)
@@ -430,7 +550,8 @@ enum status npz_finish(struct npz *n, struct error *err)
         return status;
     n->b->c->records = n->ids.names;
     n->ids = (struct id_list){0};
-    return builder_finish(n->b, n->use == USE_COLUMNS, err);
+    status = builder_finish(n->b, n->use == USE_COLUMNS, err);
+    return status ? status : stated_check(&n->arrays.stated, n->b->c, err);
 }
 
 static enum status read_npz(const struct byte_source *from, const struct collection_options *options,

@@ -4,14 +4,20 @@
 
 #include "core/data/uploads/collection_arrays.h"
 
+enum {
+    NPZ_LINE = 1 << 20,          /* most columns of a sample of one row, without the array `length` */
+    NPZ_OTHER_NUMBERS = 1 << 27, /* most elements of an array other than x */
+};
+
 struct npz {
     struct builder *b;
-    const struct collection_options *options;
-    struct arrays arrays;  /* the arrays of the current file, except x and id */
-    struct id_list ids;    /* the ids of the samples of all files */
-    enum array_use use;    /* how y is read; the same in all files */
-    int files;             /* files that were added */
-    int64_t cols;          /* columns of a sample */
+    const struct collection_options *options; /* of the request */
+    enum collection_layout layout;            /* that of the request, else the one that the file states */
+    struct arrays arrays;                     /* the arrays of the current file, except x and id */
+    struct id_list ids;                       /* the ids of the samples of all files */
+    enum array_use use;                       /* how y is read; the same in all files */
+    int files;                                /* files that were added */
+    int64_t cols;          /* columns of a sample; with the array `length`, those of the longest one */
     unsigned char *sample; /* the current sample twice, as floats: in the file's order, and with channels first */
 };
 void npz_open(struct npz *n, struct builder *b, const struct collection_options *options);

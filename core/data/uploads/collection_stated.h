@@ -1,0 +1,31 @@
+/* What an .npz file states about itself: the array `options`, of texts such as "target=count". A file that contains it
+ * needs no options of the upload. Private to collection*.c. */
+#ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_STATED_H
+#define MOTIF_CORE_DATA_UPLOADS_COLLECTION_STATED_H
+
+#include "core/data/uploads/collection_int.h"
+#include "core/formats/npy.h"
+
+enum { STATED_TEXT = 40 }; /* bytes of one text with its NUL */
+
+struct stated {
+    enum collection_target target; /* target=...; NONE: not stated */
+    enum collection_layout layout; /* layout=...; AUTO: not stated */
+    enum collection_kind kind;     /* kind=recordings, motifs or images; TABLE: not stated */
+    bool y_index;                  /* y=index: integers in y are indices into `names` */
+    bool boxes_index;              /* boxes=index: the symbols of boxes are indices into `names` */
+    bool rna;                      /* alphabet=rna: the sequences are RNA */
+    bool profile;                  /* profile=yes: the numbers of a sample are a profile along its columns */
+};
+
+/* Reads the array. STATUS_INVALID: a text is unknown, or the array does not contain text. */
+enum status stated_read(const struct npy *options, struct stated *out, struct error *err);
+bool stated_same(const struct stated *a, const struct stated *b);
+/* Gives the samples the stated kind and alphabet, after their shape is known. STATUS_INVALID: the shape does not fit
+ * them. */
+enum status stated_apply(const struct stated *stated, struct collection *c, struct error *err);
+/* Checks the finished collection: motifs have the names, sizes and values that their readers rely on, and a profile has
+ * numbers. */
+enum status stated_check(const struct stated *stated, struct collection *c, struct error *err);
+
+#endif
