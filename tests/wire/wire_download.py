@@ -292,7 +292,7 @@ def a_deleted_set_is_sent_to_its_end_and_memory_stays_small(daemon, motifctl, fo
 def main():
     with tempfile.TemporaryDirectory(prefix="motifd-download-") as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "m.db"), "--data", os.path.join(folder, "data")) as daemon:
-            run_each((daemon, sys.argv[2], folder), images_with_every_kind_of_label_come_back, sequences_of_different_lengths_come_back,
+            run_each((daemon, os.path.abspath(sys.argv[2]), folder), images_with_every_kind_of_label_come_back, sequences_of_different_lengths_come_back,
                      recordings_and_signals_come_back, tables_and_shards_come_back, faults_of_files_that_state_options_are_named,
                      clients_save_the_file, only_uploads_can_be_downloaded, a_deleted_set_is_sent_to_its_end_and_memory_stays_small)
 

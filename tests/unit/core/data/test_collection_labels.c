@@ -189,7 +189,7 @@ static void names_belong_to_the_columns_of_y(void **state)
     assert_int_equal(READ(&c, PLAIN, X, Y_BOOL, {"names", "|S4", "2,", names, 8}), STATUS_INVALID);
     assert_string_equal(err.message, "member 'names' must be text with one name for each column of y");
     assert_int_equal(READ(&c, PLAIN, X, {"names", "|S4", "3,", names, 12}), STATUS_INVALID);
-    assert_string_equal(err.message, "member 'names' requires labels in member y");
+    assert_string_equal(err.message, "member 'names' requires labels in member y or positions");
     static const int32_t y[4] = {0, 5, 6, 7};
     assert_int_equal(READ(&c, PLAIN, X, {"y", "<i4", "4,", y, 16}, {"names", "|S4", "1,", names, 4}), STATUS_INVALID);
     assert_non_null(strstr(err.message, "needs a y of booleans"));
