@@ -190,8 +190,8 @@ INLINE void vi_store_u16(uint16_t *p, int n, vi v)
  *
  * v_pair() repeats two floats in all pairs of lanes; v_twice() loads 8 floats, each into both lanes of its pair.
  * v_fold() adds the lanes of each pair: the 8 sums of a, then those of b. v_interleave() pairs the first 8 lanes: a0,
- * b0, a1, ... v_halves() loads 8 floats from each of two places, zeros where `low` or `high` is false; v_low() and
- * v_high() return one of the two, followed by zeros. */
+ * b0, a1, ... v_halves() loads 8 floats into each half of a register, or zeros if the mask leaves the half out. v_low()
+ * and v_high() return one half, followed by zeros. */
 INLINE vf v_pair(const float *p)
 {
     double both;

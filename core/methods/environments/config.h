@@ -85,7 +85,7 @@ struct environments_case {
 enum { ENVIRONMENTS_CASES = 512, ENVIRONMENTS_LIST = 16 };
 
 /* Writes the cases: baselines vary fastest, then seeds, then values. At most ENVIRONMENTS_CASES are written. Returns
- * their number, or 0 when a list in the configuration cannot be parsed. */
+ * the number of all cases, written or not, or 0 when a list in the configuration cannot be parsed. */
 int environments_cases(const struct environments_config *config, struct environments_case *cases);
 /* The configuration of one case: the run's configuration with the case's swept field, baseline and seed. */
 struct environments_config environments_of_case(const struct environments_config *config,

@@ -59,7 +59,7 @@ struct factors_case {
 enum { FACTORS_CASES = 4096, FACTORS_LIST = 32 };
 
 /* Writes the cases of a configuration: data sets vary fastest, then models, then rho. At most FACTORS_CASES are
- * written. Returns their number, or 0 when a list cannot be parsed. */
+ * written. Returns the number of all cases, written or not, or 0 when a list cannot be parsed. */
 int factors_cases(const struct factors_config *config, struct factors_case *cases);
 /* The settings with which start number `restart` of a case is fitted to a table of `features` columns and `rows`
  * training rows. */
