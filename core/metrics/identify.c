@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/metrics/assignment.h"
 
@@ -71,35 +72,47 @@ enum status identify_mcc(const float *truth, int factors, const float *codes, in
     return status;
 }
 
-void solve_symmetric(double *a, int n, double *b, int count, struct thread_pool *pool)
+/* Where row i of a lower triangle begins: rows 0 to i - 1 have 1 to i entries. */
+static double *row_of(double *triangle, int i)
+{
+    return triangle + (ptrdiff_t)i * (i + 1) / 2;
+}
+
+/* Decomposes a = l l'. Row by row, l replaces a; the entry [i][j] of l needs the rows i and j up to column j. */
+static void decompose(double *a, int n, struct thread_pool *pool)
 {
     double most = 0;
     for (int i = 0; i < n; i++)
-        most = fmax(most, a[(ptrdiff_t)i * n + i]);
-    for (int j = 0; j < n && !thread_pool_stopped(pool);
-         j++) { /* decomposes a = l l'; l is stored below the diagonal, one column after another */
-        double *row = a + (ptrdiff_t)j * n, pivot = row[j];
+        most = fmax(most, row_of(a, i)[i]);
+    for (int j = 0; j < n && !thread_pool_stopped(pool); j++) { /* column j */
+        double *row = row_of(a, j), pivot = row[j];
         for (int m = 0; m < j; m++)
             pivot -= row[m] * row[m];
         row[j] = pivot > 1e-12 * most ? sqrt(pivot) : 0;
         for (int i = j + 1; i < n; i++) {
-            double *at = a + (ptrdiff_t)i * n, sum = at[j];
+            double *at = row_of(a, i), sum = at[j];
             for (int m = 0; m < j; m++)
                 sum -= at[m] * row[m];
             at[j] = row[j] > 0 ? sum / row[j] : 0;
         }
     }
+}
+
+void solve_symmetric(double *a, int n, double *b, int count, struct thread_pool *pool)
+{
+    decompose(a, n, pool);
     for (int s = 0; s < count && !thread_pool_stopped(pool); s++) {
         double *x = b + (ptrdiff_t)s * n;
         for (int i = 0; i < n; i++) {
+            const double *row = row_of(a, i);
             for (int m = 0; m < i; m++)
-                x[i] -= a[(ptrdiff_t)i * n + m] * x[m];
-            x[i] = a[(ptrdiff_t)i * n + i] > 0 ? x[i] / a[(ptrdiff_t)i * n + i] : 0;
+                x[i] -= row[m] * x[m];
+            x[i] = row[i] > 0 ? x[i] / row[i] : 0;
         }
         for (int i = n - 1; i >= 0; i--) {
             for (int m = i + 1; m < n; m++)
-                x[i] -= a[(ptrdiff_t)m * n + i] * x[m];
-            x[i] = a[(ptrdiff_t)i * n + i] > 0 ? x[i] / a[(ptrdiff_t)i * n + i] : 0;
+                x[i] -= row_of(a, m)[i] * x[m];
+            x[i] = row_of(a, i)[i] > 0 ? x[i] / row_of(a, i)[i] : 0;
         }
     }
 }
@@ -117,6 +130,8 @@ enum status identify_linear_r2(const float *truth, int factors, const float *cod
     centre(codes, rows, q, pool, mean_c, mean_c + q);
     covariances(truth, p, mean_t, codes, q, mean_c, rows, pool, b);
     covariances(codes, q, mean_c, codes, q, mean_c, rows, pool, a);
+    for (int i = 1; i < q; i++) /* the solver reads a lower triangle without gaps */
+        memmove(row_of(a, i), a + (ptrdiff_t)i * q, (size_t)(i + 1) * sizeof *a);
     for (size_t i = 0; i < cross; i++)
         x[i] = b[i];
     solve_symmetric(a, q, x, p, pool);

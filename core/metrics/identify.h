@@ -18,9 +18,10 @@ enum status identify_mcc(const float *truth, int factors, const float *codes, in
 enum status identify_linear_r2(const float *truth, int factors, const float *codes, int code_count, int rows,
                                double *r2, struct thread_pool *pool, struct error *err);
 
-/* Solves a x = b for `count` right-hand sides. a: [n][n], symmetric and positive definite, overwritten; b: [count][n]
- * becomes x. A pivot below 1e-12 of the largest diagonal entry counts as linear dependence: its unknown becomes 0. b
- * has no meaning if the pool was stopped; the caller checks the pool. */
+/* Solves a x = b for `count` right-hand sides. a: the lower triangle of a symmetric and positive definite matrix, row
+ * after row, so that entry [i][j] with j <= i is a[i (i + 1) / 2 + j]; overwritten. b: [count][n] becomes x. A pivot
+ * below 1e-12 of the largest diagonal entry counts as linear dependence: its unknown becomes 0. b has no meaning if the
+ * pool was stopped; the caller checks the pool. */
 void solve_symmetric(double *a, int n, double *b, int count, struct thread_pool *pool);
 
 #endif

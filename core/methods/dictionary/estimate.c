@@ -56,13 +56,28 @@ static double train_work(const struct dictionary_config *config, const struct di
     return samples * (ROW + encode_work(config, c) + 3 * SPARSE * d * active) + updates * WEIGHT * 2 * m * d;
 }
 
+/* Cost of a one-to-one matching of `rows` with `others` latents. */
+static double matching_work(double rows, double others)
+{
+    double least = fmin(rows, others), most = fmax(rows, others);
+    return 20 * least * least * most;
+}
+
+/* Number of features that are active in some sample of a comparison with classical decoders, at most. */
+static double compared_features(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    return fmin(c->features, (double)config->pursuit_samples * expected_active(config, c));
+}
+
 static double compare_work(const struct dictionary_config *config, const struct dictionary_case *c)
 {
     double d = c->inputs, m = c->width, n = c->features, rounds = (double)config->iterations;
     double fista = rounds * 4 * d * (m + (dictionary_correlates(c) ? n : 0));
     double each = fista + SPARSE * 2 * d * m * (2 * rounds + c->l0);
-    double least = fmin(m, n), most = fmax(m, n);
-    double matching = 20 * least * least * most * (dictionary_correlates(c) ? 3 : 0);
+    /* The true codes are matched with three others: the codes of the encoder, of FISTA, and of FISTA with the true
+     * features. Only features that are active in some sample take part. */
+    double active = compared_features(config, c);
+    double matching = dictionary_correlates(c) ? 2 * matching_work(m, active) + matching_work(n, active) : 0;
     return (double)config->pursuit_samples * each + (config->pursuit_samples > 0 ? matching + m * m * d * 4 : 0);
 }
 
@@ -70,8 +85,7 @@ double dictionary_work(const struct dictionary_config *config, const struct dict
 {
     struct planted_shape data = dictionary_data(config, c);
     double seeds = (double)config->seeds, test = (double)config->test_samples, m = c->width, n = c->features;
-    double least = fmin(m, n), most = fmax(m, n);
-    double matching = 20 * least * least * most + 4 * m * n * c->inputs;
+    double matching = matching_work(m, n) + 4 * m * n * c->inputs;
     double drawn = ((double)dictionary_samples(config, c) + test) * draw_work(config, c);
     struct hidden hidden = dictionary_hidden(config, c);
     return (dictionary_known(config) ? planted_work(&data) : 0) + hidden_work(&hidden) + drawn +
@@ -107,8 +121,9 @@ static int64_t evaluation_bytes(const struct dictionary_config *config, const st
     int64_t matching = 8 * m * n; /* the score table of one matching; only one such table exists at a time */
     if (seeds > 1 && m <= 2048 && matching < 16 * m * m)
         matching = 16 * m * m;
-    if (config->pursuit_samples > 0 && dictionary_correlates(c) && matching < 8 * n * n)
-        matching = 8 * n * n;
+    int64_t compared_scores = (int64_t)(8 * (double)most * compared_features(config, c));
+    if (dictionary_correlates(c) && matching < compared_scores)
+        matching = compared_scores;
     if (c->learner == LEARNER_L1 || c->learner == LEARNER_JUMPRELU || c->learner == LEARNER_FISTA)
         each += m * batch * 8;
     return seeds * each + pairs + matching + (config->pursuit_samples > 0 ? compared : 0);

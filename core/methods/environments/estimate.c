@@ -126,14 +126,17 @@ static double fit_bytes(const struct environments_config *c, const struct rows *
     return 16 * weights_of(c, r) + 4 * batch * (wide + 3) + 4 * fmax(step, piece);
 }
 
-/* Bytes that the refit needs in addition to the data and one fit, if all changes differ from zero. */
+/* Bytes that the refit needs in addition to the data and one fit: first the codes of all rows, then the lower triangle
+ * of the normal equations. Training sets some changes to zero, nobody knows how many. A model with more unknowns than
+ * LEAST_UNKNOWNS is therefore counted as one that has just so few left that it is refitted. */
 static double refit_bytes(const struct environments_config *c, const struct rows *r)
 {
     double k = (double)c->latent, codes = 4 * k * r->rows;
     double unknowns = (edges_of(c, r) + 1) * k, sums = 8 * r->nodes * k * (k + 1);
     if (!environments_refits(c))
         return codes;
-    return codes + sums + (unknowns <= LEAST_UNKNOWNS ? 8 * unknowns * unknowns : 0);
+    unknowns = fmin(unknowns, LEAST_UNKNOWNS);
+    return sums + fmax(codes, 4 * unknowns * (unknowns + 3));
 }
 
 /* Bytes of a case: its data, and the largest of four phases that follow each other: comparing restarts, refit,

@@ -7,7 +7,11 @@
 #include "core/methods/factors/config.h"
 #include "core/methods/shared/table_source.h"
 
-enum { TABLE_ROWS = 10000 }; /* number of rows assumed for a table whose size is unknown */
+enum {
+    TABLE_ROWS = 10000,   /* number of rows assumed for a table whose size is unknown */
+    BASE_BYTES = 3 << 19, /* memory of every run: pages of libraries, and the first block of an arena */
+    PICTURES = 15 << 19,  /* memory for drawing masks and charts, with fonts */
+};
 
 /* Operations of training a case with all its restarts. */
 static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
@@ -64,31 +68,34 @@ static double fit_bytes(const struct factors_config *c, const struct fit_setup *
     if (!works)
         return bytes;
     bytes += 4 * batch * (g * (setup->relative ? 2 : 1) + (double)setup->shape.latent);
-    double piece = fmin(batch, fmax(1, fit_piece_bytes(c->zeros == ZEROS_SKIP) / latent_row_bytes(model)));
+    /* Before proximal steps begin, no weight is exactly zero, so the decoder cannot skip any. */
+    bool skips = c->zeros == ZEROS_SKIP && setup->zeros_after < setup->epochs;
+    double piece = fmin(batch, fmax(1, fit_piece_bytes(skips) / latent_row_bytes(model)));
     /* 0.7: gradients reuse memory, so the decoder needs less than all activations and gradients together. */
     return bytes + 4 * batch * encoder_floats(setup) + 0.7 * piece * latent_row_bytes(model);
 }
 
-/* Bytes and parameters of all fits of a case. After the restarts were compared, the best fit is copied into a further
- * one. */
+/* Bytes and parameters of a case after its table was read. Two phases follow each other. In the first, all restarts
+ * train, and the best fit is copied into a further one. In the second, one fit is left, which computes the codes of the
+ * training rows. pictures: the bytes that drawing needs in the second phase. */
 static enum status case_bytes(const struct factors_config *c, const struct factors_case *one,
-                              const struct table_bytes *table, int train, double *bytes, int64_t *parameters,
-                              struct error *err)
+                              const struct table_bytes *table, int train, double pictures, double *bytes,
+                              int64_t *parameters, struct error *err)
 {
     double g = table->features, k = (double)c->latent, most = fmax(train, g), codes = 4.0 * train * k;
     struct fit_setup setup = factors_setup(c, one, table->features, train, 0);
     struct latent_model *model = NULL;
     if (one->model == MODEL_NMF) {
         double start = 8 * (g * g + 2 * g * fmin(k + 10, fmin(g, train)) + train);
-        *bytes = 4 * (train * g + train * k + g * k + most * k) + start;
+        *bytes = 4 * (train * g + train * k + g * k + most * k) + fmax(start, pictures);
         *parameters = (int64_t)(g * k);
         return STATUS_OK;
     }
     enum status status = latent_declare(&setup.shape, "", &model, err);
     if (!status) {
-        double fits = (double)c->restarts;
-        *bytes = fits * fit_bytes(c, &setup, model, train, true) + codes;
-        *bytes += fits > 1 ? fit_bytes(c, &setup, model, train, false) : 0;
+        double fits = (double)c->restarts, fit = fit_bytes(c, &setup, model, train, true);
+        double copy = fits > 1 ? fit_bytes(c, &setup, model, train, false) : 0;
+        *bytes = fmax(fits * fit + copy, fit + codes + pictures);
         *parameters = params_count(model->params);
     }
     latent_destroy(model);
@@ -109,25 +116,24 @@ static enum status add_up(const struct factors_config *c, const struct factors_c
     int train = train_rows(c, table);
     double flops = 0, samples = 0, most = 0;
     int64_t parameters = 0;
-    bool masks = count > 1; /* whether the run draws a mask or a chart */
     enum status status = STATUS_OK;
     for (int i = 0; !status && i < count && i < FACTORS_CASES; i++) {
         double bytes = 0;
         int64_t own = 0;
         flops += flops_of(c, &cases[i], table->features, train);
         samples += (double)factors_setup(c, &cases[i], table->features, train, 0).epochs * train;
+        bool masks =
+            cases[i].model == MODEL_SPARSE_VAE || cases[i].model == MODEL_NMF || cases[i].model == MODEL_OI_VAE;
         bool known = i > 0 && cases[i].model == cases[i - 1].model; /* data set and rho do not change the cost */
         if (!known)
-            status = case_bytes(c, &cases[i], table, train, &bytes, &own, err);
+            status = case_bytes(c, &cases[i], table, train, masks || count > 1 ? PICTURES : 0, &bytes, &own, err);
         most = fmax(most, bytes);
-        masks = masks || cases[i].model == MODEL_SPARSE_VAE || cases[i].model == MODEL_NMF ||
-                cases[i].model == MODEL_OI_VAE;
         parameters = own > parameters ? own : parameters;
     }
     *out = (struct method_estimate){
         .parameters = parameters,
         .flops_per_sample = flops / samples,
-        .memory_bytes = (int64_t)fmax(table->while_read, table->kept + most) + (masks ? METHOD_BASE_BYTES : 1 << 20),
+        .memory_bytes = (int64_t)fmax(table->while_read, table->kept + most) + BASE_BYTES,
         .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256 * (int64_t)count,
         .samples = (int64_t)samples,
         .gflops = c->hidden < 100 ? 8 : 0, /* small products reach only about 8; 0: the usual speed */

@@ -86,24 +86,49 @@ void pair_moments_add(struct pair_moments *p, const int32_t *index, const float 
     p->samples++;
 }
 
+/* Lists the latents that are not constant, and n^2 times their variances. Returns how many there are. */
+static int varying(const double *sum, const double *square, int count, double n, int *list, double *variance)
+{
+    int found = 0;
+    for (int i = 0; i < count; i++) {
+        variance[found] = n * square[i] - sum[i] * sum[i];
+        if (variance[found] > 0)
+            list[found++] = i;
+    }
+    return found;
+}
+
+/* The largest sum of correlations. Constant latents add nothing to it, so only the others are matched. Many latents can
+ * be constant: after few samples, most have never been active, and a search among equal scores of 0 takes long. */
+static enum status best_sum(const struct pair_moments *p, int *list, double *variance, double *total, struct error *err)
+{
+    int *others = list + p->rows, *other_of = others + p->others;
+    double n = (double)p->samples, *other_variance = variance + p->rows + 1;
+    int rows = varying(p->sum, p->square, p->rows, n, list, variance);
+    int count = varying(p->other_sum, p->other_square, p->others, n, others, other_variance);
+    double *score = malloc(((size_t)rows * (size_t)count + 1) * sizeof *score);
+    if (!score)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match codes");
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < count; j++) {
+            double both = n * p->cross[(ptrdiff_t)list[i] * p->others + others[j]];
+            both -= p->sum[list[i]] * p->other_sum[others[j]];
+            score[(ptrdiff_t)i * count + j] = fabs(both) / sqrt(variance[i] * other_variance[j]);
+        }
+    enum status status = assignment_best(score, rows, count, other_of, total, err);
+    free(score);
+    return status;
+}
+
 enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct error *err)
 {
-    double n = (double)p->samples, total = 0;
-    double *score = malloc((size_t)p->rows * (size_t)p->others * sizeof *score);
-    int *other_of = malloc((size_t)p->rows * sizeof *other_of);
-    enum status status =
-        score && other_of ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match codes");
-    for (int i = 0; !status && i < p->rows; i++)
-        for (int j = 0; j < p->others; j++) {
-            double own = n * p->square[i] - p->sum[i] * p->sum[i];
-            double other = n * p->other_square[j] - p->other_sum[j] * p->other_sum[j];
-            double both = n * p->cross[(ptrdiff_t)i * p->others + j] - p->sum[i] * p->other_sum[j];
-            score[(ptrdiff_t)i * p->others + j] = own > 0 && other > 0 ? fabs(both) / sqrt(own * other) : 0;
-        }
-    if (!status)
-        status = assignment_best(score, p->rows, p->others, other_of, &total, err);
+    size_t all = (size_t)p->rows + (size_t)p->others;
+    double *variance = malloc((all + 2) * sizeof *variance), total = 0; /* varying() may write one beyond the last */
+    int *list = malloc((all + (size_t)p->rows) * sizeof *list);
+    enum status status = variance && list ? best_sum(p, list, variance, &total, err)
+                                          : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match codes");
     *mean = total / (p->rows < p->others ? p->rows : p->others);
-    free(score);
-    free(other_of);
+    free(variance);
+    free(list);
     return status;
 }

@@ -404,10 +404,10 @@ enum status tree_fit_settle(struct tree_fit *f, bool refit, struct error *err)
         least_sums_add(&sums, data->node[r], z + (ptrdiff_t)r * k, data->y[r]);
     if (!status)
         status = thread_pool_check(f->exec.pool, err);
+    free(z); /* the sums contain all that the refit needs */
     if (!status && refit)
         status = least_refit(f->edges, &sums, f->model->base, f->model->changes, f->exec.pool, err);
     least_sums_close(&sums);
-    free(z);
     return status;
 }
 

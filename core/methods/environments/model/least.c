@@ -63,16 +63,18 @@ static int terms_of(const struct tree_edges *edges, int head, int k, const int *
     return count;
 }
 
-static void add_node(const struct least_sums *s, int node, const struct term *terms, int count, double *a, double *b,
-                     int n)
+/* Adds a node's sums to the normal equations; a: lower triangle (identify.h). */
+static void add_node(const struct least_sums *s, int node, const struct term *terms, int count, double *a, double *b)
 {
     int k = s->latent;
     const double *products = s->products + (ptrdiff_t)node * k * k, *outcomes = s->outcomes + (ptrdiff_t)node * k;
     for (int i = 0; i < count; i++) {
         b[terms[i].at] += terms[i].share * outcomes[terms[i].coordinate];
+        double *row = a + (ptrdiff_t)terms[i].at * (terms[i].at + 1) / 2;
         for (int j = 0; j < count; j++)
-            a[(ptrdiff_t)terms[i].at * n + terms[j].at] +=
-                terms[i].share * terms[j].share * products[terms[i].coordinate * k + terms[j].coordinate];
+            if (terms[j].at <= terms[i].at)
+                row[terms[j].at] +=
+                    terms[i].share * terms[j].share * products[terms[i].coordinate * k + terms[j].coordinate];
     }
 }
 
@@ -93,19 +95,21 @@ enum status least_refit(const struct tree_edges *edges, const struct least_sums 
     int *number = malloc(((size_t)edges->count * (size_t)k + 1) * sizeof *number);
     struct term *terms = malloc((size_t)(edges->nodes + 2) * (size_t)k * sizeof *terms);
     int n = number && terms ? number_unknowns(edges, changes, k, number) : 0;
-    double *a = n > 0 && n <= LEAST_UNKNOWNS ? calloc((size_t)n * (size_t)(n + 1), sizeof *a) : NULL;
+    size_t entries = (size_t)n * (size_t)(n + 1) / 2;
+    double *a = n > 0 && n <= LEAST_UNKNOWNS ? calloc(entries + (size_t)n, sizeof *a) : NULL,
+           *b = a ? a + entries : NULL;
     enum status status = number && terms && (a || n > LEAST_UNKNOWNS || n == 0)
                              ? STATUS_OK
                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a refit");
     for (int v = 0; a && v < edges->nodes && !thread_pool_stopped(pool); v++)
         if (edges->seen[v])
-            add_node(sums, v, terms, terms_of(edges, v + edges->offset, k, number, terms), a, a + (ptrdiff_t)n * n, n);
+            add_node(sums, v, terms, terms_of(edges, v + edges->offset, k, number, terms), a, b);
     if (a) {
-        solve_symmetric(a, n, a + (ptrdiff_t)n * n, 1, pool);
+        solve_symmetric(a, n, b, 1, pool);
         status = thread_pool_check(pool, err);
     }
     if (a && !status)
-        take_solution(edges, a + (ptrdiff_t)n * n, number, k, base, changes);
+        take_solution(edges, b, number, k, base, changes);
     free(number);
     free(terms);
     free(a);

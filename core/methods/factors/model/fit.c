@@ -11,6 +11,7 @@
 #include "core/base/sorted.h"
 
 enum { STREAM_ORDER = 0x6f7264, EVALUATION_STEP = 0x7fffffff, ALIGNED = 16 };
+enum { ARENA_BLOCK = 1 << 18 }; /* small, because an array that is too large for the rest of a block leaves it unused */
 enum {
     PIECE_BYTES = 4 << 20,
     SKIPPING_BYTES = 32 << 20,
@@ -97,8 +98,8 @@ enum status fit_create(const struct fit_setup *setup, const struct fit_data *dat
     f->data = *data;
     f->ordered = -1;
     f->loss = NAN;
-    arena_init(&f->arena, (size_t)1 << 20, 0);
-    arena_init(&f->decoder_arena, (size_t)1 << 20, 0);
+    arena_init(&f->arena, ARENA_BLOCK, 0);
+    arena_init(&f->decoder_arena, ARENA_BLOCK, 0);
     enum status status = alone ? thread_pool_create(1, &f->own, err) : STATUS_OK;
     if (!status && alone)
         thread_pool_stop_with(f->own, pool);

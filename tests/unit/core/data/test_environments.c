@@ -241,12 +241,12 @@ static void mcc_ignores_permutation_and_scale(void **state)
 
 static void symmetric_systems_are_solved(void **state)
 {
-    double a[9] = {4, 1, 0, 1, 3, 1, 0, 1, 2}, b[6] = {6, 10, 8, 4, 1, 0};
+    double a[6] = {4, 1, 3, 0, 1, 2}, b[6] = {6, 10, 8, 4, 1, 0};
     solve_symmetric(a, 3, b, 2, NULL);
     const double x[6] = {1, 2, 3, 1, 0, 0};
     for (int i = 0; i < 6; i++)
         assert_true(fabs(b[i] - x[i]) < 1e-12);
-    double singular[4] = {1, 1, 1, 1}, c[2] = {2, 2};
+    double singular[3] = {1, 1, 1}, c[2] = {2, 2};
     solve_symmetric(singular, 2, c, 1, NULL);
     assert_true(fabs(c[0] + c[1] - 2) < 1e-9);
 }
@@ -260,7 +260,7 @@ static void a_stopped_pool_ends_the_computation_of_metrics(void **state)
 {
     enum { ROWS = 200, K = 3 };
     static float x[ROWS * K];
-    double value, a[4] = {4, 1, 1, 3}, b[2] = {1, 2}, d[K] = {0};
+    double value, a[3] = {4, 1, 3}, b[2] = {1, 2}, d[K] = {0};
     struct thread_pool *pool;
     for (int i = 0; i < ROWS * K; i++)
         x[i] = (float)sin(1.7 * i * i);

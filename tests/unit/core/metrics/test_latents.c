@@ -209,6 +209,22 @@ static void a_constant_latent_correlates_with_nothing(void **state)
     pair_moments_close(&p);
 }
 
+static void constant_latents_between_others_do_not_change_the_matching(void **state)
+{
+    enum { ROWS = 5, OTHERS = 4 };
+    struct pair_moments p;
+    double mean;
+    (void)state;
+    assert_ok(pair_moments_create(ROWS, OTHERS, &p, err));
+    /* latent 1 follows other 3 and latent 4 follows other 0; all others are never active or always the same */
+    for (int s = 0; s < 4; s++)
+        pair_moments_add(&p, (int32_t[]){1, 2, 4}, (float[]){(float)s, 1, (float)(s % 2)}, 3, (int32_t[]){0, 2, 3},
+                         (float[]){3 * (float)(s % 2), 5, 2 * (float)s}, 3);
+    assert_ok(pair_moments_mcc(&p, &mean, err));
+    assert_near(mean, 2.0 / OTHERS);
+    pair_moments_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +237,7 @@ int main(void)
         cmocka_unit_test(dictionaries_are_matched_by_absolute_or_by_signed_cosines),
         cmocka_unit_test(codes_are_matched_by_their_correlation),
         cmocka_unit_test(a_constant_latent_correlates_with_nothing),
+        cmocka_unit_test(constant_latents_between_others_do_not_change_the_matching),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
