@@ -198,7 +198,7 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
                                                  const char *const *media_types)
 {
     static const struct api_parameter seed = {
-        PARAMETER_INTEGER, "seed", 0, INTEGER_MAX, NULL, "number of the sample in the job's own domain (0)"};
+        PARAMETER_INTEGER, "seed", 0, INTEGER_MAX, NULL, "index of the sample in the job's own domain (0)"};
     static const struct api_parameter checkpoint = {
         PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER (latest)"};
     static const struct api_parameter batch = {

@@ -36,9 +36,9 @@ MEMBERS_MAX = (30, 6, 4, 3)  # members of an object that the page shows, by nest
 
 INTRO = """# HTTP API
 
-This page shows a request and its answer for each route. `tests/reproduce/api_page.py build/motifd > docs/reference/api.md` made it from a run of the daemon, and a
-test runs every example again. Answers are shortened (`...`). Numbers, ids and times are those of the run. The daemon describes the same interface for programs, with every field, in
-`GET /openapi.json`.
+This page shows a request and its answer for each route. The page was made by
+`tests/reproduce/api_page.py build/motifd > docs/reference/api.md` from a run of the daemon, and a test runs every example again. Answers are shortened
+(`...`). Numbers, ids and times are those of this run. For programs, `GET /openapi.json` describes the same interface with every field.
 
     url=http://127.0.0.1:8080
     id=$(curl -s $url/v1/jobs?limit=1 | jq -r .jobs[0].id)
@@ -51,12 +51,15 @@ test runs every example again. Answers are shortened (`...`). Numbers, ids and t
       {"title": "Some fields are invalid", "status": 422, ...,
        "errors": [{"pointer": "/config/width", "detail": "must be an integer in [1, 1024]; got 0"}]}
 
-  Each route below lists its own errors. [Limits](limits.md) lists those that any route can give.
+  Each route below lists its own errors. [Limits](limits.md) lists the errors that any route can return.
+
 - **Safe repetition.** `POST /v1/jobs` with an `Idempotency-Key` can be repeated; the same key returns the same job. Keys
   belong to a token: another token with the same key gets its own job.
-- **Configuration.** A request gives the fields of the job's kind ([fields](fields.md)) as flat names or as objects by group (`{"model": {"width": 32}}`). Boolean fields accept
-  true, false, "yes" and "no". An answer contains the fields that apply to the job as flat names, changed and basic ones first.
-  Its list `warnings` names the fields that the client set and that have no effect in this configuration.
+
+- **Configuration.** A request gives the fields of the job's kind ([fields](fields.md)) as flat names or as objects by group
+  (`{"model": {"width": 32}}`). Boolean fields accept true, false, "yes" and "no". An answer contains the fields that apply to the job as
+  flat names, changed and basic ones first. Its list `warnings` names the fields that the client set but that have no effect.
+
 - **Pages.** A list returns `next_cursor`; pass it as `cursor` to get the next page.
 - **Conditional requests.** Answers that a client may poll have an `ETag`; with `If-None-Match` an unchanged answer costs a 304.
 - **Request ids.** Each answer has an `X-Request-Id`; the daemon's log contains it.
@@ -84,13 +87,18 @@ MEMBERS = """
 """
 
 EVENTS = """
-A stream stays open. Its events are rows of the database. Their `id` grows over all jobs and survives restarts of the daemon. A client that names the last event it received, in the header `Last-Event-ID` (as a
-browser's `EventSource` does by itself) or in `after`, receives every later event once, also over a restart of the daemon. The first block has no event; it contains the position at which the stream begins.
+The answer is a stream, which stays open. Its events are rows of the database. The `id` of an event grows over all jobs and survives restarts of the
+daemon. A client can send the id of the last event that it received, in the header `Last-Event-ID` (as a browser's `EventSource` does by itself) or in
+`after`. It then receives every later event once, also over a restart of the daemon. The first block of a stream contains no event, but the position at
+which the stream begins.
 
-`state`, `progress`, `metric` (new points) and `checkpoint` events have a `job` and a `time`. The stream of one job begins with the job's first event and ends with its last; when no more events can come, the
-answer is 204. The stream of all jobs begins at the present. A job keeps its newest 600 `progress` events. The daemon sends a comment every 15 s (`--event-heartbeat-ms`), closes a stream whose reader accepts nothing for
-60 s (`--event-stall-ms`), answers 429 to a token, or an address without a token, that has 32 open
-streams (`--streams-per-token`), and 503 when 64 streams are open (`--streams`).
+There are four kinds of events: `state`, `progress`, `metric` (new points) and `checkpoint`. Each has a `job` and a `time`. The stream of one job begins
+with the first event of the job and ends with its last event. When no more events can come, the answer is 204. The stream of all jobs begins at the
+present. A job keeps its newest 600 `progress` events.
+
+The daemon sends a comment every 15 s (`--event-heartbeat-ms`). It closes a stream whose reader accepts nothing for 60 s (`--event-stall-ms`). A token
+that has 32 open streams (`--streams-per-token`) gets 429; the same limit holds for an address without a token. When 64 streams are open (`--streams`),
+the daemon answers 503.
 """
 
 

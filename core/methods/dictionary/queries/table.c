@@ -6,8 +6,7 @@
 #define SEED_FIELD                                                                                                     \
     {                                                                                                                  \
         "dictionary", FIELD_INT, offsetof(struct dictionary_question, dictionary), "0", 0, DICTIONARY_SEEDS - 1,       \
-            false, false, NULL, "", "Number of the seed whose dictionary answers.", GROUP_EVALUATION, LEVEL_BASIC,     \
-            NULL                                                                                                       \
+            false, false, NULL, "", "Index of the seed whose dictionary answers.", GROUP_EVALUATION, LEVEL_BASIC, NULL \
     }
 
 static const char *const sorts[] = {"number", "rate", "strength", NULL};

@@ -45,7 +45,7 @@
          false,                                                                                                        \
          NULL,                                                                                                         \
          "",                                                                                                           \
-         "Number of the first input in the set.",                                                                      \
+         "Index of the first input in the set.",                                                                       \
          GROUP_EVALUATION,                                                                                             \
          LEVEL_BASIC,                                                                                                  \
          NULL},                                                                                                        \
