@@ -1,4 +1,4 @@
-/* Closes file descriptors for the whole program: see descriptor.h. */
+/* The function that all parts of the program call to close a file descriptor (descriptor.h). */
 #include "core/base/descriptor.h"
 
 #include <assert.h>

@@ -17,7 +17,7 @@ struct child {
                 * output */
     char line[CHILD_LINE]; /* the last line of output, while it is incomplete */
     size_t line_size;
-    char reason[160];            /* the last line of output that contains a reason */
+    char reason[160];            /* the last line of output that may say why the program failed; see end_line() */
     char death[400], signal[24]; /* for a process that failed: a sentence about how it ended, and the name of the signal
                                     that ended it */
     int code;                    /* exit code of the process; -1 if a signal ended it */

@@ -33,7 +33,8 @@ struct outcome {
     double code_encoder, code_learned, code_true;
     /* Mean Jaccard index of a decoder's supports with the encoder's. */
     double overlap_fista, overlap_omp, overlap_iht;
-    /* Mean share of a decoder's support whose matched true features are active. */
+    /* Mean share of the latents in a support whose matched true feature is active, for the supports of the encoder and
+     * of each decoder. */
     double right_encoder, right_fista, right_omp, right_iht;
     double coherence;  /* largest |cosine| of two rows of the dictionary */
     double guaranteed; /* share of samples so sparse that the coherence guarantees their recovery */

@@ -34,8 +34,9 @@ static void build_g(struct network *n)
         batch_norm_build(&n->noise, n->params, "sparse.noise", 1, false);
 }
 
-/* The weights of g's own objective with numbers as targets: gains and biases for the presence of each channel, with the
- * same initial values as in build_presence(), and a linear layer from presence to numbers. */
+/* Builds the layers of the guide, the objective that trains g directly if the targets are numbers. A gain and a bias
+ * for each channel give its presence; they begin with the values of build_presence(). A linear layer computes the
+ * numbers from the presences. */
 static void build_guide(struct network *n)
 {
     int channels = (int)n->config.channels_motif;

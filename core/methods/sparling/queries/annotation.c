@@ -231,9 +231,10 @@ static void mark_sites(struct picture *picture, int row, int col, int scale, con
     }
 }
 
-/* A tile: its position, its scale, and how many picture rows a row of the map takes (for a sequence: all of them). */
 struct tile {
-    int row, col, scale, high;
+    int row, col; /* upper left corner in the picture */
+    int scale;    /* pixels for each column of the map */
+    int high; /* a row of the map takes high * scale rows of the picture; a sequence has one row for the whole tile */
 };
 
 enum { PLATE_TEXT = 14 }; /* most characters of a channel's name on a plate */

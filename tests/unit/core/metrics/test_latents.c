@@ -107,8 +107,8 @@ static struct recovery absorbed(const int32_t *latent, const float *value, int l
     return r;
 }
 
-/* The main latent of feature 1 is latent 1, whose contribution is negative (cosine -1, norm 2). Latent 2 has cosine
- * 0.6 with the feature. */
+/* The main latent of feature 1 is latent 1, with cosine -1 and norm 2, so latent 1 contributes a negative value when it
+ * is active. Latent 2 has cosine 0.6 with the feature. */
 static void a_feature_whose_main_latent_is_silent_is_fully_absorbed_by_a_large_other_one(void **state)
 {
     (void)state;
