@@ -105,7 +105,8 @@ const char *const sites_sets[] = {"all", "test", "validation", NULL};
      NULL},                                                                                                            \
     {                                                                                                                  \
         "channel", FIELD_INT, SITES_AT(channel), "-1", -1, 4095, false, false, NULL, "",                               \
-            "Channel of the sites or of the signal; -1: the sites of all channels, or their largest activation.", GROUP_EVALUATION, LEVEL_BASIC, NULL          \
+            "Channel of the sites or of the signal; -1: the sites of all channels, or their largest activation.",      \
+            GROUP_EVALUATION, LEVEL_BASIC, NULL                                                                        \
     }
 #define RECORDS                                                                                                        \
     {"set",                                                                                                            \
