@@ -210,7 +210,8 @@ void trainer_announce(struct exchange *x)
     struct error err;
     int64_t seq = 0, received = 0;
     error_clear(&err);
-    cJSON *root = exchange_object(x);
+    static const char *const members[] = {"step", "samples", "stage_end", "bytes", "sha256", "density", "accuracy"};
+    cJSON *root = trainer_body(x, members, sizeof members / sizeof members[0]);
     if (root == NULL)
         return;
     bool whole = read_announcement(root, &announced);

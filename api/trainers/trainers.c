@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "api/jobs/job_document.h"
+#include "api/json/faults.h"
 #include "api/trainers/lease_token.h"
 
 #define LINES_MAX 32
@@ -55,6 +56,27 @@ bool trainer_admit(struct exchange *x)
                     "Only the trainer of this job may use this path, with the token that the daemon started it with.");
     response_header(x->response, "WWW-Authenticate", "Bearer realm=\"motifd trainer\"");
     return false;
+}
+
+cJSON *trainer_body(struct exchange *x, const char *const *names, size_t count)
+{
+    cJSON *root = exchange_object(x);
+    struct error err;
+    error_clear(&err);
+    JSON_EACH (item, root) {
+        size_t n = 0;
+        while (n < count && strcmp(names[n], item->string) != 0)
+            n++;
+        if (n < count)
+            continue;
+        char pointer[128];
+        fault_pointer(pointer, "", item->string);
+        (void)error_set(&err, STATUS_INVALID, pointer, "is not a member of this message");
+        respond_error(x, &err);
+        cJSON_Delete(root);
+        return NULL;
+    }
+    return root;
 }
 
 /* ---- register ------------------------------------------------------------------------------------- */
@@ -285,11 +307,13 @@ static enum status read_requested(const struct exchange *x, const char *id, enum
 void trainer_report(struct exchange *x)
 {
     static const char *const requested_states[REQUESTED_STATES] = {NULL, "paused", "cancelled"};
+    static const char *const members[] = {"sequence", "steps",    "samples", "step_seconds",
+                                          "gflops",   "progress", "lines",   "series"};
     struct storage_lease lease;
     struct error err;
     enum requested_state requested = REQUESTED_NONE;
     error_clear(&err);
-    cJSON *root = exchange_object(x);
+    cJSON *root = trainer_body(x, members, sizeof members / sizeof members[0]);
     if (root == NULL)
         return;
     struct trainer_stripe *stripe = trainer_enter(x, &lease);
@@ -368,8 +392,9 @@ void trainer_end(struct exchange *x)
     struct error err;
     enum job_event event;
     const char *result, *error;
+    static const char *const members[] = {"end", "document"};
     error_clear(&err);
-    cJSON *root = exchange_object(x);
+    cJSON *root = trainer_body(x, members, sizeof members / sizeof members[0]);
     if (root == NULL)
         return;
     if (!read_end(root, &event, &result, &error)) {

@@ -39,6 +39,11 @@ struct trainer_stripe *trainer_stripe_of(struct trainers *trainers, const char *
  * stripe. */
 struct trainer_stripe *trainer_enter(struct exchange *x, struct storage_lease *lease);
 
+/* Reads the request's body, a JSON object that has no other members than `names` [count]. Trainers and the daemon are
+ * programs of one build, so an unknown member is a mistake and not a newer form of the message. Returns NULL after it
+ * has responded with the fault. The caller deletes the object. */
+cJSON *trainer_body(struct exchange *x, const char *const *names, size_t count);
+
 /* The caller of the following functions has locked the stripe. */
 struct trainer_upload *trainer_upload_find(const struct trainer_stripe *stripe, const char *job); /* NULL: no upload */
 /* Removes an upload from the list and frees it; its writer must be closed. */

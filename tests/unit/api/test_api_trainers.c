@@ -469,6 +469,26 @@ static void documents_beyond_limits_are_refused(void **state)
     free(body);
 }
 
+/* A member that the daemon does not read is a mistake of the trainer, so the whole message is refused. */
+static void unknown_members_of_messages_are_refused(void **state)
+{
+    static const char *const messages[][2] = {
+        {"/run/reports?epoch=@", "{\"sequence\":1,\"progres\":\"{}\"}"},
+        {"/run/end?epoch=@", "{\"end\":\"yielded\",\"progres\":1}"},
+        {"/run/checkpoints?epoch=@", "{\"step\":1,\"samples\":1,\"bytes\":1,\"progres\":0.5}"},
+    };
+    struct trainee *t = *state;
+    register_trainer(t);
+    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+        assert_int_equal(tell(t, "POST", messages[i][0], messages[i][1]), 422);
+        assert_string_equal(text_at(t->f, "/errors/0/pointer"), "/progres");
+    }
+    /* the refused messages have changed nothing: the lease is held, and the number of the report is still free */
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":1,\"progress\":\"{\\\"step\\\":7}\"}"),
+                     200);
+    assert_int_equal(tell(t, "POST", "/run/end?epoch=@", "{\"end\":\"yielded\"}"), 204);
+}
+
 /* ---- faults ------------------------------------------------------------------------------------------------- */
 
 /* Sends a request while an allocation or call fails, and reads the response meanwhile. "@" stands for the epoch. */
@@ -627,6 +647,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(earlier_epochs_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(uploads_of_jobs_stay_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(documents_beyond_limits_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(unknown_members_of_messages_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(repeated_message_recovers_from_every_fault, setup, teardown),
     };
     fault_libraries();

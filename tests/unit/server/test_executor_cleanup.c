@@ -152,7 +152,16 @@ static void files_of_others_stay(void **state)
     assert_int_equal(system(name), 0);
 }
 
-/* Shared memory that a rank still maps is removed only after the rank has ended. */
+/* Waits until another process has removed the file. */
+static void await_removal(const char *path)
+{
+    while (access(path, F_OK) == 0)
+        (void)usleep(1000);
+}
+
+/* Shared memory that a rank still maps is removed only after the rank has ended. The rank ends after the cleanup has
+ * looked twice: each look removes a segment that nobody maps. The second of these segments appears after the first has
+ * gone, so the first look has ended when the second segment goes. */
 static void memory_of_an_ending_rank_is_removed_after_it_ends(void **state)
 {
     char folder[500], segment[400];
@@ -162,9 +171,14 @@ static void memory_of_an_ending_rank_is_removed_after_it_ends(void **state)
     assert_int_equal(pipe(ready), 0);
     pid_t rank = fork();
     if (rank == 0) {
+        char unused[400];
         void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        (void)!write(ready[1], "x", 1);
-        usleep(300000);
+        for (int look = 0; look < 2; look++) {
+            close(make_segment(NULL, (unsigned)geteuid(), look == 0 ? "8" : "9", -1, unused));
+            if (look == 0)
+                (void)!write(ready[1], "x", 1);
+            await_removal(unused);
+        }
         _exit(at == MAP_FAILED || access(segment, F_OK) != 0); /* the memory is still there when the rank ends */
     }
     char byte;
