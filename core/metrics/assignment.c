@@ -21,6 +21,7 @@ struct search {
     int *owner;       /* [longs] the short line matched to each long line; -1: none */
     int *before;      /* [longs] the long line before this one on its cheapest path; -1: this line is the first */
     bool *settled;    /* [longs] whether `distance` is final */
+    struct thread_pool *pool;
 };
 
 static double reduced_cost(const struct search *s, int short_line, int long_line)
@@ -54,7 +55,7 @@ static void extend(struct search *s, int from, double base, int last)
 }
 
 /* Matches the short line `start`: finds the cheapest path from it to a long line without a match, and rematches the
- * short lines along this path. */
+ * short lines along this path. Changes nothing if the pool was stopped. */
 static void augment(struct search *s, int start)
 {
     for (int j = 0; j < s->longs; j++) {
@@ -67,6 +68,8 @@ static void augment(struct search *s, int start)
         s->settled[end] = true;
         extend(s, s->owner[end], s->distance[end], end);
         end = nearest(s);
+        if (thread_pool_stopped(s->pool))
+            return;
     }
     double length = s->distance[end];
     s->short_price[start] += length;
@@ -94,12 +97,13 @@ static void first_prices(struct search *s)
     }
 }
 
-/* Writes the matched column of each row (-1: none), and returns the sum of the scores of all matches. */
+/* Writes the matched column of each row (-1: none), and returns the sum of the scores of all matches. The columns have
+ * no meaning if the pool was stopped. */
 static double assign(struct search *s, int rows, int cols, int *column_of)
 {
     double sum = 0.0;
     first_prices(s);
-    for (int i = 0; i < s->shorts; i++)
+    for (int i = 0; i < s->shorts && !thread_pool_stopped(s->pool); i++)
         augment(s, i);
     for (int i = 0; i < rows; i++)
         column_of[i] = s->transposed ? s->owner[i] : -1;
@@ -111,14 +115,15 @@ static double assign(struct search *s, int rows, int cols, int *column_of)
     return sum;
 }
 
-enum status assignment_best(const double *score, int rows, int cols, int *column_of, double *total, struct error *err)
+enum status assignment_best(const double *score, int rows, int cols, int *column_of, double *total,
+                            struct thread_pool *pool, struct error *err)
 {
     if (rows < 0 || cols < 0)
         return error_set(err, STATUS_INVALID, NULL, "a matrix of %d x %d cannot be assigned", rows, cols);
     for (size_t i = 0; i < (size_t)rows * (size_t)cols; i++)
         if (!isfinite(score[i]))
             return error_set(err, STATUS_NUMERIC, NULL, "a score of the assignment is not finite");
-    struct search s = {.score = score, .cols = cols, .transposed = rows > cols};
+    struct search s = {.score = score, .cols = cols, .transposed = rows > cols, .pool = pool};
     s.shorts = s.transposed ? cols : rows;
     s.longs = s.transposed ? rows : cols;
     size_t shorts = (size_t)s.shorts, longs = (size_t)s.longs;
@@ -141,6 +146,6 @@ enum status assignment_best(const double *score, int rows, int cols, int *column
     free(settled);
     free(links);
     free(prices);
-    return made ? STATUS_OK
+    return made ? thread_pool_check(pool, err)
                 : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an assignment of %d x %d", rows, cols);
 }

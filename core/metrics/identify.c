@@ -63,7 +63,7 @@ enum status identify_mcc(const float *truth, int factors, const float *codes, in
         }
         status = thread_pool_check(pool, err);
         if (!status)
-            status = assignment_best(score, p, q, match ? match : own, &total, err);
+            status = assignment_best(score, p, q, match ? match : own, &total, pool, err);
         if (!status)
             *mcc = total / p;
     }

@@ -302,7 +302,7 @@ static enum status assign(const struct motif_errors *errors, const int64_t *matr
                 (double)matrix[cell(errors, symbol, channel)];
         }
     }
-    enum status status = assignment_best(score, errors->channels, errors->symbols, symbol_of, matched, err);
+    enum status status = assignment_best(score, errors->channels, errors->symbols, symbol_of, matched, NULL, err);
     free(score);
     return status;
 }

@@ -60,7 +60,7 @@ enum status support_compare(const float *mask, const unsigned char *truth, int f
     if (!status)
         status = thread_pool_check(pool, err);
     if (!status)
-        status = assignment_best(score, factors, columns, column_of, NULL, err);
+        status = assignment_best(score, factors, columns, column_of, NULL, NULL, err);
     if (!status)
         *out = count(mask, truth, features, columns, factors, column_of);
     free(score);

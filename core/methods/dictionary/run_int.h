@@ -136,7 +136,8 @@ struct comparison_codes {
 enum status comparison_add(struct comparison *c, struct method_run *run, const struct recovery *recovery,
                            const struct comparison_codes *codes, int count, struct error *err);
 /* Writes the figures to *out, and LATENT_AGREES of each latent to agrees[width]. c NULL: all figures are NaN. */
-enum status comparison_finish(struct comparison *c, struct outcome *out, double *agrees, struct error *err);
+enum status comparison_finish(struct comparison *c, struct outcome *out, double *agrees, struct thread_pool *pool,
+                              struct error *err);
 
 /* result.c: writes a latent's true feature, if it is known. row: [LATENT_COLUMNS] */
 void latent_truth(const struct sink *out, const double *row);

@@ -7,9 +7,10 @@
 
 #include "core/metrics/assignment.h"
 
-static void fill_cosines(const float *a, int rows, const float *b, int others, int d, double *cosine)
+static void fill_cosines(const float *a, int rows, const float *b, int others, int d, struct thread_pool *pool,
+                         double *cosine)
 {
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows && !thread_pool_stopped(pool); i++)
         for (int j = 0; j < others; j++) {
             double inner = 0, square = 0, other = 0;
             for (int k = 0; k < d; k++) {
@@ -23,17 +24,17 @@ static void fill_cosines(const float *a, int rows, const float *b, int others, i
 }
 
 enum status pairs_by_cosine(const float *a, int rows, const float *b, int others, int inputs, bool absolute,
-                            int *other_of, double *cosine, double *mean, struct error *err)
+                            int *other_of, double *cosine, double *mean, struct thread_pool *pool, struct error *err)
 {
     size_t all = (size_t)rows * (size_t)others;
     double *signed_score = calloc(2 * all, sizeof *signed_score), *score, total = 0;
     if (!signed_score)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match %d with %d latents", rows, others);
     score = signed_score + all;
-    fill_cosines(a, rows, b, others, inputs, signed_score);
+    fill_cosines(a, rows, b, others, inputs, pool, signed_score);
     for (size_t i = 0; i < all; i++)
         score[i] = absolute ? fabs(signed_score[i]) : signed_score[i];
-    enum status status = assignment_best(score, rows, others, other_of, &total, err);
+    enum status status = assignment_best(score, rows, others, other_of, &total, pool, err);
     for (int i = 0; !status && i < rows; i++)
         cosine[i] = other_of[i] < 0 ? 0 : signed_score[(ptrdiff_t)i * others + other_of[i]];
     *mean = total / (rows < others ? rows : others);
@@ -100,7 +101,8 @@ static int varying(const double *sum, const double *square, int count, double n,
 
 /* The largest sum of correlations. Constant latents add nothing to it, so only the others are matched. Many latents can
  * be constant: after few samples, most have never been active, and a search among equal scores of 0 takes long. */
-static enum status best_sum(const struct pair_moments *p, int *list, double *variance, double *total, struct error *err)
+static enum status best_sum(const struct pair_moments *p, int *list, double *variance, double *total,
+                            struct thread_pool *pool, struct error *err)
 {
     int *others = list + p->rows, *other_of = others + p->others;
     double n = (double)p->samples, *other_variance = variance + p->rows + 1;
@@ -115,17 +117,17 @@ static enum status best_sum(const struct pair_moments *p, int *list, double *var
             both -= p->sum[list[i]] * p->other_sum[others[j]];
             score[(ptrdiff_t)i * count + j] = fabs(both) / sqrt(variance[i] * other_variance[j]);
         }
-    enum status status = assignment_best(score, rows, count, other_of, total, err);
+    enum status status = assignment_best(score, rows, count, other_of, total, pool, err);
     free(score);
     return status;
 }
 
-enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct error *err)
+enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct thread_pool *pool, struct error *err)
 {
     size_t all = (size_t)p->rows + (size_t)p->others;
     double *variance = malloc((all + 2) * sizeof *variance), total = 0; /* varying() may write one beyond the last */
     int *list = malloc((all + (size_t)p->rows) * sizeof *list);
-    enum status status = variance && list ? best_sum(p, list, variance, &total, err)
+    enum status status = variance && list ? best_sum(p, list, variance, &total, pool, err)
                                           : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match codes");
     *mean = total / (p->rows < p->others ? p->rows : p->others);
     free(variance);

@@ -6,13 +6,17 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/base/parallel/thread_pool.h"
+
+/* The functions with a pool compute on the calling thread, and only ask `pool` whether they must stop (NULL: never).
+ * When the pool was stopped, they return STATUS_CANCELLED. */
 
 /* The matching of the rows of a: [rows][inputs] with the rows of b: [others][inputs] that has the largest sum of
  * cosines, or of their absolute values. other_of: [rows], -1 without a match. cosine: [rows], signed, of the matched
  * rows; 0 without a match. mean: mean cosine of the min(rows, others) matched pairs; with `absolute`, mean absolute
  * cosine. A row of zeros has cosine 0 with all. */
 enum status pairs_by_cosine(const float *a, int rows, const float *b, int others, int inputs, bool absolute,
-                            int *other_of, double *cosine, double *mean, struct error *err);
+                            int *other_of, double *cosine, double *mean, struct thread_pool *pool, struct error *err);
 
 /* Moments of two sparse codes over the same samples, for their correlations. */
 struct pair_moments {
@@ -30,6 +34,6 @@ void pair_moments_add(struct pair_moments *p, const int32_t *index, const float 
                       const int32_t *other_index, const float *other_value, int other_count);
 /* Matches min(rows, others) pairs of latents one to one, so that the mean |Pearson correlation| of the pairs is
  * largest, and writes this mean. A latent that is constant has correlation 0 with all. */
-enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct error *err);
+enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct thread_pool *pool, struct error *err);
 
 #endif

@@ -21,13 +21,14 @@ static double norm_of(const float *row, int d)
     return sqrt(square);
 }
 
-static void compare_rows(struct recovery *r, const float *dictionary, const float *truth, int d)
+static void compare_rows(struct recovery *r, const float *dictionary, const float *truth, int d,
+                         struct thread_pool *pool)
 {
     for (int j = 0; j < r->latents; j++) {
         const float *row = dictionary + (ptrdiff_t)j * d;
         double norm = norm_of(row, d), *cosine = r->cosine + (ptrdiff_t)j * r->features;
         r->own[j] = 0;
-        for (int i = 0; i < r->features; i++) {
+        for (int i = 0; i < r->features && !thread_pool_stopped(pool); i++) {
             const float *direction = truth + (ptrdiff_t)i * d;
             double inner = 0;
             for (int k = 0; k < d; k++)
@@ -43,7 +44,7 @@ static void compare_rows(struct recovery *r, const float *dictionary, const floa
     }
 }
 
-static enum status match_rows(struct recovery *r, struct error *err)
+static enum status match_rows(struct recovery *r, struct thread_pool *pool, struct error *err)
 {
     size_t all = (size_t)r->latents * (size_t)r->features;
     double *score = malloc(all * sizeof *score);
@@ -51,14 +52,14 @@ static enum status match_rows(struct recovery *r, struct error *err)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match %d latents", r->latents);
     for (size_t i = 0; i < all; i++)
         score[i] = fabs(r->cosine[i]);
-    enum status status = assignment_best(score, r->latents, r->features, r->match, &r->mcc, err);
+    enum status status = assignment_best(score, r->latents, r->features, r->match, &r->mcc, pool, err);
     r->mcc /= r->latents < r->features ? r->latents : r->features;
     free(score);
     return status;
 }
 
 enum status recovery_create(const float *dictionary, int latents, const float *truth, int features, int inputs,
-                            struct recovery *out, struct error *err)
+                            struct recovery *out, struct thread_pool *pool, struct error *err)
 {
     size_t m = (size_t)latents, n = (size_t)features;
     *out = (struct recovery){.latents = latents, .features = features};
@@ -78,8 +79,8 @@ enum status recovery_create(const float *dictionary, int latents, const float *t
                          features);
     for (int i = 0; i < features; i++)
         out->first[i] = -1;
-    compare_rows(out, dictionary, truth, inputs);
-    return match_rows(out, err);
+    compare_rows(out, dictionary, truth, inputs, pool);
+    return match_rows(out, pool, err);
 }
 
 void recovery_close(struct recovery *r)

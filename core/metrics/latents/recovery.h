@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/base/parallel/thread_pool.h"
 
 enum { RECOVERY_DECILES = 10 };
 #define RECOVERY_FOUND 0.9 /* smallest |cosine| at which a feature counts as found */
@@ -31,9 +32,10 @@ struct recovery {
 };
 
 /* dictionary: [latents][inputs], truth: [features][inputs] unit rows. A row of zeros has cosine 0 with all. The caller
- * calls recovery_close(), after an error too. STATUS_NO_MEMORY, or STATUS_NUMERIC for numbers that are not finite. */
+ * calls recovery_close(), after an error too. STATUS_NO_MEMORY, STATUS_NUMERIC for numbers that are not finite, or
+ * STATUS_CANCELLED when `pool` was stopped (NULL: never); the function computes on the calling thread. */
 enum status recovery_create(const float *dictionary, int latents, const float *truth, int features, int inputs,
-                            struct recovery *out, struct error *err);
+                            struct recovery *out, struct thread_pool *pool, struct error *err);
 void recovery_close(struct recovery *r); /* a zeroed struct is allowed */
 
 /* The sparse codes of one sample: the latents that are active, and the features that truly are. */

@@ -84,7 +84,7 @@ static enum status open_seed(struct method_run *run, struct evaluation *e, int s
     enum status status = STATUS_OK;
     if (dictionary_known(&run->config))
         status = recovery_create(sae->decoder->value, e->width, run->data.directions, run->data.shape.features,
-                                 e->inputs, &own->recovery, err);
+                                 e->inputs, &own->recovery, run->sweep.env.pool, err);
     for (int other = s + 1; !status && other < e->seeds && e->width <= PAIRED_WIDTH; other++)
         status = pair_moments_create(e->width, e->width, &e->pair[s][other], err);
     return status;
@@ -294,6 +294,7 @@ static enum status agree(const struct method_run *run, const struct evaluation *
 {
     int *other_of = malloc((size_t)e->width * sizeof *other_of), pairs = e->seeds * (e->seeds - 1) / 2;
     double *cosine = malloc((size_t)e->width * sizeof *cosine);
+    struct thread_pool *pool = run->sweep.env.pool;
     enum status status = other_of && cosine
                              ? STATUS_OK
                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match %d latents", e->width);
@@ -303,13 +304,15 @@ static enum status agree(const struct method_run *run, const struct evaluation *
         for (int b = a + 1; !status && b < e->seeds; b++) {
             const float *u = run->sae[a]->decoder->value, *v = run->sae[b]->decoder->value;
             double absolute = 0, with_sign = 0, codes = NAN;
-            status = pairs_by_cosine(u, e->width, v, e->width, e->inputs, false, other_of, cosine, &with_sign, err);
+            status =
+                pairs_by_cosine(u, e->width, v, e->width, e->inputs, false, other_of, cosine, &with_sign, pool, err);
             if (!status)
-                status = pairs_by_cosine(u, e->width, v, e->width, e->inputs, true, other_of, cosine, &absolute, err);
+                status =
+                    pairs_by_cosine(u, e->width, v, e->width, e->inputs, true, other_of, cosine, &absolute, pool, err);
             for (int j = 0; !status && a == 0 && j < e->width; j++)
                 partner[j] = fmin(partner[j], fabs(cosine[j]));
             if (!status && e->pair[a][b].cross)
-                status = pair_moments_mcc(&e->pair[a][b], &codes, err);
+                status = pair_moments_mcc(&e->pair[a][b], &codes, pool, err);
             o->pair_absolute += absolute / pairs;
             o->pair_signed += with_sign / pairs;
             o->pair_codes += codes / pairs;
@@ -362,7 +365,7 @@ static enum status figures(struct method_run *run, struct error *err)
     for (int j = 0; !status && j < e->width; j++)
         columns[e->width + j] = NAN;
     if (!status)
-        status = comparison_finish(e->comparison, o, columns + e->width, err);
+        status = comparison_finish(e->comparison, o, columns + e->width, run->sweep.env.pool, err);
     for (int j = 0; !status && j < e->width; j++) {
         table[(ptrdiff_t)j * LATENT_COLUMNS + LATENT_PARTNER] = columns[j];
         table[(ptrdiff_t)j * LATENT_COLUMNS + LATENT_AGREES] = columns[e->width + j];

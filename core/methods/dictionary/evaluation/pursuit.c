@@ -289,7 +289,8 @@ static double mean_of(double sum, double count)
     return count > 0 ? sum / count : NAN;
 }
 
-enum status comparison_finish(struct comparison *c, struct outcome *o, double *agrees, struct error *err)
+enum status comparison_finish(struct comparison *c, struct outcome *o, double *agrees, struct thread_pool *pool,
+                              struct error *err)
 {
     double *const figures[] = {&o->code_encoder, &o->code_learned,  &o->code_true,   &o->overlap_fista,
                                &o->overlap_omp,  &o->overlap_iht,   &o->right_fista, &o->right_omp,
@@ -312,8 +313,8 @@ enum status comparison_finish(struct comparison *c, struct outcome *o, double *a
         agrees[j] = c->either[j] > 0 ? c->both[j] / c->either[j] : NAN;
     if (!c->correlates)
         return STATUS_OK;
-    enum status status = pair_moments_mcc(&c->encoder, &o->code_encoder, err);
+    enum status status = pair_moments_mcc(&c->encoder, &o->code_encoder, pool, err);
     if (!status)
-        status = pair_moments_mcc(&c->fista, &o->code_learned, err);
-    return status ? status : pair_moments_mcc(&c->perfect, &o->code_true, err);
+        status = pair_moments_mcc(&c->fista, &o->code_learned, pool, err);
+    return status ? status : pair_moments_mcc(&c->perfect, &o->code_true, pool, err);
 }

@@ -65,17 +65,25 @@ static void summarise(const struct method_model *a, const double *cosine, double
     sink_integer(out, shared_name, shared);
 }
 
-static enum status write_matching(const struct method_model *a, const struct method_model *b, int *other_of,
-                                  double *cosine, const struct sink *out, struct error *err)
+static enum status write_matching(const struct method_question *question, int *other_of, double *cosine,
+                                  const struct sink *out, struct error *err)
 {
+    const struct method_model *a = question->model, *b = question->with;
     double absolute = NAN, with_sign = NAN;
-    enum status status = STATUS_OK;
+    struct thread_pool *pool;
+    enum status status = thread_pool_create(1, &pool, err);
+    if (status)
+        return status;
+    thread_pool_stop_when(pool, question->stop, question->stop_context);
     const float *u = a->sae[0]->decoder->value, *v = b->sae[0]->decoder->value;
     if (a->c.width <= MATCHED_MOST && b->c.width <= MATCHED_MOST) {
-        status = pairs_by_cosine(u, a->c.width, v, b->c.width, a->c.inputs, false, other_of, cosine, &with_sign, err);
+        status =
+            pairs_by_cosine(u, a->c.width, v, b->c.width, a->c.inputs, false, other_of, cosine, &with_sign, pool, err);
         if (!status)
-            status = pairs_by_cosine(u, a->c.width, v, b->c.width, a->c.inputs, true, other_of, cosine, &absolute, err);
+            status = pairs_by_cosine(u, a->c.width, v, b->c.width, a->c.inputs, true, other_of, cosine, &absolute, pool,
+                                     err);
     }
+    thread_pool_destroy(pool);
     sink_number(out, "pw_mcc", absolute);
     sink_number(out, "pw_mcc_signed", with_sign);
     return status;
@@ -107,7 +115,7 @@ static enum status write_comparison(const struct method_question *question, int 
         sink_end_object(out);
     }
     sink_end_list(out);
-    return write_matching(a, b, nearest, cosine, out, err);
+    return write_matching(question, nearest, cosine, out, err);
 }
 
 enum status dictionary_compare(const struct method_question *question, const struct sink *out, struct error *err)

@@ -60,7 +60,7 @@ static void small_matrices_equal_brute_force(void **state)
         int column_of[MOST];
         for (int i = 0; i < rows * cols; i++)
             score[i] = kind == 0 ? rand() % 4 : kind == 1 ? rand() % 100 - 50 : (double)rand() / RAND_MAX;
-        assert_int_equal(assignment_best(score, rows, cols, column_of, &total, NULL), STATUS_OK);
+        assert_int_equal(assignment_best(score, rows, cols, column_of, &total, NULL, NULL), STATUS_OK);
         expect_valid(score, rows, cols, column_of, total);
         double best = brute(score, rows, cols, 0, 0, rows < cols ? rows : cols);
         assert_true(fabs(total - best) < 1e-9);
@@ -73,7 +73,7 @@ static void the_greedy_choice_is_avoided(void **state)
     const double score[4] = {10, 9, 8, 1};
     int column_of[2];
     double total;
-    assert_int_equal(assignment_best(score, 2, 2, column_of, &total, NULL), STATUS_OK);
+    assert_int_equal(assignment_best(score, 2, 2, column_of, &total, NULL, NULL), STATUS_OK);
     assert_true(total == 17.0);
     assert_int_equal(column_of[0], 1);
     assert_int_equal(column_of[1], 0);
@@ -97,7 +97,7 @@ static void a_hidden_permutation_is_found(void **state)
         score[i] = rand() % 1000;
     for (int i = 0; i < COUNT; i++)
         score[i * COUNT + hidden[i]] = 1000 + rand() % 10;
-    assert_int_equal(assignment_best(score, COUNT, COUNT, column_of, NULL, NULL), STATUS_OK);
+    assert_int_equal(assignment_best(score, COUNT, COUNT, column_of, NULL, NULL, NULL), STATUS_OK);
     assert_memory_equal(column_of, hidden, sizeof hidden);
 }
 
@@ -105,17 +105,17 @@ static void empty_and_faulty_matrices_are_handled(void **state)
 {
     double score[6] = {1, 2, 3, 4, 5, NAN}, total = 1.0;
     int column_of[3] = {7, 7, 7};
-    assert_int_equal(assignment_best(score, 2, 3, column_of, NULL, NULL), STATUS_NUMERIC);
+    assert_int_equal(assignment_best(score, 2, 3, column_of, NULL, NULL, NULL), STATUS_NUMERIC);
     score[5] = INFINITY;
-    assert_int_equal(assignment_best(score, 3, 2, column_of, NULL, NULL), STATUS_NUMERIC);
-    assert_int_equal(assignment_best(score, -1, 2, column_of, NULL, NULL), STATUS_INVALID);
-    assert_int_equal(assignment_best(score, 3, 0, column_of, &total, NULL), STATUS_OK);
+    assert_int_equal(assignment_best(score, 3, 2, column_of, NULL, NULL, NULL), STATUS_NUMERIC);
+    assert_int_equal(assignment_best(score, -1, 2, column_of, NULL, NULL, NULL), STATUS_INVALID);
+    assert_int_equal(assignment_best(score, 3, 0, column_of, &total, NULL, NULL), STATUS_OK);
     assert_true(total == 0.0 && column_of[0] == -1 && column_of[2] == -1);
-    assert_int_equal(assignment_best(score, 0, 3, column_of, &total, NULL), STATUS_OK);
+    assert_int_equal(assignment_best(score, 0, 3, column_of, &total, NULL, NULL), STATUS_OK);
     score[5] = 6;
     for (int n = 0;; n++) {
         fault_after(n);
-        enum status status = assignment_best(score, 3, 2, column_of, &total, NULL);
+        enum status status = assignment_best(score, 3, 2, column_of, &total, NULL, NULL);
         if (!fault_happened()) {
             assert_int_equal(status, STATUS_OK);
             assert_int_equal(n, 3);
@@ -126,13 +126,34 @@ static void empty_and_faulty_matrices_are_handled(void **state)
     assert_true(total == 9.0); /* the best sum of the matrix {1 2, 3 4, 5 6}: 3 + 6 or 4 + 5 */
 }
 
+static bool at_once(void *context)
+{
+    return true;
+}
+
+/* A matrix of equal scores takes the longest: each search visits all lines that are matched already. */
+static void a_stopped_pool_ends_the_search(void **state)
+{
+    enum { COUNT = 6000 }; /* about two minutes of processor time */
+    struct thread_pool *pool;
+    struct error err = {0};
+    double *score = calloc((size_t)COUNT * COUNT, sizeof *score);
+    int *column_of = calloc(COUNT, sizeof *column_of);
+    assert_true(score && column_of);
+    assert_int_equal(thread_pool_create(1, &pool, &err), STATUS_OK);
+    thread_pool_stop_when(pool, at_once, NULL);
+    assert_int_equal(assignment_best(score, COUNT, COUNT, column_of, NULL, pool, &err), STATUS_CANCELLED);
+    thread_pool_destroy(pool);
+    free(score);
+    free(column_of);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_matrices_equal_brute_force),
-        cmocka_unit_test(the_greedy_choice_is_avoided),
-        cmocka_unit_test(a_hidden_permutation_is_found),
-        cmocka_unit_test(empty_and_faulty_matrices_are_handled),
+        cmocka_unit_test(small_matrices_equal_brute_force), cmocka_unit_test(the_greedy_choice_is_avoided),
+        cmocka_unit_test(a_hidden_permutation_is_found),    cmocka_unit_test(empty_and_faulty_matrices_are_handled),
+        cmocka_unit_test(a_stopped_pool_ends_the_search),
     };
     return cmocka_run_group_tests_name("assignment", tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static const float norms[4] = {0.5f, 2, 1, 0};
 static struct recovery compared(void)
 {
     struct recovery r;
-    assert_ok(recovery_create(dictionary[0], 4, truth[0], 3, 3, &r, err));
+    assert_ok(recovery_create(dictionary[0], 4, truth[0], 3, 3, &r, NULL, err));
     return r;
 }
 
@@ -85,7 +85,7 @@ static void found_features_are_counted_by_frequency(void **state)
     (void)state;
     for (int i = 0; i < N; i++)
         identity[i][i] = 1;
-    assert_ok(recovery_create(identity[0], N / 2, identity[0], N, N, &r, err)); /* finds features 0 to 9 */
+    assert_ok(recovery_create(identity[0], N / 2, identity[0], N, N, &r, NULL, err)); /* finds features 0 to 9 */
     for (int32_t i = 0; i < N; i++)
         for (int count = 0; count <= i; count++) /* feature 19 is the most frequent one */
             add(&r, NULL, 0, &i, 1);
@@ -141,7 +141,7 @@ static void the_fraction_compares_main_latents_with_the_three_largest_others(voi
     /* a dictionary in which latent 0 is feature 0, and latent 1 has cosine 0.6 with feature 0 */
     const float split[2][3] = {{1, 0, 0}, {0.6f, 0.8f, 0}};
     const float ones[2] = {1, 1};
-    assert_ok(recovery_create(split[0], 2, truth[0], 3, 3, &r, err));
+    assert_ok(recovery_create(split[0], 2, truth[0], 3, 3, &r, NULL, err));
     assert_int_equal(r.own[1], 1);
     struct recovery_sample both = {(int32_t[]){0, 1}, (float[]){0.5f, 1}, 2, NULL, 0};
     /* the main latent contributes M = 0.5, the other one A = 0.6 >= 0.4 * 1.3; recovery.h: q = min(A, 1.3 - M) */
@@ -164,12 +164,12 @@ static void dictionaries_are_matched_by_absolute_or_by_signed_cosines(void **sta
     int other_of[2];
     double cosine[2], mean;
     (void)state;
-    assert_ok(pairs_by_cosine(a[0], 2, b[0], 3, 2, true, other_of, cosine, &mean, err));
+    assert_ok(pairs_by_cosine(a[0], 2, b[0], 3, 2, true, other_of, cosine, &mean, NULL, err));
     assert_int_equal(other_of[0], 1);
     assert_int_equal(other_of[1], 0);
     assert_near(mean, 1);
     assert_near(cosine[1], -1);
-    assert_ok(pairs_by_cosine(a[0], 2, b[0], 3, 2, false, other_of, cosine, &mean, err));
+    assert_ok(pairs_by_cosine(a[0], 2, b[0], 3, 2, false, other_of, cosine, &mean, NULL, err));
     assert_int_equal(other_of[1], 2);
     assert_near(mean, (1 + 0.8) / 2);
 }
@@ -191,7 +191,7 @@ static void codes_are_matched_by_their_correlation(void **state)
         else
             pair_moments_add(&p, &own, &value, 1, NULL, NULL, 0);
     }
-    assert_ok(pair_moments_mcc(&p, &mean, err));
+    assert_ok(pair_moments_mcc(&p, &mean, NULL, err));
     assert_near(mean, 1);
     pair_moments_close(&p);
 }
@@ -204,7 +204,7 @@ static void a_constant_latent_correlates_with_nothing(void **state)
     assert_ok(pair_moments_create(1, 1, &p, err));
     for (int s = 0; s < 3; s++)
         pair_moments_add(&p, (int32_t[]){0}, (float[]){2}, 1, (int32_t[]){0}, (float[]){(float)s}, 1);
-    assert_ok(pair_moments_mcc(&p, &mean, err));
+    assert_ok(pair_moments_mcc(&p, &mean, NULL, err));
     assert_near(mean, 0);
     pair_moments_close(&p);
 }
@@ -220,7 +220,7 @@ static void constant_latents_between_others_do_not_change_the_matching(void **st
     for (int s = 0; s < 4; s++)
         pair_moments_add(&p, (int32_t[]){1, 2, 4}, (float[]){(float)s, 1, (float)(s % 2)}, 3, (int32_t[]){0, 2, 3},
                          (float[]){3 * (float)(s % 2), 5, 2 * (float)s}, 3);
-    assert_ok(pair_moments_mcc(&p, &mean, err));
+    assert_ok(pair_moments_mcc(&p, &mean, NULL, err));
     assert_near(mean, 2.0 / OTHERS);
     pair_moments_close(&p);
 }
