@@ -216,7 +216,8 @@ static void events_added(void *context)
     notices_wake(daemon->notices);
 }
 
-/* Without --notify-url, the notices of an earlier process stay in the database. */
+/* Starts the delivery of notices, if --notify-url is set. Without it, the notices of an earlier process stay in the
+ * database. */
 static enum status start_notices(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
@@ -525,7 +526,7 @@ static void stop(struct daemon *daemon)
     daemon->scheduler = NULL;
     api_destroy(daemon->api);
     if (daemon->streams != NULL) {
-        /* only http_stop() ends the streams, so end them here if no HTTP server was started */
+        /* http_stop() has ended the streams already, unless no HTTP server was started; a second call has no effect */
         streams_end(daemon->streams);
     }
     notices_stop(daemon->notices);

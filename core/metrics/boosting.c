@@ -14,11 +14,9 @@ static const double PURE = 2.220446049250313e-16;
 struct node {
     int count, column, left; /* column: -1 in a leaf; the children of any other node are the nodes left and left + 1 */
     double sum, squares, mean, threshold;
-    double merit; /* merit: improvement of the best split found so far */
-    /* During a pass over a column: the number of rows to the left of the current row, the sum of their residuals, and
-     * the last of their values. */
-    int seen;
-    double seen_sum, last;
+    double merit;          /* merit: improvement of the best split found so far */
+    int seen;              /* during a pass over a column: number of rows to the left of the current row */
+    double seen_sum, last; /* seen_sum: sum of the residuals of these rows; last: the last of their values */
 };
 
 struct grower {

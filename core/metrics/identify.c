@@ -78,7 +78,7 @@ static double *row_of(double *triangle, int i)
     return triangle + (ptrdiff_t)i * (i + 1) / 2;
 }
 
-/* Decomposes a = l l'. Row by row, l replaces a; the entry [i][j] of l needs the rows i and j up to column j. */
+/* Decomposes a = l l'. Column by column, l replaces a; the entry [i][j] of l needs the rows i and j up to column j. */
 static void decompose(double *a, int n, struct thread_pool *pool)
 {
     double most = 0;

@@ -9,7 +9,7 @@
 #include "core/base/random/mt19937.h"
 
 enum { HISTORY = 10, ITERATIONS = 300, HALVINGS = 30 };
-static const double SMALL = 1e-4; /* the fit ends when every gradient entry is below this times sqrt(rows) */
+static const double SMALL = 1e-4; /* the fit ends when the norm of the gradient is at most this times sqrt(rows) */
 
 struct problem {
     const float *x;

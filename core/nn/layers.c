@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The name NAME.part of an array, and the name of the array whose initial values it shares. params_add() refuses names
- * that are too long. */
+/* An array of a layer. name: NAME.part; shared_init: name of the array whose initial values this array shares.
+ * params_add() refuses names that are too long. */
 struct part_name {
     char name[2 * SNAPSHOT_NAME], shared_init[2 * SNAPSHOT_NAME];
     struct init init;

@@ -17,7 +17,7 @@ struct linear {
  * sqrt(in)). */
 void linear_build(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
                   int out);
-/* A linear layer with other initial values: `weight`, and bias 0. */
+/* A linear layer with other initial values: `weight` gives those of the weights, and the biases begin at 0. */
 void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
                        int out, struct init weight);
 struct tensor *linear_forward(struct exec *e, struct linear *layer, struct tensor *x, bool relu, double dropout);

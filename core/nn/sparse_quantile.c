@@ -300,7 +300,7 @@ static bool select_from_top(struct exec *e, struct sparse *s, const struct tenso
     return found;
 }
 
-/* Sets the bounds from this batch: each bound is the top_wanted(top)-th largest value. */
+/* Sets the bounds from this batch: top_wanted(top) values of each channel are above its bound. */
 static void set_bounds(struct exec *e, struct sparse *s, const struct quantile_task *task, int64_t top)
 {
     struct quantile_task bounds = *task;

@@ -70,11 +70,12 @@ static struct philox stream_of(const struct drawing *d, int row, uint32_t what)
 
 /* ---- PLANTED_TREES ------------------------------------------------------------------------------------------- */
 
-/* Scratch of one worker: pulls [PLANTED_BLOCK][features] = loading . e, common [PLANTED_BLOCK][PLANTED_RANK], and
- * words, bounds and values: [features] of one row. */
+/* Scratch of one worker. */
 struct tree_scratch {
+    /* pulls: [PLANTED_BLOCK][features] loading . e; common: [PLANTED_BLOCK][PLANTED_RANK];
+     * bounds, values: [features] of one row */
     float *pulls, *common, *bounds, *values;
-    uint32_t *words;
+    uint32_t *words; /* [features] of one row */
 };
 
 static struct tree_scratch tree_scratch(const struct drawing *d, int worker)

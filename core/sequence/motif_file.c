@@ -33,7 +33,7 @@ static void write_header(struct buf *out, const double background[BASES], int st
 }
 
 /* Writes the probabilities of a position, rounded so that their sum is 1: the rounding error of the sum is added to the
- * largest one. */
+ * largest probability. */
 static void write_row(struct buf *out, const struct position_matrix *m, int position)
 {
     static const double none[BASES] = {0.25, 0.25, 0.25, 0.25};

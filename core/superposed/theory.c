@@ -134,7 +134,8 @@ double theory_upper(double p, double sigma)
     return theory_loss(1, -sigma * sqrt(2 * log(1 / p)), sigma, p);
 }
 
-enum { STEPS = 24, CUT_STEPS = 600 }; /* steps of an integral; CUT_STEPS: of one whose integrand jumps to 0 */
+/* STEPS: steps of an integral; CUT_STEPS: steps of an integral whose integrand jumps to 0 */
+enum { STEPS = 24, CUT_STEPS = 600 };
 
 /* ---- y = x + sigma g -------------------------------------------------------------------------------- */
 
@@ -213,7 +214,8 @@ double theory_oracle_printed(double p, double sigma)
 
 /* ---- a line above a threshold ----------------------------------------------------------------------- */
 
-/* Integrals over y > cut: of the density, of y, of y^2, of E[x | y], of y E[x | y]. */
+/* Integrals over y > cut, weighted with the density of y.
+ * one: of 1; y: of y; yy: of y^2; x: of E[x | y]; xy: of y E[x | y]. */
 struct above {
     double one, y, yy, x, xy;
 };

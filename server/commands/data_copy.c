@@ -124,7 +124,7 @@ static enum status copy_folder(struct copying *c, const char *from, const char *
     return status == STATUS_OK ? sync_folder(to, err) : status;
 }
 
-/* Removes what an interrupted copy has left. */
+/* Removes a folder with everything in it. */
 static void remove_folder(const char *path, int depth) /* NOLINT(misc-no-recursion) */
 {
     DIR *folder = opendir(path);

@@ -31,7 +31,7 @@ struct child_how {
     bool listen;                  /* read the program's output line by line */
 };
 
-/* Receives one line of output, without its end. */
+/* Receives one line of output, without the newline. */
 typedef void child_line(void *context, const char *line);
 
 /* Starts a program. Its environment is a copy of the daemon's without tokens, with `trace` and `variable`. The input

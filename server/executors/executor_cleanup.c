@@ -61,7 +61,7 @@ static bool maps(const char *pid, const char *path)
 static bool in_use(const char *path)
 {
     DIR *processes = opendir("/proc");
-    bool found = processes == NULL; /* without /proc nothing may be removed */
+    bool found = processes == NULL; /* without /proc, the file counts as in use and is not removed */
     for (struct dirent *entry; !found && (entry = readdir(processes)) != NULL;)
         found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && maps(entry->d_name, path);
     if (processes != NULL)

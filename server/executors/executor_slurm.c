@@ -185,7 +185,8 @@ static bool begin(struct slurm_run *run, int *tries, struct error *err)
     uint8_t hash[STORAGE_LEASE_HASH];
     struct buf output;
     lease_token_make(token, hash);
-    take_down(run); /* a daemon that ended between submitting the Slurm job and storing the lease leaves a job behind */
+    take_down(run); /* removes the Slurm job of a daemon that ended after it had submitted the job and before it stored
+                       the lease */
     (void)storage_lease_close(storage, run->job->id, NULL);
     enum status status = submit(run, token, err);
     sodium_memzero(token, sizeof token);

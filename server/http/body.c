@@ -39,7 +39,7 @@ static void fail(struct body *body, enum body_fault fault)
     body->fault = fault;
 }
 
-/* Opens a file without a name in the folder of `beside`. -1: there is no such file. */
+/* Opens a file without a name in the folder of `beside`. Returns -1 if this fails. */
 static int open_unnamed(const char *beside)
 {
     char path[4096];

@@ -47,7 +47,8 @@ struct stream {
     bool gone;    /* the peer disconnected, or the stream was cut */
     bool suspended, held;
     bool fed;                    /* this pass has already fed the stream */
-    int64_t taken_at, queued_at; /* monotonic ms of the last streams_take() and of the last queued bytes */
+    int64_t taken_at, queued_at; /* monotonic ms; taken_at: begin of the reader's time limit, which streams_take()
+                                    renews; queued_at: last queued bytes */
 };
 
 struct written { /* a formatted event */

@@ -73,7 +73,8 @@ void streams_close(struct stream *stream); /* `stream` may be NULL */
 
 struct streams_stats {
     int64_t open;
-    uint64_t opened, refused, cut; /* numbers of streams since the start */
+    uint64_t opened, refused, cut; /* numbers of streams since the start; refused: by streams_open(); cut: because their
+                                      reader took nothing */
     uint64_t events;               /* events that were queued, summed over all streams */
 };
 /* Copies the counters. Any thread. */

@@ -24,7 +24,7 @@ enum { LOOK_MS = 50, REASON_BYTES = 200 };
 struct run {
     const struct api_conversion *what;
     pid_t pid;
-    int table, reason; /* read ends of the pipes; -1: closed */
+    int table, reason; /* read ends of the pipes for the table and for the reason; -1: closed */
     int64_t end_ms;    /* time at which the program must have ended, in ms */
     bool ended;        /* the end of the table has been read */
     bool late;         /* the program has exceeded its time */
@@ -112,8 +112,8 @@ static void hear(struct run *run)
     run->text[run->used] = '\0';
 }
 
-/* Waits until bytes of the table or of the reason have arrived, or one of the pipes is closed. *ready: bytes of the
- * table have arrived. */
+/* Waits until bytes of the table or of the reason have arrived, or one of the pipes is closed. *ready: the pipe of the
+ * table has bytes or is closed. */
 static enum status await(struct run *run, bool *ready, struct error *err)
 {
     struct pollfd waits[2] = {{.fd = run->table, .events = POLLIN}, {.fd = run->reason, .events = POLLIN}};

@@ -26,7 +26,7 @@ struct slot {
 };
 
 static struct {
-    int file, maps; /* descriptors of the report and of /proc/self/maps; -1: none */
+    int file, maps; /* file: descriptor of the report; maps: of /proc/self/maps; -1: none */
     char path[512], build[160];
     pthread_key_t stack;
     atomic_ulong tickets;

@@ -262,8 +262,8 @@ static void run_group(struct storage *storage, struct command *list, int synchro
     enum status status = set_synchronous(storage, synchronous, &err);
     if (status == STATUS_OK)
         status = db_run(db, &err, begin_sql, "");
-    bool waiting =
-        false; /* a command of this group goes to the retry queue; later ones of its kind must not overtake it */
+    bool waiting = false; /* true: a command of this group goes to the retry queue, and later ones that can be retried
+                             must not overtake it */
     for (struct command *c = list; c != NULL && status == STATUS_OK; c = c->next) {
         if (waiting && c->retry != NULL) {
             c->full = true;
@@ -359,7 +359,7 @@ static struct command *take_main(struct writer *w)
     w->lazy_due = 0;
     for (struct command *c = w->head; c != NULL; c = c->next)
         if (c->manner == MANNER_LAZY) {
-            /* commands of the retry queue are due at once, because they have waited already */
+            /* lazy commands that remain because the group is full are due at once: they have waited already */
             w->lazy_due = clock_monotonic_ms();
             break;
         }

@@ -135,7 +135,7 @@ enum status dataset_find(const char *root, const char *name, enum dataset_kind *
     struct stat what;
     *kind = DATASET_NONE;
     if (path_of(path, root, name, "about.json", NULL))
-        return STATUS_OK; /* the folder of data sets or the name does not exist */
+        return STATUS_OK; /* there is no folder of data sets, or the path is too long */
     if (stat(path, &what) == 0) {
         *kind = DATASET_OURS;
         return STATUS_OK;
@@ -240,7 +240,8 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
     return STATUS_OK;
 }
 
-/* Returns the size of a data set if `owner` matches; 0 if it is deleted meanwhile. */
+/* Adds the size of a data set to *bytes if the data set belongs to `owner` (NULL: to anybody). Adds nothing if the data
+ * set is deleted meanwhile. */
 static enum status folder_bytes(const char *path, const char *owner, int64_t *bytes, struct error *err)
 {
     char text[256];

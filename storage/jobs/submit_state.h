@@ -13,7 +13,7 @@
 #define SUBMIT_FINGERPRINT 32 /* bytes */
 
 struct submit_key {
-    const char *owner, *name;   /* the token, "" for none, and the key */
+    const char *owner, *name;   /* owner: name of the token, "" for none; name: the key */
     const uint8_t *fingerprint; /* [SUBMIT_FINGERPRINT] SHA-256 of the request */
     int64_t created_at;         /* milliseconds since 1970 */
 };

@@ -223,7 +223,7 @@ enum status run_finish(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-/* Called at the end of an evaluation. */
+/* Ends an evaluation: writes the artifacts or, in a study, stores the figures of the seed. */
 static enum status finish(struct method_run *run, struct error *err)
 {
     if (!study_of_many(run))

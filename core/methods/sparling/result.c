@@ -7,8 +7,8 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/nn/coherence.h"
 
-/* "ce" is the confusion error by the rule that the paper uses for the domain. last: the row belongs to the top level of
- * the result, where numbers_result() adds R squared. */
+/* Writes the errors of a row. "ce" is the confusion error by the rule that the paper uses for the domain. last: the row
+ * is written at the top level of the result, where numbers_result() adds R squared. */
 static void write_errors(const struct open_domain *domain, const struct evaluation_row *row, bool last,
                          const struct sink *out)
 {

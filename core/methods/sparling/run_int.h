@@ -72,7 +72,7 @@ struct analysis {
     int64_t *single;           /* [motif channels][symbols] */
     struct activations *lists; /* [motif channels] */
     struct binning *bins;      /* [motif channels][BINNINGS]; bins 0: the channel was never active */
-    /* number of samples with a changed symbol; number of these whose label followed the change */
+    /* tried: number of samples with a changed symbol; followed: number of these whose label followed the change */
     int64_t tried, followed;
     double edits[BINNINGS + 1]; /* sums of edit errors: without bins, then for each binning */
 };
@@ -107,7 +107,7 @@ enum { MOTIF_COUNTS_NUMBERS = 8 };
 _Static_assert(sizeof(struct motif_counts) == MOTIF_COUNTS_NUMBERS * sizeof(double),
                "a motif_counts is a row of doubles");
 struct motif_counts_channel {
-    double motifs, inputs; /* numbers of maximal motifs and of samples with at least one */
+    double motifs, inputs; /* motifs: number of maximal motifs; inputs: number of samples with at least one */
 };
 
 struct evaluation {
@@ -142,16 +142,16 @@ struct reinitialisation {
 /* The presence objective (presence.c) and the first phase (alone.c). Checkpoints contain the members from `alone` to
  * `names_table`. */
 struct presence_phase {
-    int names;      /* names with a channel; 0: the run has no presence objective */
+    int names;      /* number of names that have a channel; 0: the run has no presence objective */
     bool *occurs;   /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
     int counted;    /* the name that stands for all counts above 0; -1: labels are no counts */
     int32_t *tally; /* [batch][names] how often the label of a sample contains a name (counts.c) */
-    real *offset;   /* [names] offset of the count objective: logit of a motif at a position whose value is 0 */
+    real *offset;   /* [names] for the count objective: logit of a motif at a position whose value is 0 */
     bool exact;     /* whether labels state how often a name occurs, and not only whether it occurs */
     real *weight;   /* [names] weight of the samples whose label contains the name */
     double *share;  /* [2][motif channels] density of each channel as a multiple of the common density: [0]: from the
                        frequencies of names in labels; [1]: the same times PRESENCE_FACTOR */
-    int64_t alone;  /* 1: the first phase, in which the presence objective trains alone */
+    int64_t alone;  /* 1: the run is in the first phase, in which g trains alone */
     int64_t flat;   /* number of validations of the first phase since the loss last fell */
     int64_t ended_updates; /* number of updates at the end of the first phase */
     int64_t ended_samples; /* samples at the end of the first phase, where the schedule of the learning rate begins */
@@ -184,8 +184,9 @@ struct starts {
     int64_t count;            /* number of starts to compare; 1: there is only one, or the comparison has ended */
     int64_t now, best;        /* now: index of the start in progress; best: index of the best of the earlier starts */
     int64_t samples, updates; /* number of samples and updates when the start `now` began */
-    double lowest, loss;      /* lowest presence loss of a validation: of the best start, and of the one in progress */
-    bool due;                 /* the next step begins the start `now`; not saved */
+    /* lowest presence loss of a validation; lowest: in the best start; loss: in the start in progress */
+    double lowest, loss;
+    bool due; /* the next step begins the start `now`; not saved */
 };
 
 /* State of the rule that decides when the run ends (ending.c). Checkpoints contain it. */
@@ -203,13 +204,14 @@ struct kept {
 
 /* The last part of the training, in which only the head trains (reading.c). Checkpoints contain it. */
 struct reading {
-    int64_t from, to; /* sample counts at which the training of the head alone begins and ends; 0: it has not begun */
+    /* sample counts at which the training of the head alone begins and ends; 0: this training has not begun */
+    int64_t from, to;
 };
 
 /* The calibration in progress (calibrate.c). */
 struct calibration_score {
     float peak; /* largest value of a channel above its threshold in a sample */
-    bool has;   /* whether the label of the sample has the name */
+    bool has;   /* whether the label of the sample contains the channel's name */
 };
 struct calibration {
     int64_t position;                /* number of calibration pieces that are done (saved); 0: none is in progress */
@@ -251,9 +253,9 @@ struct method_run {
     struct calibration calibration;
     int64_t reinitialise_due; /* 1: check the channels as soon as the stage of the last validation is saved */
     int64_t validation_position, validation_correct, validation_counted;
-    double validation_loss; /* sum of the losses of the counted tokens */
+    double validation_loss; /* sum of the losses over the targets that validation_counted counts */
     double accuracy, best_accuracy;
-    double loss_sum, norm_sum; /* sums since the last points of their series */
+    double loss_sum, norm_sum; /* sums of losses and of gradient norms since the last points of their series */
     int64_t loss_count;
     struct evaluation evaluation;
     struct study study;
@@ -466,7 +468,7 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
  * validation in progress, afterwards those of the row in progress. */
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                              struct error *err);
-/* Samples of a part of the row in progress; 0: the part is skipped. */
+/* Number of samples of a part of the row in progress; 0: the part is skipped. */
 int64_t evaluation_part_samples(const struct method_run *run, int64_t part);
 /* Whether a part first collects samples and does its work after the last one, when the position equals the number of
  * samples. */

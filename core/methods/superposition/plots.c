@@ -253,7 +253,7 @@ static double map_value(enum map map, const struct superposition_case *c, const 
     return NAN;
 }
 
-/* Draws one chart for each size: six maps over p (across) and ratio (up). */
+/* Draws the chart of one size: six maps over p (across) and ratio (up). */
 static enum status draw_maps(struct method_run *run, const struct superposition_case *first, const double *ps,
                              int p_count, const double *ratios, int ratio_count, struct error *err)
 {

@@ -112,7 +112,7 @@ static void write_case(const struct sink *out, const struct method_run *run, int
     sink_end_object(out);
 }
 
-/* Writes the mean and the largest gap between measured and predicted loss, by model and size. */
+/* Writes the mean and the largest gap between measured and predicted loss for each model, size and activation. */
 static void write_gaps(const struct sink *out, const struct method_run *run)
 {
     sink_begin_list(out, "gaps");

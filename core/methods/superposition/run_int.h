@@ -21,7 +21,7 @@ enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256, EVALUATION_MOST = 100000000 
 /* The figures of one case. Doubles only, because a checkpoint stores them as a table. */
 struct outcome {
     double loss, error;      /* loss: mean over samples and features; error: its standard error */
-    double low, high;        /* range over the draws of a rug */
+    double low, high;        /* smallest and largest loss over the draws of a rug */
     double train_loss;       /* mean training loss of the last window of updates */
     double updates, samples; /* numbers of training updates and samples */
     double active;           /* share of outputs above zero in the last batch */

@@ -4,7 +4,8 @@
 #include "core/methods/shared/publish.h"
 #include "core/methods/sparling/run_int.h"
 
-/* The axis of densities, from high to low as in training. It includes the lowest useful density if that is near. */
+/* The axis of densities, from high to low as in training. It includes `minimum`, the lowest useful density, if this is
+ * more than half of the last density. */
 static struct chart_axis densities(const struct evaluation *e, double minimum)
 {
     const double most = e->row[0].density, last = e->row[e->rows - 1].density, margin = 1.1;

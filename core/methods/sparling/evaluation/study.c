@@ -100,7 +100,7 @@ static void count_pair(const struct method_run *run, int64_t one, int64_t two, s
     }
 }
 
-/* Writes the agreement of two seeds, averaged over the channels of the first. */
+/* Writes the agreement of the models of two seeds: mean and smallest value over the channels of the first model. */
 static enum status write_pair(const struct method_run *run, int64_t one, int64_t two, const struct sink *out,
                               struct error *err)
 {

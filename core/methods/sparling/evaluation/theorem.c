@@ -1,4 +1,4 @@
-/* Applies the Motif Identifiability Theorem (section 3, Appendix D of the paper) to this run. It says: if the
+/* Applies the Motif Identifiability Theorem (section 3, Appendix D of the paper) to this run. The theorem says: if the
  * end-to-end error is epsilon, the motif error is at most k * epsilon. This file computes the constant k and the bound.
  *
  * The number of motifs, and how often two motifs are closer than the theorem allows, come from the samples of the motif
@@ -45,7 +45,8 @@ enum status theorem_result(const struct method_run *run, const struct sink *out,
     struct importance alpha;
     double mean = 0, cell = positions_of_a_cell(run), wrong = 1 - row->exact, samples = (double)errors->samples;
     int symbols = run->domain.shape.symbols;
-    if (errors->samples == 0 || run->domain.shape.boxes == 0) /* motif_counts has the statistics that need no boxes */
+    /* the theorem needs true boxes; motif_counts.c writes the statistics that need none */
+    if (errors->samples == 0 || run->domain.shape.boxes == 0)
         return STATUS_OK;
     if (has_alpha(run)) {
         enum status status = alpha_of(run, &alpha, err);

@@ -16,17 +16,19 @@ struct evaluation_row;
 struct head {
     const char *name;
 
-    /* Training. outputs(): what the head computes from the motif maps of a batch. loss(): the loss of these outputs, a
-     * mean over targets. targets(): their number. NULL after a failure. */
+    /* Training. outputs() computes the outputs of the head from the motif maps of a batch. loss() computes the loss of
+     * these outputs, a mean over targets. Both return NULL after a failure. targets() returns the number of targets of
+     * a batch. */
     struct tensor *(*outputs)(struct method_run *run, struct tensor *motifs, const struct batch *batch);
     struct tensor *(*loss)(struct method_run *run, struct tensor *outputs, const struct batch *batch);
     int (*targets)(const struct batch *batch);
 
-    /* The objective of g alone, which gives g a direction (sparling_guided()). All are NULL if g has no such objective.
-     * guide(): its loss, from the scores of network_motifs_extras(). tally(): the loss of the count objective, from the
-     * map before the bottleneck; may be NULL. guide_count(): adds a piece of a validation. guide_turning(): whether a
-     * validation also reads its samples from the other strand. guide_turned(): adds such a piece. guided(): after a
-     * validation, decides whether the first phase ends; errors are those of the computation. */
+    /* The objective of g alone, which gives g a direction (sparling_guided()). All members are NULL if g has no such
+     * objective. guide() computes its loss from the scores of network_motifs_extras(). tally() (may be NULL) computes
+     * the loss of the count objective from the map before the bottleneck. guide_count() adds a piece of a validation.
+     * guide_turning() returns whether a validation also reads its samples from the other strand, and guide_turned()
+     * adds a piece that was read from the other strand. guided(), called after a validation, decides whether the first
+     * phase ends; its errors are those of the computation. */
     struct tensor *(*guide)(struct method_run *run, const struct batch *batch, struct tensor *scores);
     struct tensor *(*tally)(struct method_run *run, const struct batch *batch, struct tensor *before);
     void (*guide_count)(struct method_run *run, const struct batch *batch, struct tensor *scores,
@@ -35,23 +37,24 @@ struct head {
     void (*guide_turned)(struct method_run *run, const struct batch *batch, struct tensor *scores);
     enum status (*guided)(struct method_run *run, struct error *err);
 
-    /* Validations. clear(): forgets the counts. count(): adds the outputs of a piece. accuracy(): of the whole
-     * validation, in [0, 1]. */
+    /* Validation. clear() forgets the counts. count() adds the outputs for one piece of the validation. accuracy()
+     * returns the accuracy of the whole validation, in [0, 1]. */
     void (*clear)(struct method_run *run);
     void (*count)(struct method_run *run, const struct batch *batch, const struct tensor *outputs);
     double (*accuracy)(const struct method_run *run);
 
-    /* Evaluation. test(): reads a batch of test samples with a network. own: it is the run's own model. tested(): sets
-     * the errors of a row after its last test sample. trained(): reads a batch of training samples with the run's own
-     * model, for the verdict. named(): after the last such batch, finds what each channel stands for. Errors are those
-     * of the computation, and STATUS_NO_MEMORY. */
+    /* Evaluation. test() reads a batch of test samples with a network; own: the network is the run's own model.
+     * tested() sets the errors in the row of a network after its last test sample. trained() reads a batch of training
+     * samples with the run's own model, for the verdict. named() follows the last of these batches and finds what each
+     * channel stands for. Errors are those of the computation, and STATUS_NO_MEMORY. */
     enum status (*test)(struct method_run *run, struct network *network, const struct batch *batch, bool own,
                         struct error *err);
     void (*tested)(struct method_run *run, struct evaluation_row *row);
     enum status (*trained)(struct method_run *run, struct tensor *motifs, const struct batch *batch, struct error *err);
     enum status (*named)(struct method_run *run, struct error *err);
 
-    /* The verdict's findings about answers, channels and training, and further members of the result (may be NULL). */
+    /* judge() adds the verdict's findings about answers, channels and training. result() (may be NULL) writes further
+     * members of the result. */
     enum status (*judge)(struct method_run *run, struct findings *findings, struct error *err);
     void (*result)(const struct method_run *run, const struct sink *out);
 };

@@ -138,7 +138,8 @@ static bool active_in(const struct association *a, int channel, int64_t sample)
     return a->active[(size_t)channel * a->words + (size_t)sample / 64] >> (sample % 64) & 1;
 }
 
-/* Adds the samples of the evidence to the regression. Its terms are the channels, followed by a constant. */
+/* Adds the samples of the evidence to the regression. The terms of the regression are the channels and, as the last
+ * one, a constant. */
 static void add_samples(const struct method_run *run, struct least_squares *s)
 {
     const struct evidence *e = &run->evaluation.evidence;

@@ -18,9 +18,10 @@ enum number_sums { NUMBERS_VALIDATION, NUMBERS_GUIDE, NUMBERS_TURNED, NUMBERS_TE
 struct numbers {
     int count;               /* numbers of a sample; 0: targets are no numbers */
     struct regression *sums; /* [NUMBER_SUMS][count + 1] */
-    double best_guide;       /* largest R squared of a validation by the scores of channels; 0 before the first */
-    double *room;            /* [2 * count] scratch; not saved */
-    float *effect;           /* [motif channels][count] see numbers_named(); saved */
+    double best_guide; /* largest R squared that the scores of channels reached in a validation; 0 before the first
+                          validation */
+    double *room;      /* [2 * count] scratch; not saved */
+    float *effect;     /* [motif channels][count] see numbers_named(); saved */
 };
 
 /* Allocates the sums and measures the numbers of the training part; call it once in create(). STATUS_NO_MEMORY. */
@@ -30,7 +31,7 @@ void numbers_close(struct numbers *numbers); /* a zeroed struct is allowed */
 enum status numbers_begin(struct method_run *run, struct error *err);
 /* Declares the entries "numbers.*" of checkpoints, if targets are numbers. */
 enum status numbers_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
-/* Whether the numbers that were read from a checkpoint are possible. */
+/* Returns whether the entries "numbers.*" that were read from a checkpoint have possible values. */
 bool numbers_sound(const struct method_run *run);
 
 /* numbers_of() returns the sums of one kind, [count + 1]; numbers_all() returns the sums over all numbers together. */
@@ -44,8 +45,8 @@ void numbers_add(struct method_run *run, enum number_sums which, const struct ba
 const real *numbers_standard(struct method_run *run, const struct batch *batch);
 /* Members of the result: R squared and correlation of all numbers, and the list "numbers". */
 void numbers_result(const struct method_run *run, const struct sink *out);
-/* Finds what each channel does to the numbers: names of struct channel_name, and the mean change of each number if the
- * channel is active, in the units of the data set. STATUS_NO_MEMORY. */
+/* Finds what each channel does to the numbers: the numbers that it changes, for its struct channel_name, and the mean
+ * change of each number when the channel is active, in the units of the data set. STATUS_NO_MEMORY. */
 enum status numbers_named(struct method_run *run, struct error *err);
 
 /* Defined in training/guide.c: the members of struct head for g's own objective. */

@@ -332,7 +332,7 @@ void channel_extent_mirror(struct channel_extent *extent)
     extent->col1 = half + 1;
 }
 
-/* Mean of a part of the map. Positions outside of the map: 0. */
+/* Mean over a part of the map; 0 if the part is not completely inside the map. */
 static double mean_of(const double *alike, int high, int wide, const struct box *part)
 {
     double sum = 0;

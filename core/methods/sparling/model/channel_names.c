@@ -59,7 +59,8 @@ enum status channel_names_read(const struct snapshot_reader *from, int tokens, i
     return status;
 }
 
-/* The words before and between names: "ring or triangle"; with numbers "raises expression, lowers stability". */
+/* The words before and between names: "ring or triangle" or, if targets are numbers, "raises expression, lowers
+ * stability". */
 static const char *join_of(const struct channel_name *name, const struct open_domain *domain, int i)
 {
     if (domain->shape.numbers == 0)

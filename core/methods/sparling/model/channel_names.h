@@ -16,7 +16,8 @@ struct channel_name {
     double active; /* number of samples in which the channel has a motif */
     double whole;  /* correlation with the fact that at least one of the names is in the label; NaN without names */
     double names;  /* number of names; 0: the channel predicts no name */
-    double token[CHANNEL_NAMES], strength[CHANNEL_NAMES]; /* the names, and the correlation with each alone */
+    /* token: the names; strength: the correlation of the channel with each name alone */
+    double token[CHANNEL_NAMES], strength[CHANNEL_NAMES];
     double same;    /* index of another channel that marks the same positions; -1: none */
     double overlap; /* share of this channel's positions with an active position of `same` nearby */
 };

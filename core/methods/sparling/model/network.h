@@ -31,12 +31,13 @@ struct network {
     struct residual_unit unit[NETWORK_UNITS];
     struct batch_norm norm; /* batch norm before the sparse layer, unless batch_norm is none */
     struct sparse *sparse;
-    /* [names] what turns a channel's score into the logit of its name, with the presence objective */
+    /* [names] with the presence objective: the logit of a name is presence_gain * (score of its channel) +
+     * presence_bias */
     struct weight *presence_gain, *presence_bias;
-    /* with numbers as targets: scores of channels -> presence of channels -> numbers (training/guide.c) */
-    struct weight *guide_gain, *guide_bias;
-    struct linear guide;
-    struct batch_norm noise; /* batch norm over all channels together, with sparsity noise */
+    /* with numbers as targets, for the objective of g alone (training/guide.c): */
+    struct weight *guide_gain, *guide_bias; /* scores of channels -> presence of channels */
+    struct linear guide;                    /* presence of channels -> numbers */
+    struct batch_norm noise;                /* batch norm over all channels together, with sparsity noise */
 
     struct rms_scale scale; /* makes the rms of the pooled motif map 1, with motif_scale rms */
     struct linear embed;    /* motif channels -> head width */
@@ -48,9 +49,8 @@ struct network {
     struct encoder encoder;
     struct decoder decoder;
     struct linear out;
-    /* with numbers as targets: the layer over sums of channels, and the mean and the deviation of the training samples'
-     * numbers, which turn standardised numbers into those of the data set */
-    struct linear additive;
+    struct linear additive; /* with numbers as targets: the layer over the sums of the channels */
+    /* mean and deviation of the training samples' numbers, for converting standardised numbers to those of the data */
     struct weight *number_mean, *number_deviation;
     struct dilated dilated; /* with a label at every position, this head replaces everything from `embed` on */
 
@@ -116,7 +116,7 @@ struct tensor *network_guide(struct exec *e, struct network *network, struct ten
 /* A standardised number in the units of the data set. */
 double network_number(const struct network *network, int number, double standardised);
 
-/* Logits of the classes with a label at every position: [count * columns][classes]. */
+/* For labels at every position: the logits of the classes, [count * columns][classes]. */
 struct tensor *network_classes(struct exec *e, struct network *network, struct tensor *motifs);
 
 /* From now on, each batch moves the running statistics of all batch norms of g by `share` of the way towards its own

@@ -21,11 +21,10 @@ struct read_motif {
     bool starred; /* maximal, with a weaker motif within ANNOTATION_REACH */
 };
 
-/* How the channels of a model are reported: their names (NULL: they have none), and at which places motifs are reported
- * (NULL: at the maxima). */
+/* How the channels of a model are reported. */
 struct channel_report {
-    const struct channel_name *names; /* [channels] */
-    const struct channel_places *places;
+    const struct channel_name *names;    /* [channels]; NULL: the channels have no names */
+    const struct channel_places *places; /* where motifs are reported; NULL: at the maxima of their channels */
 };
 
 struct annotation {
@@ -47,8 +46,8 @@ struct annotation {
          * above 1/2 */
     } * sites;
     int site_count;
-    float
-        *numbers; /* [shape.numbers] with numbers as targets: those that the model predicts, in the data set's units */
+    float *numbers; /* [shape.numbers] the numbers that the model predicts, in the data set's units; NULL if targets are
+                       no numbers */
 };
 
 /* Annotates an input, [channels][rows][cols]. This function begins `e` for evaluation. domain, report, input and truth

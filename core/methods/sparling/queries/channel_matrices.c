@@ -25,9 +25,10 @@ static const double SIGNIFICANT = 0.05; /* largest q-value of a match that an an
 struct channel_windows {
     unsigned char *base; /* [count][window] */
     int count, filled;
-    int token;                     /* the channel's first name; -1: none */
-    int labelled, with_site, both; /* numbers of samples with the name, with a motif, with both */
-    bool seen;                     /* the current sample has a motif of the channel */
+    int token; /* the channel's first name; -1: none */
+    /* numbers of samples: with the name (labelled), with a motif of the channel (with_site), with both */
+    int labelled, with_site, both;
+    bool seen; /* the current sample has a motif of the channel */
 };
 
 struct making {

@@ -57,7 +57,8 @@ static bool names(const struct method_edit *edit, int64_t channel, int64_t row, 
     return edit->channel == channel && (edit->everywhere || (edit->row == row && edit->col == col));
 }
 
-/* Removes the motifs of an edit from `map` and adds the changed motifs, with their values from `before`, to `made`. */
+/* Removes the motifs that an edit names from `map`. Unless the edit only removes them, adds the changed motifs to
+ * `made`; a motif keeps its value from `before` if the edit sets none. */
 static void move(const struct method_edit *edit, const struct map *before, const struct map *map,
                  const struct map *made)
 {
@@ -77,8 +78,8 @@ static void move(const struct method_edit *edit, const struct map *before, const
         }
 }
 
-/* Applies the edits to `map`. A motif that an edit moves keeps its value in `before`, a copy of `map`. The function
- * also writes the motifs that edits made into `made`, which is zero at the start. */
+/* Applies the edits to `map`. before: a copy of `map`, in which the edits find their motifs. made: zero at the start;
+ * it receives the motifs that the edits add, which are then joined with `map`. */
 static enum status apply(const struct method_input *input, const struct map *map, const struct map *before,
                          const struct map *made, struct error *err)
 {

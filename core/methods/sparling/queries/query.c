@@ -426,7 +426,7 @@ static void write_tokens(const struct annotation *annotation, const struct sink 
     sink_number(out, "probability", product);
 }
 
-/* Writes the axis of an input: the unit of its columns, such as seconds or bases, and the length of a column. */
+/* Writes the axis of an input: its unit, such as seconds or bases, and the length of the whole input in this unit. */
 static void write_axis(const struct open_domain *domain, const struct sink *out)
 {
     const struct alphabet *alphabet = domain_alphabet(domain);
@@ -529,8 +529,8 @@ enum status sparling_predict(const struct method_question *question, const struc
     return status;
 }
 
-/* The query "predict" as numbers: those that are the model's targets; or the index of each predicted name, and -1 after
- * the last one. */
+/* The query "predict" as an array: the predicted numbers if the model's targets are numbers; otherwise the index of
+ * each predicted name, and -1 after the last one. */
 enum status sparling_predict_array(const struct method_question *question, struct buf *values, int *rank,
                                    int64_t dim[4], struct error *err)
 {

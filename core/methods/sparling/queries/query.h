@@ -31,7 +31,8 @@ struct channels_parameters {
     int64_t top; /* number of inputs to list or draw for each channel, 1 to 64; the strongest activation comes first */
     char against[CONFIG_TEXT]; /* data set of motifs with which channels are compared; "": none */
 };
-/* Parameters of the queries "sites" and "signal". The first three select records of the job's data set (GET). */
+/* Parameters of the queries "sites" and "signal". `set`, `samples` and `first` select records of the job's data set
+ * (GET). */
 enum sites_set { SITES_ALL, SITES_TEST, SITES_VALIDATION };
 extern const char *const sites_sets[]; /* names of the sets; NULL ends the list */
 struct sites_parameters {

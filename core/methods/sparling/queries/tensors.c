@@ -25,7 +25,7 @@ static enum status append_map(struct inquiry *inquiry, struct buf *values, struc
     const struct method_model *model = inquiry->model;
     size_t positions = domain_positions(&model->domain.shape);
     size_t channels = (size_t)model->network->config.channels_motif;
-    /* Room for the planes and for one row of the answer. */
+    /* The second half is scratch for one row of the answer, which is at most as large as the map. */
     float *planes = arena_alloc(&inquiry->space.arena, 2 * channels * positions * sizeof *planes);
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
@@ -79,7 +79,7 @@ static void label_shape(const struct method_model *model, int *rank, int64_t dim
     dim[0] = model->domain.shape.cols;
 }
 
-/* The numbers that are the model's targets. A model of labels has none. */
+/* The shape of the predicted numbers; none if targets are labels. */
 static void numbers_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
     *rank = model->domain.shape.numbers > 0 ? 1 : -1;

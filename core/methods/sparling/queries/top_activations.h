@@ -20,7 +20,8 @@ struct top_activations_site {
 };
 
 struct top_activations_channel {
-    /* numbers of active elements, of samples with at least one, and of maximal motifs (annotation.h) */
+    /* active: number of active elements; inputs: number of samples with at least one; motifs: number of maximal motifs
+     * (annotation.h) */
     int64_t active, inputs, motifs;
     double sum; /* sum of the values of all active elements */
     float most;

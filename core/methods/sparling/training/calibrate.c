@@ -86,8 +86,8 @@ static enum status open_scores(struct method_run *run, struct error *err)
                                  : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
 }
 
-/* Returns whether a position is so close to an earlier peak that both belong to one motif: closer than a quarter of
- * the window of g. */
+/* Returns whether a position is so close to an earlier peak that both belong to one motif: at most a quarter of the
+ * window of g away. */
 static bool is_near(const struct method_run *run, const int (*peak)[2], int peaks, int row, int col)
 {
     int least = run->network->map.reach / 4;
@@ -182,8 +182,9 @@ static int active_peaks(const struct channel_peaks *p)
     return count;
 }
 
-/* Returns how far the threshold of a channel must rise. 0 if no peak or every peak has the name, because such peaks do
- * not determine it. If labels are counts, one channel marks all motifs, and the others become silent. */
+/* Returns how far the threshold of a channel must rise; 0 if all peaks or no peaks have the name, because such peaks do
+ * not determine a threshold. If labels are counts, one channel marks all motifs, and the channels without the name
+ * become silent. */
 static real rise_of(const struct method_run *run, const struct channel_peaks *p)
 {
     if (p->with == p->count + p->right || (p->with == 0 && run->presence.counted < 0))
@@ -195,8 +196,8 @@ static real rise_of(const struct method_run *run, const struct channel_peaks *p)
     return rise;
 }
 
-/* Finds the channel whose peak is always active in each sample, after thresholds have risen by `rise`: the one closest
- * to its threshold if no channel is active, or -1. lifted: [SAMPLES]. */
+/* Finds for each sample in which no channel is active, after thresholds have risen by `rise`, the channel that
+ * never_empty makes active: the one closest to its threshold. lifted: [SAMPLES]; -1: a channel is active. */
 static void find_lifted(const struct method_run *run, const real *rise, int *lifted)
 {
     const struct calibration *c = &run->calibration;

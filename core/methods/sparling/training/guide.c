@@ -10,8 +10,8 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Least share of the variance that the regression must explain before motifs are sought on the other strand; and the
- * share of it that must remain if samples are read from the other strand. */
+/* CLEAR: share of the variance that the regression must explain before validations try the other strand. TURNED: part
+ * of this share that must remain if samples are read from the other strand. */
 static const double CLEAR = 0.15, TURNED = 0.75;
 
 struct tensor *guide_loss(struct method_run *run, const struct batch *batch, struct tensor *scores)

@@ -21,7 +21,7 @@ enum {
     EACH = 4,         /* prototypes from one sample */
     STREAM = 0x7072   /* stream of the random numbers */
 };
-/* What is added to the covariance of the features, as a share of their mean variance. */
+/* This share of the features' mean variance is added to each variance before the covariance is factorised. */
 static const double RIDGE = 0.01;
 
 /* Sums over the samples with or without the name. */
@@ -36,7 +36,8 @@ struct search {
     uint64_t drawn;
     double sharpness;      /* sharpness of the mean over positions (presence_sharpness) */
     double vectors;        /* number of feature vectors in the moments */
-    double *mean, *square; /* [width], [width][width] sums over feature vectors, then their mean and covariance */
+    double *mean, *square; /* mean: [width]; square: [width][width]; first sums over feature vectors, then their mean
+                              and covariance */
     double *candidate;     /* [CANDIDATES][width] prototypes, then weights */
     double offset[CANDIDATES];
     float *features; /* [width][positions] of one sample */
@@ -227,7 +228,8 @@ static double separation(const struct search *s, int candidate)
 /* ---- the search ---------------------------------------------------------------------------------------------------
  */
 
-/* Reads the next training samples once. */
+/* Reads the next training samples. The first pass sums the features and draws the prototypes; the second pass computes
+ * the scores of the candidates. */
 static enum status pass(struct method_run *run, struct search *s, bool second, struct error *err)
 {
     struct exec *e = &run->exec;
@@ -262,8 +264,8 @@ static enum status pass(struct method_run *run, struct search *s, bool second, s
     return STATUS_OK;
 }
 
-/* Writes the weights of the best candidate. The running statistics and the logit of the name start where the
- * normalised response would have them. */
+/* Writes the weights of the best candidate. Its response is normalised, so the running mean becomes 0 and the running
+ * variance 1. With the bias, the logit of the name fits the frequency of the name at the mean score. */
 static void install(struct method_run *run, const struct search *s, int best)
 {
     struct network *n = run->network;

@@ -16,7 +16,7 @@
 #include "core/base/random/philox.h"
 #include "core/methods/sparling/run_int.h"
 
-enum { PROBES = 16, STREAM = 0x7265 }; /* number of batches of a check; stream of the random numbers */
+enum { PROBES = 16, STREAM = 0x7265 }; /* PROBES: number of batches of a check; STREAM: stream of the random numbers */
 static const double WORTHLESS = 0.1;
 /* factor by which the density of a reinitialised channel is at first larger than that of the others */
 static const double DENSITY_FACTOR = 8;

@@ -32,8 +32,8 @@ static double learning_rate(const struct method_run *run)
 static enum status not_finite(struct method_run *run, const char *what, struct error *err)
 {
     struct error cause = {0};
-    bool apart =
-        distribution_apart(&run->study.distribution) != NULL; /* all ranks together must read the list of checkpoints */
+    /* true: each rank trains a seed of its own, and only all ranks together can read the list of checkpoints */
+    bool apart = distribution_apart(&run->study.distribution) != NULL;
     int64_t seq = apart ? 0 : run_last_checkpoint(run);
     char good[64] = "no checkpoint was saved before";
     if (apart)
@@ -264,7 +264,7 @@ static struct batch_request validation_request(const struct method_run *run, int
                                   .turns = again ? TURN_ALL : TURN_NONE};
 }
 
-/* Adds the counts of a piece. */
+/* Adds the counts of one piece of a validation. */
 static enum status count_piece(struct method_run *run, const struct forward *f, const struct batch *batch,
                                struct error *err)
 {

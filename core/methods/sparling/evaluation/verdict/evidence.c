@@ -1,6 +1,6 @@
-/* Collects the evidence for a verdict (evidence.h): what the test samples show, and PART_EVIDENCE, which reads training
- * samples with the final model to learn which channel predicts which name. At its end, the part reduces the bits and
- * labels of its samples to a few numbers for each channel and each token. */
+/* Collects the evidence for a verdict (evidence.h): what the test samples show, and PART_EVIDENCE, a part of the
+ * evaluation that reads training samples with the final model to learn which channel predicts which name. The end of
+ * this part reduces the bits and labels of its samples to a few numbers for each channel and each token. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -23,7 +23,7 @@ enum { EVIDENCE_SAMPLES = 2000, EVIDENCE_CURVE = 16 };
 
 /* Sums and figures of a run. Only doubles, because checkpoints save them as a row. */
 struct evidence_sums {
-    /* Test samples of the final model. */
+    /* Figures of the final model on test samples. */
     double read;             /* samples read */
     double exact, unordered; /* exact: answers with the right tokens in the right order; unordered: answers with the
                                 right tokens in any order */
@@ -96,7 +96,7 @@ void evidence_read(struct method_run *run, const struct batch *batch, const stru
 int64_t evidence_samples(const struct method_run *run);
 enum status evidence_add(struct method_run *run, const struct batch *batch, struct error *err);
 enum status evidence_finish(struct method_run *run, struct error *err);
-/* These functions serve struct head. evidence_answers() reads the labels of a batch with the final model;
+/* The heads (struct head) call these functions. evidence_answers() reads the labels of a batch with the final model;
  * evidence_classes() counts the classes of a batch. At the end, evidence_names() finds the names of the channels, and
  * evidence_prevalence() the frequencies of the classes. evidence_alike() finds channels that mark the same positions.
  */

@@ -106,7 +106,8 @@ static void judge_error(const struct method_run *run, struct findings *findings)
         next_longer(run, findings);
 }
 
-/* The objective single-motifs has no labels; its error is compared with that of a symbol drawn at random. */
+/* Judges a run with the objective single-motifs, which has no labels: compares the error of its model with the error of
+ * a symbol that is drawn at random. */
 static void judge_single(const struct method_run *run, struct findings *findings)
 {
     double own = run->evaluation.row[run->evaluation.rows - 1].single,
@@ -264,7 +265,8 @@ void judge_training(const struct method_run *run, struct findings *findings)
 {
     const struct evidence *e = &run->evaluation.evidence;
     const struct sparling_config *c = &run->config;
-    /* During annealing, the target rises with the accuracy, up to target_max, which the user has configured. */
+    /* If the last accuracy was above its target, the annealer has raised the target to this accuracy. The target that
+     * was configured is at most target_max. */
     double target = fmin(run->annealer.target, c->target_max);
     double checked = (double)c->validation_samples, gain = late_gain(e);
     if (run->numbers.count == 0 && share(run->accuracy * checked, checked).high < target)

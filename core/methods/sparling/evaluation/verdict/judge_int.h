@@ -25,11 +25,12 @@ struct judge_limits {
                                 "learned-by-heart" */
     double motifs_per_token; /* motifs for each token of a label; if there are more, at least half of the motifs are
                                 false */
-    /* If the accuracy rises by this from the first half of the last validations to the second, the run still
-     * improves. */
+    /* If the accuracy rises by at least this much from the first half of the last validations to the second, the run
+     * still improves. */
     double gain;
-    double outside; /* how far values may be outside of the range of training samples, as a share of its width */
-    double rare;    /* if no more training samples than this have a name, the model cannot learn the name */
+    /* how far values may lie outside of the range of the training samples, as a share of the width of this range */
+    double outside;
+    double rare; /* if no more training samples than this have a name, the model cannot learn the name */
 };
 extern const struct judge_limits limits;
 

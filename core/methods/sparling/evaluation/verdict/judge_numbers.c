@@ -1,9 +1,10 @@
 /* The verdict of a run whose targets are numbers, from these numbers alone.
  *
- * Does the model explain any of their variance, with certainty (R squared of test samples)? Does it explain each of
- * them? Does it explain clearly less than the scores of its channels did in a validation, than the model of an earlier
- * density, or than the same model does on training samples? Comparisons use the end of a confidence interval that is
- * better for the run, so a small sample alone causes no finding, except that R squared must be above 0. */
+ * Does the model certainly explain a part of the variance of the numbers (R squared on test samples)? Does it
+ * explain each of the numbers? Does it explain clearly less on test samples than one of these three: the scores of
+ * its channels in a validation, the model of an earlier density, the same model on training samples? Comparisons use
+ * the end of a confidence interval that is better for the run, so a small sample alone causes no finding, except
+ * that R squared must be above 0. */
 #include <math.h>
 #include <stdio.h>
 
@@ -32,7 +33,7 @@ static void judge_variance(const struct method_run *run, struct findings *findin
     next_longer(run, findings);
 }
 
-/* Finds the numbers that do not correlate with their predictions. */
+/* Finds the numbers whose correlation with their predictions is not certainly above 0. */
 static void judge_each(const struct method_run *run, struct findings *findings)
 {
     struct names list = {.count = 0};

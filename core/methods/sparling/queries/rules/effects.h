@@ -37,12 +37,14 @@ struct rule_difference rule_difference_of(const struct rule_effect *effect);
 
 /* The counts of one name of the labels for one pair of motifs; they begin at zero. */
 struct rule_counts {
-    int samples;                                              /* number of trials */
-    int neither, first, second, with[RULE_ORDERS][RULE_BINS]; /* trials in which the model answers the name */
+    int samples; /* number of trials */
+    /* numbers of trials in which the model answers the name: with neither motif, with only the first, with only the
+     * second, and with both in each arrangement */
+    int neither, first, second, with[RULE_ORDERS][RULE_BINS];
     /* Effects of three properties: first before second, a short gap, both on one strand. */
     struct rule_effect order, distance, strand;
-    int same, opposite; /* numbers of strand.samples in which the model answers the name: with the pair on one strand,
-                           on opposite strands */
+    int same, opposite; /* numbers of strand.samples in which the model answers the name; same: with the pair on one
+                           strand; opposite: with the pair on opposite strands */
 };
 /* Adds a trial. tried: [RULE_BINS] whether the gaps of a bin fit into the sample; other bins are not counted. */
 void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried);

@@ -65,7 +65,7 @@ static enum status answer(struct rules *r, bool *has, struct error *err)
     return status ? status : rules_read(r, r->map, 1, &places, has, err);
 }
 
-/* Returns whether a channel is in a pair that the query asks for. */
+/* Returns whether a channel is the second one of a pair that the query asks for. Only second motifs are turned. */
 static bool in_pair(const struct rules *r, int channel)
 {
     for (int i = 0; i < r->pairs; i++)

@@ -19,18 +19,17 @@ struct rule_places {
 struct rule_reader {
     void *context;
     int channels, cols, names;
-    /* Writes to has: [count][names] which names the model answers for each of the maps: [count][channels][cols].
-     * count: at most RULE_MAPS. places: [count]. */
+    /* Reads `count` maps: [count][channels][cols]. Writes to has: [count][names] which names the model answers for each
+     * map. count: at most RULE_MAPS. places: [count]. */
     enum status (*read)(void *context, const float *maps, int count, const struct rule_places *places, bool *has,
                         struct error *err);
 };
 
-/* A motif of a pair: its channel, the value that trials give it, the distance in columns from its maximum to its
- * centre, and the width of its extent. */
+/* A motif of a pair. */
 struct rule_motif {
     int channel;
-    float value;
-    int shift, width;
+    float value;      /* value that trials give the motif */
+    int shift, width; /* shift: distance in columns from the maximum to the centre; width: width of the extent */
 };
 
 struct rule_sample {

@@ -10,10 +10,11 @@
 #include "core/formats/fasta.h"
 #include "core/methods/sparling/queries/query_int.h"
 
-/* A window of a record. `origin` is the position in the record to which column 0 belongs. */
+/* A window of a record. */
 struct scan_window {
     char record[FASTA_NAME];
-    int64_t origin, from, to; /* [from, to): positions of the record that only this window reports */
+    /* origin: position in the record of the window's column 0; [from, to): positions that only this window reports */
+    int64_t origin, from, to;
     int width;
     const unsigned char *base; /* [width] 0 to 3: a base; 4: unknown, or outside of the record */
     const float *map;          /* [channels][width] */

@@ -1,6 +1,7 @@
-/* The query "sites": the places of motifs in sequences as JSON, BED6, narrowPeak and GFF3. A site begins and ends where
- * the channel's matrix does. Its score is 1000 times its activation over the channel's largest activation in the test
- * set. Coordinates are those of the record, or those of the genome if the names of records contain them. */
+/* The query "sites": the places of motifs in sequences as JSON, BED6, narrowPeak and GFF3. A site begins and ends
+ * where the channel's matrix does. Its score is 1000 times its activation, divided by the largest activation of its
+ * channel in the test set. Coordinates are those of the record, or those of the genome if the names of records
+ * contain them. */
 #include "core/methods/sparling/queries/sites/sites.h"
 
 #include <math.h>
