@@ -114,7 +114,7 @@ static void pull_rows(const struct drawing *d, int first, int rows, const struct
     d->p->kernels->gemm(&call);
 }
 
-/* The random numbers of a row, and upper bounds of its firing probabilities. */
+/* A row that is being drawn; `s` contains its random numbers and upper bounds of its firing probabilities. */
 struct tree_row {
     const struct drawing *d;
     const struct tree_scratch *s;

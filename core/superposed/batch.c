@@ -15,12 +15,12 @@
 
 enum { ROWS = 32, FEATURES = 32, BLOCK_ROWS = 256, BLOCK_COLUMNS = 1024, DEEP_FEATURES = 512, LANES = 16 };
 
-/* Positions of the non-zeros of a table [room][n_s]. The positions of row b start at index b n_s. Within the row, those
- * of features from 32 k on start at at[b][k]. */
+/* Positions of the non-zeros of a table [room][n_s]. Row b has count[b] of them from index start[b] = b n_s on;
+ * at[b][k] of these belong to features below 32 k. */
 struct places {
     int32_t *index;
     float *value;
-    int *at, *start, *count; /* at: [room][blocks + 1], relative to start[b] */
+    int *at, *start, *count; /* at: [room][blocks + 1]; start, count: [room] */
 };
 
 struct batch {
@@ -378,8 +378,8 @@ static void gather_dense(const struct batch *b, struct piece f, const float *x, 
     b->kernels->gemm(&call);
 }
 
-/* Adds the dense products to the gradients. Runs after the sparse products, so that only one pass at a time writes a
- * tied matrix. */
+/* Computes the gradients that need dense products. Runs after the sparse products and adds to their result if a matrix
+ * is tied, so that only one pass at a time writes this matrix. */
 static void gather_dense_task(void *context, int chunk, int worker)
 {
     struct batch *b = context;

@@ -49,7 +49,7 @@ enum status dataset_find(const char *root, const char *name, enum dataset_kind *
 /* Deletes an upload. NOT_FOUND: no upload has this name. */
 enum status dataset_remove(const char *root, const char *name, struct error *err);
 /* Adds up the bytes of the uploads of one owner, or of all owners if `owner` is NULL: all files of complete uploads,
- * and the named parts of unfinished uploads. The file DATASET_OWNER of an upload contains its owner. */
+ * and the parts of unfinished uploads that can be resumed. The file DATASET_OWNER of an upload contains its owner. */
 enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err);
 #define DATASET_OWNER "owner" /* the file that contains the owner's name */
 

@@ -22,10 +22,10 @@ enum requested_state { REQUESTED_NONE, REQUESTED_PAUSED, REQUESTED_CANCELLED };
 #define REQUESTED_STATES 3
 
 enum job_event {
-    JOB_EVENT_CLAIM, /* an executor has claimed the job from the queue */
-    JOB_EVENT_PAUSE, /* a client requests a pause, a resume or a cancel */
-    JOB_EVENT_RESUME,
-    JOB_EVENT_CANCEL,
+    JOB_EVENT_CLAIM,  /* an executor has claimed the job from the queue */
+    JOB_EVENT_PAUSE,  /* a client requests a pause */
+    JOB_EVENT_RESUME, /* a client requests that the job continues */
+    JOB_EVENT_CANCEL, /* a client requests a cancel */
     JOB_EVENT_YIELD, /* the executor has stopped the job between two steps; the store also sends this event at a restart
                       */
     JOB_EVENT_SUCCEED,

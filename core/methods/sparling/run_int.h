@@ -27,7 +27,7 @@
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
 
-/* Checkpoints save these values, so they must not change. PHASE_CALIBRATE comes between training and evaluation. */
+/* Checkpoints save these values, so they must not change. PHASE_CALIBRATE follows the training of g. */
 enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE, PHASE_CALIBRATE };
 
 enum { VALIDATION_SEED = -1, TEST_SEED = -2, BINNING_SEED = -3, EVALUATION_MAX = 64, METRIC_UPDATES = 10 };
@@ -62,12 +62,12 @@ enum evaluation_part {
     PARTS
 };
 
-/* Counts of an analysis in progress; not saved (analyses.c). */
 enum { BINNINGS = 4, ACTIVATIONS_MOST = 1 << 22 };
 struct activations { /* the first ACTIVATIONS_MOST positive values of a channel */
     float *values;
     size_t count, room;
 };
+/* Counts of an analysis in progress (analyses.c); not saved. */
 struct analysis {
     int64_t *single;           /* [motif channels][symbols] */
     struct activations *lists; /* [motif channels] */
@@ -131,8 +131,8 @@ struct evaluation {
     struct chance_samples *collected; /* not saved: after loading, the current part of the evaluation begins again */
 };
 
-/* The use of each channel (reinitialise.c). Only doubles, because checkpoints save it as tables. */
 enum { REINITIALISED_CHANNELS = 1024 };
+/* The use of each channel (reinitialise.c). Only doubles, because checkpoints save it as tables. */
 struct reinitialisation {
     double count;                             /* number of channels reinitialised so far */
     double worthless[REINITIALISED_CHANNELS]; /* 1: the channel did not lower the loss at the last check */
@@ -208,11 +208,12 @@ struct reading {
     int64_t from, to;
 };
 
-/* The calibration in progress (calibrate.c). */
+/* What the calibration reads from a validation sample for one channel. */
 struct calibration_score {
     float peak; /* largest value of a channel above its threshold in a sample */
     bool has;   /* whether the label of the sample contains the channel's name */
 };
+/* The calibration in progress (calibrate.c). */
 struct calibration {
     int64_t position;                /* number of calibration pieces that are done (saved); 0: none is in progress */
     struct calibration_score *score; /* [names][samples]; NULL until needed */
@@ -340,7 +341,7 @@ void presence_clear(struct method_run *run);
  * has not read for some time, and ends the phase if the loss no longer falls. STATUS_NO_MEMORY, and errors of the
  * computation. */
 enum status presence_validated(struct method_run *run, struct error *err);
-/* Whether the numbers that were read from a checkpoint are possible. */
+/* Returns whether the entries "presence.*" that were read from a checkpoint have possible values. */
 bool presence_sound(const struct method_run *run);
 /* Declares the state as entries "presence.*", if the run has the objective. */
 enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
@@ -391,7 +392,7 @@ int64_t starts_seed(const struct method_run *run);
 /* Called after each validation of the first phase while starts are compared. Sets starts.due when the start in progress
  * is over. */
 void starts_validated(struct method_run *run, double loss);
-/* Whether the numbers that were read from a checkpoint are possible. */
+/* Returns whether the entries "starts.*" that were read from a checkpoint have possible values. */
 bool starts_sound(const struct method_run *run);
 /* Declares the state as entries "starts.*", if several starts are compared. */
 enum status starts_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
@@ -403,7 +404,7 @@ double ending_rate(const struct method_run *run);
 /* Called after each validation at the last density. reached: the accuracy is above its target. Returns whether training
  * ends. */
 bool ending_validated(struct method_run *run, double loss, bool reached);
-/* Whether the numbers that were read from a checkpoint are possible. */
+/* Returns whether the entries "ending.*" that were read from a checkpoint have possible values. */
 bool ending_sound(const struct method_run *run);
 /* Adds the state to a checkpoint as entries "ending.*", if the run ends by itself. */
 enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
@@ -418,7 +419,7 @@ bool kept_better(const struct method_run *run);
 enum status kept_restore(struct method_run *run, struct error *err);
 /* Sets the last density after a checkpoint was loaded. */
 void kept_follow(struct method_run *run);
-/* Whether the numbers that were read from a checkpoint are possible. */
+/* Returns whether the entries "kept.*" that were read from a checkpoint have possible values. */
 bool kept_sound(const struct method_run *run);
 /* Declares the state as entries "kept.*", if the run ends by itself. */
 enum status kept_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
@@ -438,7 +439,7 @@ double reading_part(const struct method_run *run, double before);
 /* Computes the motif map of a batch in the same way as for a client, without gradients. Returns NULL after a
  * failure. */
 struct tensor *reading_motifs(struct method_run *run, const struct batch *batch);
-/* Whether the numbers that were read from a checkpoint are possible. */
+/* Returns whether the entries "reading.*" that were read from a checkpoint have possible values. */
 bool reading_sound(const struct method_run *run);
 /* Declares the state as entries "reading.*", if the configuration has the last part. */
 enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
@@ -455,7 +456,8 @@ enum status calibration_numbers(struct method_run *run, int samples, struct erro
 void calibration_drop(struct method_run *run);
 
 /* Defined in reinitialise.c. */
-/* Measures by how much each channel lowers the loss, and reinitialises the worst one if it does not. */
+/* Measures by how much each channel lowers the loss, and reinitialises the worst channel if it was worthless at this
+ * check and the one before. */
 enum status run_reinitialise(struct method_run *run, struct error *err);
 
 /* Defined in evaluate.c. */
@@ -497,8 +499,8 @@ enum status analysis_binning(struct method_run *run, struct network *network, co
                              struct error *err);
 enum status analysis_perturb(struct method_run *run, struct network *network, int64_t first, int count,
                              struct error *err);
-/* perturb.c: reduces the map `planes` to its maximal motifs and moves those of the channels that stand for symbol
- * `from` to `channel`, with their values and positions. symbol_of: [channels]. */
+/* perturb.c: reduces the map `planes` to its maximal motifs. If the channel of a motif stands for the symbol `from`,
+ * the motif moves to the channel `channel` and keeps its value and position. symbol_of: [channels]. */
 enum status perturb_move(struct method_run *run, const int *symbol_of, int from, int channel, float *planes,
                          struct error *err);
 void analysis_finish(struct method_run *run);

@@ -9,8 +9,8 @@
 
 #include "core/methods/shared/work_distribution.h"
 
-/* The figures of a seed that is done. Only doubles, because checkpoints save it as a table. */
 enum { STUDY_MOST = 64, STUDY_FIGURES = 6, STUDY_SAMPLES = 100, STUDY_EACH = 64 };
+/* The figures of a seed that is done. Only doubles, because checkpoints save them as a table. */
 struct study_row {
     double seed;
     double figure[STUDY_FIGURES]; /* fpe, fne, ce, e2ee, exact, single_error; NaN: not measured */
@@ -22,8 +22,9 @@ _Static_assert(sizeof(struct study_row) == STUDY_COLUMNS * sizeof(double), "a ro
 struct study {
     struct work_distribution distribution; /* the seeds */
     struct study_row row[STUDY_MOST];
-    int64_t *motifs; /* [seeds][STUDY_SAMPLES][STUDY_EACH], numbered as in motif_counts.c; NULL without a study */
-    int64_t first;   /* config.seed of the job */
+    /* [seeds][STUDY_SAMPLES][STUDY_EACH] motifs, each as a number (motif_counts.c); NULL without a study */
+    int64_t *motifs;
+    int64_t first;               /* config.seed of the job */
     int64_t first_seq, next_seq; /* sequence number of the newest checkpoint when this rank's seed began (first_seq) and
                                     when the seeds were assigned (next_seq) */
     int64_t off;                 /* 1: an evaluation job, which only evaluates the loaded model */
@@ -34,7 +35,7 @@ struct study {
 enum status study_open(struct method_run *run, struct error *err);
 /* Stores the figures of the seed that this rank has, after its evaluation. */
 void study_keep(struct method_run *run);
-/* Writes the study's members of the result, and publishes its chart. */
+/* study_result() writes the study's members of the result; study_artifacts() publishes the study's chart. */
 enum status study_result(const struct method_run *run, const struct sink *out, struct error *err);
 enum status study_artifacts(struct method_run *run, struct error *err);
 

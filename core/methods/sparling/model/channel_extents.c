@@ -9,8 +9,8 @@
  * the measurement for evidence; a larger one relies more on evidence that is spread evenly. */
 static const double EDGE = 0.1;
 
-/* Minimum mean of `alike` in a row or column beside an extent, as a share of the mean inside. Chance and
- * neighbouring motifs stay below. */
+/* An extent grows over the next row or column if the mean of `alike` there is at least this share of the mean inside
+ * the extent (channel_extent_grow()). Chance and neighbouring motifs stay below it. */
 static const double ALIKE = 0.2;
 
 static bool sound_axis(double first, double last, int half)

@@ -27,7 +27,8 @@ enum { CHANNEL_EXTENT_REACH = 3 };
 
 #define CHANNEL_EXTENTS_ENTRY "extents.channels" /* name of the table's entry in a checkpoint: [channels][columns] */
 
-/* Whether a row that was read from a checkpoint is possible. half: the window of g reaches this far from a motif. */
+/* Returns whether the numbers of an extent that was read from a checkpoint are possible. half: the window of g reaches
+ * this far from a motif. */
 bool channel_extent_sound(const struct channel_extent *extent, int half);
 /* Reads the extents from a checkpoint: [channels], which the caller frees. *extents is NULL if the checkpoint has none,
  * as before the first evaluation and after an import. STATUS_CORRUPT, STATUS_NO_MEMORY. */

@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct channel_name) == CHANNEL_NAME_COLUMNS * sizeof(doub
 
 #define CHANNEL_NAMES_ENTRY "evidence.channels" /* name of the table's entry in a checkpoint: [channels][columns] */
 
-/* Whether a row that was read from a checkpoint is possible. */
+/* Returns whether the numbers of a struct channel_name that was read from a checkpoint are possible. */
 bool channel_name_sound(const struct channel_name *name, int tokens, int channels);
 /* Reads the names from a checkpoint: [channels], which the caller frees. *names is NULL if the checkpoint has none, as
  * before the first evaluation. STATUS_CORRUPT, STATUS_NO_MEMORY. */

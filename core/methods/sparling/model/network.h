@@ -57,7 +57,7 @@ struct network {
     real *tables; /* memory of the constant positions */
     struct domain_shape shape;
     struct sparling_geometry map;
-    int longest; /* number of target positions in the tables */
+    int longest; /* largest number of target positions; `tables` contains their encodings */
 };
 
 /* Creates a network with initial weights from config->seed. trained: with gradients; false: for evaluation only. The
@@ -101,7 +101,7 @@ struct tensor *network_scores(struct exec *e, struct network *network, const rea
 struct network_memory {
     struct tensor *rows; /* [count * keys][channels]; NULL after a failure */
     int keys;
-    const int *lengths; /* [count] number of valid keys, NULL: all */
+    const int *lengths; /* [count] number of valid keys of each sample; NULL: all keys are valid */
 };
 struct network_memory network_memory(struct exec *e, struct network *network, struct tensor *motifs);
 /* Logits of the next token at every position with teacher forcing: [count * length][vocabulary]. tokens:

@@ -22,7 +22,7 @@ enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 30 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
-/* Where the inputs of the channel queries come from; in the order of the parameter `set`. */
+/* Where the inputs of the channel queries come from. The parameter `set` has its choices in this order. */
 enum channel_set { CHANNELS_EXAMPLES, CHANNELS_TEST, CHANNELS_VALIDATION, CHANNELS_TRAINING };
 extern const char *const channel_sets[]; /* names of the sets; NULL ends the list */
 struct channels_parameters {

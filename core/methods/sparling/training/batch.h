@@ -40,8 +40,8 @@ enum status batch_source_create(const struct open_domain *domain, int max_count,
                                 struct error *err);
 void batch_source_destroy(struct batch_source *source); /* joins the worker */
 
-/* *Sets *batch to the batch of `now`, which is valid until the next call. The worker then starts to draw `next` (NULL:
- * nothing). Errors are those of the domain. */
+/* Sets *batch to the batch that `now` requests; it is valid until the next call. The worker then starts to draw the
+ * batch of `next` (NULL: nothing). Errors are those of the domain. */
 enum status batch_source_take(struct batch_source *source, const struct batch_request *now,
                               const struct batch_request *next, const struct batch **batch, struct error *err);
 /* Pads the labels of the batch that was taken last to at least `length` tokens, for ranks whose parts of a batch must

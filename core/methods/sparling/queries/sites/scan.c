@@ -14,7 +14,7 @@ struct scan {
     struct arena arena;
     struct exec exec;
     int cols, channels, flank, most; /* most: width of a window of a long record */
-    /* the windows that wait; all have the same width */
+    /* the windows that wait to be computed together; all have the same width */
     struct scan_window window[IMAGES];
     int waiting;
     unsigned char *base; /* [IMAGES][width of the widest window] */

@@ -29,12 +29,12 @@ struct site_finder {
 enum status site_finder_make(const struct method_question *question, struct site_finder *out, struct error *err);
 void site_finder_close(struct site_finder *finder);
 
-/* Finds the sites of a window in order of their positions. channel: index of the only channel to report; -1: all
- * channels. Appends to *out, whose array the caller frees. STATUS_NO_MEMORY. */
 struct motif_site_list {
     struct motif_site *site;
     size_t count, room;
 };
+/* Finds the sites of a window in order of their positions. channel: index of the only channel to report; -1: all
+ * channels. Appends to *out, whose array the caller frees. STATUS_NO_MEMORY. */
 enum status site_finder_window(const struct site_finder *finder, const struct scan_window *window, int channel,
                                struct motif_site_list *out, struct error *err);
 
