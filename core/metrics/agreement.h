@@ -13,7 +13,7 @@ struct agreement {
     int64_t *motifs, *of_other;
 };
 
-/* The caller calls agreement_close(), after an error too. */
+/* Creates an agreement without motifs. The caller calls agreement_close(), after an error too. */
 enum status agreement_create(int channels, int others, struct agreement *out, struct error *err);
 void agreement_close(struct agreement *a); /* a zeroed struct is allowed */
 /* Adds the motifs that both models found in one sample: pairs each motif of the first model with the nearest one of the

@@ -12,7 +12,7 @@ struct bootstrap {
     double mean, low, high; /* NaN when count is 0 */
 };
 
-/* values: [count]. Fails with STATUS_NO_MEMORY only. */
+/* Computes the mean of values: [count] and its interval. Fails with STATUS_NO_MEMORY only. */
 enum status bootstrap_mean(const double *values, int count, struct bootstrap *out, struct error *err);
 
 #endif

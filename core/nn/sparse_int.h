@@ -55,7 +55,7 @@ struct quantile_task {
 bool sparse_no_memory(struct exec *e);
 /* Returns the order statistic that is the quantile of n values for this density. */
 struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density);
-/* The values of a map, for the kernels. */
+/* Describes to the kernels where the values of a map lie. */
 struct kth_set sparse_set_of(const struct tensor *z);
 /* Write the quantiles to task->quantile. sparse_select_from_batch() finds the quantiles of this batch alone.
  * sparse_select_from_collected() finds the quantiles of this batch and the collected ones together; if task->update is

@@ -407,7 +407,7 @@ static void gate_gradient(struct batch *b)
 
 /* ---- a run ------------------------------------------------------------------------------------------ */
 
-/* Returns false if the pool was stopped. */
+/* Computes the gradients. Returns false if the pool was stopped. */
 static bool backward(struct batch *b)
 {
     struct autoencoder *m = b->model;

@@ -106,7 +106,7 @@ static enum status copy_entry(struct copying *c, const char *from, const char *t
     return S_ISREG(what.st_mode) ? copy_file(c, source, target, err) : STATUS_OK;
 }
 
-/* The recursion is bounded by DEPTH_MAX. */
+/* Copies a folder with everything in it. The recursion is bounded by DEPTH_MAX. */
 static enum status copy_folder(struct copying *c, const char *from, const char *to,
                                int depth, /* NOLINT(misc-no-recursion) */
                                struct error *err)

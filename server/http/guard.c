@@ -24,7 +24,7 @@ static bool bad(struct guard_verdict *verdict, const char *detail)
     return refuse(verdict, 400, "Bad request", detail, true);
 }
 
-/* tchar of RFC 9110, section 5.6.2. */
+/* Whether c is a tchar of RFC 9110, section 5.6.2. */
 static bool token_char(unsigned char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

@@ -31,7 +31,7 @@ static enum status read_row(sqlite3_stmt *stmt, int64_t *id, struct storage_chec
     return STATUS_OK;
 }
 
-/* The caller has begun a transaction. */
+/* Finds a checkpoint. The caller has begun a transaction. */
 static enum status find(struct db *db, const char *job_id, struct storage_checkpoint_pick pick, int64_t *id,
                         struct storage_checkpoint *out, struct error *err)
 {

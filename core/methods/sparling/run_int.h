@@ -135,7 +135,7 @@ enum { REINITIALISED_CHANNELS = 1024 };
 /* The use of each channel (reinitialise.c). Only doubles, because checkpoints save it as tables. */
 struct reinitialisation {
     double count;                             /* number of channels reinitialised so far */
-    double worthless[REINITIALISED_CHANNELS]; /* 1: the channel did not lower the loss at the last check */
+    double worthless[REINITIALISED_CHANNELS]; /* 1: at the last check, the loss was hardly higher without the channel */
     double rests[REINITIALISED_CHANNELS];     /* sample count from which the channel may be reinitialised again */
 };
 

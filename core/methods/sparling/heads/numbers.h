@@ -16,7 +16,7 @@
 enum number_sums { NUMBERS_VALIDATION, NUMBERS_GUIDE, NUMBERS_TURNED, NUMBERS_TEST, NUMBERS_TRAINED, NUMBER_SUMS };
 
 struct numbers {
-    int count;               /* numbers of a sample; 0: targets are no numbers */
+    int count;               /* how many numbers each sample has; 0: targets are no numbers */
     struct regression *sums; /* [NUMBER_SUMS][count + 1] */
     double best_guide; /* largest R squared that the scores of channels reached in a validation; 0 before the first
                           validation */

@@ -183,7 +183,7 @@ bool annotation_extent(const struct annotation *annotation, const struct motif *
 
 static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, ink = {96, 96, 96}, frame = {40, 120, 40};
 
-/* Appends numbers to a text, after a word. */
+/* Appends a line to a text: a word, then the numbers. */
 static void append_numbers(const char *word, const float *number, int count, char *out, size_t room)
 {
     size_t at = strlen(out);

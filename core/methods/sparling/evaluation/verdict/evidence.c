@@ -179,7 +179,7 @@ void evidence_validated(struct method_run *run, double loss)
         (struct evidence_point){(double)run->samples, run->annealer.density, run->accuracy, loss};
 }
 
-/* Widens a range by the values of a batch. */
+/* Widens the range from *low to *high until it contains all input values of a batch. */
 static void widen(const struct method_run *run, const struct batch *batch, double *low, double *high)
 {
     size_t count = (size_t)batch->request.count * domain_inputs(&run->domain.shape);

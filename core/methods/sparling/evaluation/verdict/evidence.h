@@ -85,7 +85,7 @@ enum status evidence_declare(struct method_run *run, struct snapshot *snapshot, 
 /* Checks what was read from a checkpoint (STATUS_CORRUPT), and draws the labels of a part in progress again. */
 enum status evidence_loaded(struct method_run *run, struct error *err);
 
-/* Adds the validation that has just ended. */
+/* Adds the validation that has just ended to the curve. */
 void evidence_validated(struct method_run *run, double loss);
 /* Adds test samples and what the final model answers. decoded: [count]; NULL with a label at every position. */
 void evidence_read(struct method_run *run, const struct batch *batch, const struct decoded *decoded);

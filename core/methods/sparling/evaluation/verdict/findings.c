@@ -100,7 +100,8 @@ const char *names_text(struct names *names)
     size_t at = strlen(names->text);
     if (names->count > NAMES_SHOWN)
         snprintf(names->text + at, sizeof names->text - at, " and %d more", names->count - NAMES_SHOWN);
-    names->count = names->count > NAMES_SHOWN ? NAMES_SHOWN : names->count; /* a second call does not append again */
+    /* a second call must not append " and N more" again */
+    names->count = names->count > NAMES_SHOWN ? NAMES_SHOWN : names->count;
     return names->text;
 }
 

@@ -72,7 +72,7 @@ enum { NAMES_SHOWN = 5, NAME_SHOWN = 32 };
 
 void names_add(struct names *names, const char *name);
 const char *names_text(struct names *names);
-/* The name of a token, or of a number. */
+/* Returns the name of a token or, if targets are numbers, the name of a number. */
 const char *token_name(const struct method_run *run, int token);
 /* Set the recommended command of the finding that was added last: the same training with twice as many samples, or from
  * the best of three starts, or with another seed. */
