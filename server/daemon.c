@@ -347,8 +347,8 @@ static void start_console(struct daemon *daemon)
 }
 
 /* Limits the memory that the heaps of threads keep. By default, glibc gives every thread a heap. A heap keeps the
- * memory of the thread's largest answer, and even more after a large array was freed. Few heaps, large arrays from
- * mmap, and a low trim threshold return that memory to the system. */
+ * memory of the thread's largest answer, and even more after a large array was freed. So the process gets few heaps,
+ * and job_memory_return_freed() lets them return freed memory to the system. */
 static void bound_heaps(void)
 {
     (void)mallopt(M_ARENA_MAX, HEAPS);

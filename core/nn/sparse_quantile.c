@@ -338,10 +338,10 @@ static size_t gather_group(const struct quantile_task *t, int group, real *value
     return gather_values(&t->set, single ? 0 : group, single ? t->set.channels : group + 1, values);
 }
 
-/* Joins the values of this batch with the stored values of earlier batches, for one group. `values` contains the n
- * largest values of this batch (or all n) and has room for the stored ones, which are appended. If the thresholds move,
- * selects the quantile of all collected values; otherwise stores the largest ones again. The dropped values are smaller
- * than all stored ones. So the quantile keeps its rank, counted from the largest value. */
+/* Joins the values of this batch with the stored values of earlier batches, for one group. `values` contains n values
+ * of this batch (all values or the largest ones) and has room for the stored ones, which are appended. If the
+ * thresholds move, selects the quantile of all collected values; otherwise stores the largest ones again. The dropped
+ * values are smaller than all stored ones. So the quantile keeps its rank, counted from the largest value. */
 static void collect(const struct quantile_task *t, int group, real *values, size_t n)
 {
     const struct sparse *s = t->sparse;

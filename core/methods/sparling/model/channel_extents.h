@@ -35,11 +35,10 @@ bool channel_extent_sound(const struct channel_extent *extent, int half);
 enum status channel_extents_read(const struct snapshot_reader *from, int channels, int half,
                                  struct channel_extent **extents, struct error *err);
 
-/* How the motifs of a model are reported. It has the extents, [channels], or NULL if they are unknown. It also says
- * whether a motif is reported at the centre of its extent (centre_motifs) or at the maximum of its channel. A motif
- * never leaves the map. */
+/* How the motifs of a model are reported. A reported motif never leaves the map. */
 struct channel_places {
-    const struct channel_extent *extents;
+    const struct channel_extent *extents; /* [channels]; NULL: unknown */
+    /* true: motifs are reported at the centres of their extents (centre_motifs); false: at the maxima of channels */
     bool centred;
 };
 /* Moves the active elements of a motif map to the positions at which they are reported. Elements of a channel whose

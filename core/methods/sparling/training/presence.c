@@ -257,9 +257,9 @@ void presence_count_turned(struct method_run *run, const struct batch *batch, st
 }
 
 /* Decides whether motifs lie on either strand. If they do, training samples contain motifs of both strands, and g
- * recognises names nearly as well when it reads a sample from the other strand. Training then uses each sample from
- * both strands. Only names that g recognises (CLEAR) count. If g fails to recognise one of them from the other
- * strand, motifs lie on one strand only. */
+ * recognises names nearly as well when it reads a sample from the other strand. Training then reads half of its
+ * samples from the other strand. Only names that g recognises (CLEAR) count. If g fails to recognise one of them
+ * from the other strand, motifs lie on one strand only. */
 static void decide_strands(struct presence_phase *p)
 {
     bool either = true;

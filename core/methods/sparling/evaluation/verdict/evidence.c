@@ -338,7 +338,7 @@ static enum status add_sample(struct method_run *run, const float *planes, const
     return STATUS_OK;
 }
 
-/* Counts the classes of samples that have a label at every position. */
+/* For labels at every position: counts for each class the positions of a batch that have this class. */
 enum status evidence_classes(struct method_run *run, struct tensor *motifs, const struct batch *batch,
                              struct error *err)
 {
