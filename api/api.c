@@ -38,7 +38,7 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     *out = NULL;
     struct api *api = calloc(1, sizeof *api);
     if (api == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the api");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the api");
     api->options = *options;
     api->reservations = (struct reservations){.lock = PTHREAD_MUTEX_INITIALIZER};
     if (api->options.model_cache_bytes == 0)

@@ -72,7 +72,7 @@ real *bench_reals(size_t count, real value, struct error *err)
     size_t bytes = (count * sizeof(real) + 63) / 64 * 64;
     real *x = aligned_alloc(64, bytes);
     if (!x)
-        error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu numbers", count);
+        error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %zu numbers", count);
     for (size_t i = 0; x && i < count; i++)
         x[i] = value;
     return x;

@@ -83,7 +83,7 @@ static enum status make_data(struct step *s, struct error *err)
     s->occurs = malloc((count * names + 1) * sizeof *s->occurs);
     s->weight = malloc((names + 1) * sizeof *s->weight);
     if (!s->images || !s->inputs || !s->targets || !s->occurs || !s->weight)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %zu", count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a batch of %zu", count);
     draw_inputs(s, &shape, &state);
     for (size_t i = 0; i < count * LENGTH; i++) {
         s->inputs[i] = (int32_t)(draw(&state) % vocabulary);
@@ -269,7 +269,7 @@ static void take_reading(void *context)
     struct decoded *decoded = calloc((size_t)s->config.batch, sizeof *decoded);
     take_map(s);
     if (!s->status && !decoded)
-        s->status = error_set(&s->error, STATUS_NO_MEMORY, NULL, "no memory to decode");
+        s->status = error_set(&s->error, STATUS_NO_MEMORY, NULL, "not enough memory to decode");
     if (!s->status) {
         struct network_memory memory = network_memory(&s->exec, s->network, s->active);
         s->status = decode_greedy(&s->exec, s->network, &memory, (int)s->config.batch, LENGTH, decoded, &s->error);

@@ -18,7 +18,7 @@ enum {
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a column");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a column");
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------- */

@@ -110,7 +110,7 @@ enum status scheduler_start(const struct scheduler_options *options, struct sche
     struct scheduler *made = calloc(1, sizeof *made + workers * sizeof made->workers[0]);
     pthread_condattr_t monotonic;
     if (made == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the scheduler");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the scheduler");
     made->options = *options;
     made->count = (int)workers;
     (void)pthread_mutex_init(&made->lock, NULL);

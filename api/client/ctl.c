@@ -84,7 +84,7 @@ static void complain(struct ctl *ctl, const char *text)
     escape_lines(&out, text);
     buf_text(&out, "\n");
     if (out.failed)
-        fputs("error: no memory for the message\n", ctl->err.stream);
+        fputs("error: not enough memory for the message\n", ctl->err.stream);
     term_flush(&ctl->err, &out);
     buf_close(&out);
 }

@@ -46,7 +46,7 @@ static enum status open_http(struct http *http, const char *server, const char *
     http->authorities = find_authorities();
     http->server = strdup(server);
     if (!http->curl || !http->server)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     if (http->authorities && access(http->authorities, R_OK) != 0)
         return error_set(err, STATUS_INVALID, NULL,
                          "%.200s cannot be read; --cacert, MOTIFD_CACERT, CURL_CA_BUNDLE or SSL_CERT_FILE must name a "
@@ -59,7 +59,7 @@ static enum status open_http(struct http *http, const char *server, const char *
                          server);
     if (token && token[0] && asprintf(&http->authorization, "Authorization: Bearer %s", token) < 0) {
         http->authorization = NULL;
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     }
     return STATUS_OK;
 }
@@ -208,7 +208,7 @@ enum status http_call(struct http *http, const struct http_request *request, str
     memset(answer, 0, sizeof(*answer));
     buf_init(&answer->body, BODY_LIMIT);
     if (asprintf(&url, "%s%s", http->server, request->path) < 0)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     struct curl_slist *headers = headers_of(http, request);
     curl_easy_reset(curl); /* this does not close the connection */
     curl_easy_setopt(curl, CURLOPT_URL, url);

@@ -39,7 +39,7 @@ static const struct option_spec common_options[] = {
     {NULL, NULL, NULL},
 };
 
-static const char incomplete[] = "error: the output is incomplete: no memory, or it could not be written";
+static const char incomplete[] = "error: the output is incomplete: not enough memory, or it could not be written";
 static const char exit_codes[] = "exit code: 0 success, 1 the job failed or the server could not carry out the "
                                  "request, 2 usage, 3 server unreachable;\n"
                                  "           watch --require: 4 learned in part, 5 not learned\n";
@@ -175,7 +175,7 @@ static void *allocate(size_t bytes)
 {
     void *made = malloc(bytes);
     if (!made) {
-        fputs("error: no memory\n", stderr);
+        fputs("error: not enough memory\n", stderr);
         exit(CTL_FAILED);
     }
     return made;
@@ -201,7 +201,10 @@ int main(int argc, char **argv)
         bool asked = has_word(argc, argv, "--help") || has_word(argc, argv, "-h");
         if (has_word(argc, argv, "--version")) {
             printf("motifctl %s\n", MOTIF_VERSION);
-            return CTL_SUCCESS;
+            if (fflush(stdout) == 0 && !ferror(stdout))
+                return CTL_SUCCESS;
+            fprintf(stderr, "%s\n", incomplete);
+            return CTL_FAILED;
         }
         return overview(asked ? stdout : stderr, asked ? CTL_SUCCESS : CTL_USAGE);
     }

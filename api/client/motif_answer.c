@@ -50,7 +50,7 @@ static enum status read_motifs(const cJSON *list, struct motif_answer *answer, s
     answer->extents = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->extents));
     answer->strands = calloc((size_t)cJSON_GetArraySize(list) + 1, 1);
     if (!answer->motifs || !answer->extents || !answer->strands)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     cJSON_ArrayForEach (item, list) {
         const char *strand = cJSON_GetStringValue(member(item, "strand"));
         answer->strands[answer->motif_count] = strand && (*strand == '+' || *strand == '-') ? *strand : ' ';
@@ -78,7 +78,7 @@ static enum status read_truth(const cJSON *list, struct motif_answer *answer, st
     answer->has_truth = cJSON_IsArray(list);
     answer->boxes = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->boxes));
     if (!answer->boxes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     cJSON_ArrayForEach (item, list) {
         struct motif_box *box = &answer->boxes[answer->box_count++];
         const char *symbol = cJSON_GetStringValue(member(item, "symbol"));
@@ -141,11 +141,11 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
     answer->grey = calloc((size_t)answer->rows * (size_t)answer->columns, sizeof(*answer->grey));
     answer->names = calloc((size_t)answer->channels, sizeof(*answer->names));
     enum status status =
-        answer->grey && answer->names ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        answer->grey && answer->names ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     if (status == STATUS_OK)
         status = read_motifs(member(first, "motifs"), answer, err);
     if (status == STATUS_OK && letters && answer->rows == 1 && !(answer->letters = strndup(letters, SIDE_MAX)))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     if (status == STATUS_OK)
         status = read_truth(member(first, "truth"), answer, err);
     if (status != STATUS_OK) {

@@ -26,7 +26,7 @@ int query_input_read(struct ctl *ctl, const struct options *args, const char *id
     buf_text(&input->path, "checkpoint=");
     http_escape(&input->path, checkpoint ? checkpoint : "latest");
     if (input->path.failed)
-        return ctl_usage(ctl, "--checkpoint is too long, or there is no memory for it");
+        return ctl_usage(ctl, "--checkpoint is too long, or there is not enough memory for it");
     code = ctl_read_file(ctl, file, INPUT_BYTES, &input->body);
     if (code == CTL_SUCCESS && input->body.size == 0)
         code = ctl_usage(ctl, "%s is empty", file);

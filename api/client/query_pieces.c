@@ -121,7 +121,7 @@ static void join_answers(cJSON **document, cJSON *part)
 
 static int no_memory(struct ctl *ctl)
 {
-    return ctl_usage(ctl, "there is no memory for the file");
+    return ctl_usage(ctl, "there is not enough memory for the file");
 }
 
 int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **document)
@@ -204,7 +204,8 @@ static enum status join_array(struct joined *joined, const struct buf *body, str
     }
     joined->rows += rows;
     buf_append(&joined->values, body->data + values, body->size - values);
-    return joined->values.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the answer") : STATUS_OK;
+    return joined->values.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the answer")
+                                 : STATUS_OK;
 }
 
 static int save_joined(struct ctl *ctl, const struct joined *joined, const char *file)

@@ -35,7 +35,7 @@ static enum status accepts(const struct exchange *x, const struct method *method
     if (config == NULL || cJSON_AddStringToObject(body, "kind", method->kind) == NULL ||
         cJSON_AddStringToObject(body, "preset", METHOD_DATASET_PRESET) == NULL ||
         cJSON_AddStringToObject(config, METHOD_DATASET_FIELD, name) == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a job");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a job");
     if (status == STATUS_OK)
         status = job_spec_read(&rules, body, &spec, faults, err);
     if (status == STATUS_OK)
@@ -83,7 +83,7 @@ static enum status append_document(struct exchange *x, const char *name, const c
     buf_text(body, "}");
     return status != STATUS_OK     ? status
            : json_sink_done(&json) ? STATUS_OK
-                                   : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a document");
+                                   : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a document");
 }
 
 void dataset_respond(struct exchange *x, int status, const char *name)

@@ -158,7 +158,7 @@ enum status upload_begin(const char *root, const struct upload_request *request,
     *upload = NULL;
     *there = -1;
     if (!u)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an upload");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an upload");
     u->root = root;
     u->request = *request;
     u->file = u->store = -1;

@@ -27,7 +27,7 @@ enum status counters_create(const struct route_table *routes, struct counters **
 {
     *counters = calloc(1, sizeof **counters + (routes->count + 1) * sizeof(struct row));
     if (*counters == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for counters");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for counters");
     (*counters)->routes = routes;
     (*counters)->rows = routes->count + 1;
     return STATUS_OK;

@@ -186,7 +186,7 @@ enum status onnx_create(struct onnx **out, struct error *err)
     struct onnx *o = calloc(1, sizeof *o);
     *out = o;
     if (o == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     arena_init(&o->arena, (size_t)1 << 20, (size_t)512 << 20);
     struct list *lists[] = {&o->nodes, &o->constants, &o->inputs, &o->outputs, &o->notes};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
@@ -228,7 +228,7 @@ enum status onnx_encode(struct onnx *o, const char *name, struct buf *out, struc
     graph.name = copy(o, name);
     opset.domain = copy(o, "");
     if (o->failed)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     opset.has_version = 1;
     opset.version = ONNX_OPSET;
     graph.n_node = o->nodes.count;
@@ -250,9 +250,9 @@ enum status onnx_encode(struct onnx *o, const char *name, struct buf *out, struc
     size_t bytes = onnx__model_proto__get_packed_size(&model);
     uint8_t *packed = malloc(bytes);
     if (packed == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     (void)onnx__model_proto__pack(&model, packed);
     buf_append(out, packed, bytes);
     free(packed);
-    return out->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model") : STATUS_OK;
+    return out->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model") : STATUS_OK;
 }

@@ -140,7 +140,7 @@ static enum status read_head(struct safetensors_content *content, uint64_t data_
     int members = cJSON_GetArraySize(content->head);
     content->tensors = calloc((size_t)members + 1, sizeof *content->tensors);
     if (content->tensors == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of tensors");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of tensors");
     JSON_EACH (item, content->head) {
         if (strcmp(item->string, "__metadata__") == 0) {
             content->notes = item;
@@ -202,7 +202,7 @@ static enum status append(void *context, const void *bytes, size_t count, struct
 {
     struct buf *out = context;
     buf_append(out, bytes, count);
-    return out->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for weights") : STATUS_OK;
+    return out->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for weights") : STATUS_OK;
 }
 
 enum status safetensors_to_snapshot(const struct safetensors_content *content, struct buf *out, struct error *err)

@@ -226,7 +226,7 @@ void jobs_submit(struct exchange *x)
     struct method_estimate estimate = {0};
     int64_t seq = 0;
     enum status status = faults != NULL ? job_spec_read(&rules, body, &spec, faults, &err)
-                                        : error_set(&err, STATUS_NO_MEMORY, NULL, "no memory for faults");
+                                        : error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for faults");
     if (status == STATUS_OK)
         status = find_source(x, &spec, &seq, faults, &err);
     if (status == STATUS_OK)

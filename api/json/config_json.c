@@ -226,7 +226,7 @@ enum status config_start(const struct method *method, const struct method_preset
 {
     *config = calloc(1, method->config.struct_bytes > 0 ? method->config.struct_bytes : 1);
     if (*config == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
     enum status status = config_defaults(&method->config, *config, err);
     if (status == STATUS_OK && preset != NULL)
         status = config_apply(&method->config, *config, preset->settings, err);

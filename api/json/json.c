@@ -356,7 +356,7 @@ enum status json_parse(const char *text, size_t bytes, cJSON **root, struct erro
         return status;
     cJSON *tree = cJSON_ParseWithLengthOpts(text, bytes, NULL, false);
     if (tree == NULL) /* the text is valid, so memory is short */
-        return error_set(err, STATUS_NO_MEMORY, "", "no memory for a JSON text of %zu bytes", bytes);
+        return error_set(err, STATUS_NO_MEMORY, "", "not enough memory for a JSON text of %zu bytes", bytes);
     struct step way[JSON_DEPTH + 1];
     status = check_duplicates(tree, way, 0, err);
     if (status != STATUS_OK) {

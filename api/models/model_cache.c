@@ -41,7 +41,7 @@ enum status model_cache_create(struct storage *storage, const struct kernels *ke
     struct model_cache *cache = calloc(1, sizeof *cache);
     *out = cache;
     if (cache == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the model cache");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the model cache");
     (void)pthread_mutex_init(&cache->lock, NULL);
     (void)pthread_cond_init(&cache->opened, NULL);
     cache->storage = storage;
@@ -106,7 +106,7 @@ static enum status parse_config(const struct method *method, const struct storag
     struct error why;
     error_clear(&why);
     if (faults == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     enum status status =
         api_config_parse(method, NULL, job->config, strlen(job->config), "/config", config, faults, &why);
     if (status == STATUS_NO_MEMORY)
@@ -195,7 +195,7 @@ enum status model_cache_get(struct model_cache *cache, const struct method *meth
         (void)pthread_cond_broadcast(&cache->opened);
     }
     if (entry == NULL) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     } else if (entry->state == ENTRY_FAILED) {
         status = fail(entry, err);
     } else {

@@ -155,7 +155,7 @@ static void read_code(struct recovery *r, const cJSON *code)
     }
     r->code = calloc((size_t)count, sizeof *r->code);
     if (r->code == NULL) {
-        (void)error_set(&r->failure, STATUS_NO_MEMORY, NULL, "no memory for a code");
+        (void)error_set(&r->failure, STATUS_NO_MEMORY, NULL, "not enough memory for a code");
         return;
     }
     JSON_EACH (spike, code) {

@@ -95,7 +95,7 @@ enum status edits_from_json(const cJSON *list, const char *pointer, struct metho
         return fault(pointer, "", err, "must be a list of at most 4096 edits");
     *edits = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof **edits);
     if (*edits == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for changes");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for changes");
     JSON_EACH (item, list) {
         char at[160];
         (void)snprintf(at, sizeof at, "%s/%zu", pointer, *count);

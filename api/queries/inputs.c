@@ -158,7 +158,7 @@ enum status input_array_from_json(const cJSON *list, const char *pointer, struct
     n.capacity = capacity;
     n.values = malloc(capacity * sizeof *n.values);
     if (n.values == NULL)
-        return error_set(err, STATUS_NO_MEMORY, pointer, "no memory for an input");
+        return error_set(err, STATUS_NO_MEMORY, pointer, "not enough memory for an input");
     enum status status = read_nested(&n, list, 0);
     if (status != STATUS_OK) {
         free(n.values);
@@ -182,7 +182,7 @@ static enum status read_data(const cJSON *data, const cJSON *type, const char *p
     size_t length = strlen(data->valuestring), size = length / 4 * 3 + 3, count;
     unsigned char *bytes = malloc(size);
     if (bytes == NULL)
-        return error_set(err, STATUS_NO_MEMORY, pointer, "no memory for an input");
+        return error_set(err, STATUS_NO_MEMORY, pointer, "not enough memory for an input");
     (void)snprintf(at, sizeof at, "%s/data", pointer);
     enum status status;
     if (sodium_base642bin(bytes, size, data->valuestring, length, " \r\n", &count, NULL,

@@ -23,7 +23,7 @@ enum status query_gate_create(int slots, int places, struct query_gate **gate, s
     struct query_gate *made = calloc(1, sizeof *made);
     *gate = NULL;
     if (made == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the order of queries");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the order of queries");
     made->slots = slots;
     made->places = places;
     made->line_end = &made->line_first;

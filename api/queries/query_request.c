@@ -205,7 +205,7 @@ static enum status read_parameters(const struct query_request *a, cJSON *body, s
         } else if (item != NULL) {
             cJSON_Delete(item);
             cJSON_Delete(one);
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for parameters");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for parameters");
         }
         cJSON_Delete(one);
     }

@@ -379,7 +379,7 @@ enum status query_routes_create(const struct route_table *fixed, const struct qu
     struct query_routes *r = calloc(1, sizeof *r);
     *out = r;
     if (r == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for routes");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for routes");
     arena_init(&r->arena, (size_t)16 << 10, 0);
     r->handlers = *handlers;
     r->methods = methods;
@@ -396,7 +396,7 @@ enum status query_routes_create(const struct route_table *fixed, const struct qu
     }
     for (size_t m = 0; m < method_count && !r->failed; m++)
         add_method(r, methods[m]);
-    return r->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for routes") : STATUS_OK;
+    return r->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for routes") : STATUS_OK;
 }
 
 void query_routes_destroy(struct query_routes *routes)

@@ -18,7 +18,7 @@ static enum status read_points(struct exchange *x, const cJSON *list, struct sto
     series->name = list->string;
     series->points = arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(list) + 1, sizeof *series->points);
     if (series->points == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for metrics");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for metrics");
     JSON_EACH (item, list) {
         const cJSON *step = cJSON_GetArrayItem(item, 0), *value = cJSON_GetArrayItem(item, 1);
         if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble != floor(step->valuedouble) ||
@@ -38,7 +38,7 @@ static enum status read_metrics(struct exchange *x, const struct bundle *bundle,
         arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(bundle->metrics) + 1, sizeof *series);
     import->series = series;
     if (series == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for metrics");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for metrics");
     JSON_EACH (list, bundle->metrics)
         if (status == STATUS_OK)
             status = read_points(x, list, &series[import->series_count++], err);
@@ -50,7 +50,7 @@ static enum status take_checkpoints(struct exchange *x, const struct bundle *bun
 {
     struct storage_import_checkpoint *checkpoints = arena_zalloc(&x->arena, bundle->count, sizeof *checkpoints);
     enum status status =
-        checkpoints != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a bundle");
+        checkpoints != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a bundle");
     for (size_t i = 0; status == STATUS_OK && i < bundle->count; i++) {
         const struct bundle_checkpoint *from = &bundle->checkpoints[i];
         checkpoints[i] = (struct storage_import_checkpoint){
@@ -81,7 +81,7 @@ static enum status write_result(const struct bundle *bundle, struct buf *out, st
     if (ok)
         json_canonical(root, out);
     cJSON_Delete(root);
-    return ok && !out->failed ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a result");
+    return ok && !out->failed ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a result");
 }
 
 static enum status prepare(struct exchange *x, const struct bundle *bundle, struct import_model *model,
@@ -117,7 +117,7 @@ static enum status prepare(struct exchange *x, const struct bundle *bundle, stru
     import->config = model->config_text;
     import->progress = progress->data;
     import->result = result->data;
-    return json_sink_done(&json) ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a job");
+    return json_sink_done(&json) ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a job");
 }
 
 void import_bundle(struct exchange *x)

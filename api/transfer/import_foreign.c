@@ -35,7 +35,7 @@ static enum status adopt(struct exchange *x, struct buf *config, struct buf *che
         return error_set(err, STATUS_INVALID, "", "must be a bundle or a safetensors file");
     enum status status = method->adopt(&from, config, checkpoint, err);
     if (status == STATUS_OK && (config->failed || checkpoint->failed))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     if (status == STATUS_CORRUPT || status == STATUS_INVALID || status == STATUS_LIMIT) {
         struct error cause = *err;
         error_clear(err);
@@ -44,7 +44,7 @@ static enum status adopt(struct exchange *x, struct buf *config, struct buf *che
     if (status != STATUS_OK)
         return status;
     buf_append(config, "", 1); /* the text ends with NUL */
-    return config->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration")
+    return config->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration")
                           : import_model_open(x, model, method->kind, config->data, "", err);
 }
 

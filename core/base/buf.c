@@ -122,7 +122,7 @@ enum status buf_status(const struct buf *buf, const char *what, struct error *er
     if (!buf->failed)
         return STATUS_OK;
     return buf->full ? error_set(err, STATUS_LIMIT, NULL, "%s is larger than the limit of %zu bytes", what, buf->limit)
-                     : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %s", what);
+                     : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %s", what);
 }
 
 char *buf_take(struct buf *buf, size_t *size)

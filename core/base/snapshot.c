@@ -107,7 +107,7 @@ static bool name_fits(const char *name)
 enum status snapshot_create(struct snapshot **snapshot, struct error *err)
 {
     *snapshot = calloc(1, sizeof **snapshot);
-    return *snapshot != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a snapshot");
+    return *snapshot != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a snapshot");
 }
 
 void snapshot_destroy(struct snapshot *snapshot)
@@ -128,7 +128,7 @@ static enum status grow(struct snapshot *snapshot, struct error *err)
     size_t capacity = snapshot->capacity > 0 ? 2 * snapshot->capacity : 64;
     struct snapshot_entry *entries = realloc(snapshot->entries, capacity * sizeof *entries);
     if (entries == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a snapshot");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a snapshot");
     snapshot->entries = entries;
     snapshot->capacity = capacity;
     return STATUS_OK;
@@ -208,7 +208,7 @@ enum status snapshot_write_head(const struct snapshot *snapshot, const struct sn
     size_t bytes = (size_t)data_start(snapshot->count);
     unsigned char *table = calloc(1, bytes);
     if (table == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of contents");
     memcpy(table, MAGIC, 8);
     put_u32(table + 8, (uint32_t)snapshot->count);
     put_u64(table + 16, snapshot->data_bytes);
@@ -301,7 +301,7 @@ static enum status decode_table(const unsigned char *table, uint64_t data_bytes,
         return error_set(err, STATUS_CORRUPT, NULL, "the entries do not cover all the data");
     const struct snapshot_entry **sorted = by_name(entries, count);
     if (sorted == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of contents");
     enum status status = STATUS_OK;
     for (size_t i = 1; i < count && status == STATUS_OK; i++)
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
@@ -343,7 +343,7 @@ enum status snapshot_contents(const struct snapshot_reader *from, struct snapsho
     unsigned char *table = malloc(found * ENTRY_BYTES + 1);
     struct snapshot_entry *list = calloc(found + 1, sizeof *list);
     if (table == NULL || list == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of contents");
     if (status == STATUS_OK && found > 0)
         status = from->read(from->context, HEADER_BYTES, table, found * ENTRY_BYTES, err);
     if (status == STATUS_OK)
@@ -405,7 +405,7 @@ static enum status take(const struct snapshot *snapshot, const struct snapshot_r
         return status;
     const struct snapshot_entry **sorted = by_name(entries, count);
     if (sorted == NULL) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of contents");
     } else {
         status = match(snapshot, from, roles, sorted, count, false, err);
         if (status == STATUS_OK && fill)

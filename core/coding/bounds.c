@@ -164,7 +164,7 @@ enum status pathway_guarantee(const struct dictionary *const *dictionaries, cons
         struct spikes x = {0, malloc((count + 1) * sizeof *x.at), malloc((count + 1) * sizeof *x.value)};
         double *scratch = malloc((numbers > 2 * positions ? numbers : 2 * positions) * sizeof *scratch);
         if (!x.at || !x.value || !scratch) {
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a guarantee");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a guarantee");
         } else {
             collect(codes[l], atoms, &x);
             measure(d, l + 1 < layers ? dictionaries[l + 1] : NULL, codes[l], &x, scratch, &out[l]);

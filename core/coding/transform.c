@@ -144,7 +144,7 @@ enum status spectrum_create(const struct dictionary_shape *s, const float *filte
     free(work);
     if (!made) {
         spectrum_destroy(sp);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the transforms of a dictionary");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the transforms of a dictionary");
     }
     *spectrum = sp;
     return STATUS_OK;

@@ -26,7 +26,7 @@ enum status picture_create(int rows, int cols, struct colour ground, struct pict
     if (picture == NULL || pixels == NULL) {
         free(picture);
         free(pixels);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture of %d x %d pixels", rows, cols);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture of %d x %d pixels", rows, cols);
     }
     *picture = (struct picture){.rows = rows, .cols = cols, .pixels = pixels};
     picture_fill(picture, 0, 0, rows, cols, ground);

@@ -80,7 +80,7 @@ enum status png_encode(const struct picture *picture, struct buf *out, struct er
     if (w.info != NULL)
         status = write_guarded(&w, err);
     else
-        (void)error_set(err, STATUS_NO_MEMORY, NULL, "no memory to write a PNG");
+        (void)error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to write a PNG");
     png_destroy_write_struct(&w.png, &w.info);
     return status;
 }
@@ -144,7 +144,7 @@ static void read_image(struct reader *r)
     r->samples = calloc(r->rows, line_bytes);
     r->lines = malloc(r->rows * sizeof *r->lines);
     if (r->samples == NULL || r->lines == NULL)
-        refuse(r, STATUS_NO_MEMORY, "no memory for the picture");
+        refuse(r, STATUS_NO_MEMORY, "not enough memory for the picture");
     for (uint32_t row = 0; row < r->rows; row++)
         r->lines[row] = (png_bytep)r->samples + row * line_bytes;
     png_read_image(r->png, r->lines);
@@ -203,7 +203,7 @@ static enum status decode(const void *bytes, size_t count, int max_side,
     if (r.info != NULL)
         status = read_guarded(&r, err);
     else
-        (void)error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read a PNG");
+        (void)error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a PNG");
     if (status == STATUS_OK)
         status = convert(&r, raster, err);
     free(r.lines);

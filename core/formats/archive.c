@@ -52,11 +52,11 @@ static enum status open_archive(struct archive_reader *r, enum archive_kind kind
     r->seen = calloc((size_t)1 << r->bits, sizeof *r->seen);
     r->archive = archive_read_new();
     if (!r->seen || !r->archive)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an archive");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an archive");
     int made = kind == ARCHIVE_ZIP ? archive_read_support_format_zip_streamable(r->archive)
                                    : archive_read_support_format_tar(r->archive);
     if (made != ARCHIVE_OK)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an archive");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an archive");
     if (archive_read_open(r->archive, r, NULL, pull, NULL) != ARCHIVE_OK)
         return broken(r, "the archive", err);
     return STATUS_OK;
@@ -69,7 +69,7 @@ enum status archive_reader_create(enum archive_kind kind, const struct byte_sour
     *reader = NULL;
     struct archive_reader *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an archive");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an archive");
     r->from = *from;
     r->limits = *limits;
     r->bits = 10;
@@ -131,7 +131,7 @@ static enum status remember(struct archive_reader *r, const char *name, struct e
     if (r->members * 2 > (int64_t)1 << r->bits) {
         unsigned char(*larger)[TAG] = calloc((size_t)2 << r->bits, sizeof *larger);
         if (!larger)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the names of an archive");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the names of an archive");
         for (size_t i = 0; i < (size_t)1 << r->bits; i++)
             memcpy(larger[place(larger, r->bits + 1, r->seen[i])], r->seen[i], TAG);
         free(r->seen);

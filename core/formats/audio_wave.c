@@ -138,7 +138,7 @@ static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, 
     wave->samples = calloc((size_t)info->frames + 1, sizeof *wave->samples);
     if (block == NULL || wave->samples == NULL) {
         free(block);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the recording %.80s", name);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the recording %.80s", name);
     }
     int64_t done = 0;
     while (done < info->frames) {
@@ -271,7 +271,7 @@ enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error
     int more = (int)(seconds * wave->rate);
     float *padded = calloc((size_t)wave->count + 2 * (size_t)more + 1, sizeof *padded);
     if (padded == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recording of %d samples", wave->count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a recording of %d samples", wave->count);
     memcpy(padded + more, wave->samples, (size_t)wave->count * sizeof *padded);
     free(wave->samples);
     wave->samples = padded;
@@ -358,7 +358,7 @@ enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resam
     }
     if (r == NULL || r->weights == NULL || r->known == NULL) {
         audio_resampler_destroy(r);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a resampler");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a resampler");
     }
     *resampler = r;
     return STATUS_OK;
@@ -420,7 +420,8 @@ enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wa
     }
     float *out = malloc(((size_t)length + 1) * sizeof *out);
     if (out == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recording of %lld samples", (long long)length);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a recording of %lld samples",
+                         (long long)length);
     audio_resample(r, wave->samples, wave->count, out);
     free(wave->samples);
     *wave = (struct audio_wave){r->rate_out, (int)length, out};

@@ -76,7 +76,7 @@ static enum status parse_index(struct bgzf *b, const unsigned char *text, int64_
                          b->shown);
     b->place = calloc((size_t)count + 1, sizeof *b->place);
     if (!b->place)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the index of a compressed file");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the index of a compressed file");
     b->count = 1;
     for (int64_t i = 0; i < count; i++) {
         uint64_t packed = number(text + 8 + i * PLACE, 8), at = number(text + 16 + i * PLACE, 8);
@@ -99,7 +99,7 @@ static enum status read_index(struct bgzf *b, int index, struct error *err)
         return error_set(err, STATUS_LIMIT, NULL, "%s: its .gzi has more than 64 MiB", b->shown);
     unsigned char *text = malloc((size_t)what.st_size + 1);
     if (!text)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the index of a compressed file");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the index of a compressed file");
     ssize_t got = read_at(index, text, (size_t)what.st_size, 0);
     enum status status = got == what.st_size ? parse_index(b, text, what.st_size, err)
                                              : error_set(err, STATUS_IO, NULL, "%s: its .gzi cannot be read", b->shown);
@@ -117,7 +117,8 @@ enum status bgzf_open(int file, const char *path, const char *shown, struct bgzf
             "%s is compressed, but its index .gzi is missing or cannot be read; make the index with bgzip --reindex",
             shown);
     struct bgzf *b = calloc(1, sizeof *b);
-    enum status status = b ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read a compressed file");
+    enum status status =
+        b ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a compressed file");
     if (!status) {
         *b = (struct bgzf){.file = file, .shown = shown, .begin = -1};
         status = read_index(b, index, err);

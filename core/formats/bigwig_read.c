@@ -23,7 +23,7 @@ enum status bigwig_open(const char *path, const char *shown, struct bigwig **out
         return error_set(err, STATUS_NOT_FOUND, NULL, "%s does not exist", shown);
     struct bigwig *b = calloc(1, sizeof *b);
     if (!b)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %s", shown);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %s", shown);
     bigwig_ready();
     b->shown = shown;
     b->file = bwIsBigWig(path, NULL) ? bwOpen(path, NULL, "r") : NULL;

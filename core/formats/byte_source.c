@@ -48,7 +48,7 @@ enum status byte_source_all(const struct byte_source *from, size_t most, char **
         room = room > most + 1 ? most + 1 : room; /* one byte more than allowed shows that there are too many */
         char *larger = realloc(all, room);
         if (!larger) {
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu bytes", room);
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %zu bytes", room);
             break;
         }
         all = larger;

@@ -36,7 +36,7 @@ static enum status put(struct csv *csv, char byte, struct error *err)
             return fault(csv, STATUS_LIMIT, "is longer than 16 MiB; is a quote not closed?", err);
         char *record = realloc(csv->record, room);
         if (!record)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a record");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a record");
         csv->record = record;
         csv->room = room;
     }
@@ -54,7 +54,7 @@ static enum status begin_field(struct csv *csv, struct error *err)
         csv->field = field ? field : csv->field;
         size_t *start = field ? realloc(csv->start, (size_t)room * sizeof *start) : NULL;
         if (!start)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a record");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a record");
         csv->start = start;
         csv->fields_room = room;
     }
@@ -190,7 +190,7 @@ static enum status check_header(struct csv *csv, struct error *err)
     if (strncmp(csv->field[0], mark, 3) == 0)
         csv->field[0] += 3;
     char **sorted = malloc((size_t)csv->count * sizeof *sorted);
-    enum status status = sorted ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a header");
+    enum status status = sorted ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a header");
     if (sorted) {
         memcpy(sorted, csv->field, (size_t)csv->count * sizeof *sorted);
         qsort(sorted, (size_t)csv->count, sizeof *sorted, compare_names);
@@ -212,7 +212,7 @@ enum status csv_open(struct csv *csv, const struct byte_source *from, struct err
     bool more = false;
     *csv = (struct csv){.from = *from, .block = malloc(BLOCK)};
     if (!csv->block)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table");
     enum status status = read_record(csv, &more, err);
     if (!status && !more)
         status = error_set(err, STATUS_INVALID, NULL, "row 1: there is no header; the first row names the columns");

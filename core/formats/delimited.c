@@ -38,7 +38,7 @@ static enum status add_field(struct delimited *d, char *at, struct error *err)
         size_t capacity = d->capacity ? 2 * d->capacity : 64;
         char **fields = realloc(d->fields, capacity * sizeof *fields);
         if (!fields)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a record of %s", d->name);
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a record of %s", d->name);
         d->fields = fields;
         d->capacity = capacity;
     }

@@ -34,7 +34,7 @@ static enum status take_line(struct faidx *f, struct plain_line line, bool *good
         return STATUS_OK;
     struct faidx_sequence *more = grown(f->sequence, (size_t)f->count, sizeof *f->sequence);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the index of a genome");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the index of a genome");
     f->sequence = more;
     f->sequence[f->count++] = s;
     f->length += s.length;

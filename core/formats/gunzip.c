@@ -25,7 +25,7 @@ enum status gunzip_open(const struct byte_source *from, struct gunzip **gunzip, 
     if (!g || inflateInit2(&g->stream, ANY_GZIP) != Z_OK) {
         free(g);
         *gunzip = NULL;
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to decompress a file");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to decompress a file");
     }
     g->from = *from;
     return STATUS_OK;

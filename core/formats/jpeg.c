@@ -81,7 +81,7 @@ static void read_image(struct reader *r)
     size_t plane = (size_t)rows * (size_t)cols;
     r->line = malloc((size_t)cols * (size_t)channels);
     if (!r->line || raster_create(r->raster, channels, rows, cols, NULL))
-        refuse(r, STATUS_NO_MEMORY, "no memory for the picture");
+        refuse(r, STATUS_NO_MEMORY, "not enough memory for the picture");
     for (int row = 0; row < rows; row++) {
         (void)jpeg_read_scanlines(jpeg, &r->line, 1);
         for (int i = 0; i < cols * channels; i++)

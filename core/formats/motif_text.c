@@ -47,7 +47,7 @@ static enum status add_row(struct reader *r, const double value[LETTERS], struct
         return fault(r, STATUS_LIMIT, "a motif has more than 100 positions", err);
     double(*more)[LETTERS] = grown(out->row, (size_t)out->rows, sizeof *out->row);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for motifs");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for motifs");
     out->row = more;
     memcpy(out->row[out->rows++], value, sizeof *out->row);
     last(r)->width++;
@@ -89,7 +89,7 @@ static enum status begin_motif(struct reader *r, struct plain_line rest, struct 
         return fault(r, STATUS_LIMIT, "too many motifs; at most 65536 are allowed", err);
     struct motif_text_entry *more = grown(out->motif, (size_t)out->motifs, sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for motifs");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for motifs");
     out->motif = more;
     out->motif[out->motifs++] = (struct motif_text_entry){.first = out->rows, .sites = 20};
     r->rows_left = 0;
@@ -269,7 +269,7 @@ static enum status check_ids(const struct motif_text *out, struct error *err)
     const char **id = malloc((size_t)out->motifs * sizeof *id);
     enum status status = STATUS_OK;
     if (!id)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the names of motifs");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the names of motifs");
     for (int i = 0; i < out->motifs; i++)
         id[i] = out->motif[i].id;
     qsort(id, (size_t)out->motifs, sizeof *id, by_id);

@@ -126,7 +126,7 @@ static enum status grow(struct npy *out, bool texts, size_t count, struct error 
     size_t bytes = count > 0 ? count * (texts ? NPY_TEXT : sizeof(float)) : 1;
     void *larger = realloc(texts ? (void *)out->texts : (void *)out->values, bytes);
     if (!larger)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an array of %zu elements", count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an array of %zu elements", count);
     if (texts)
         out->texts = larger;
     else
@@ -185,7 +185,7 @@ static enum status to_row_major(struct npy *out, struct error *err)
     const char *from = texts ? (const char *)out->texts : (const char *)out->values;
     char *to = malloc(out->count > 0 ? out->count * item : 1);
     if (!to)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to reorder an array");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to reorder an array");
     int64_t index[NPY_RANK] = {0};
     for (size_t i = 0; i < out->count; i++) {
         size_t at = 0;

@@ -114,7 +114,7 @@ enum status splicing_h5_open(const char *path, struct splicing_h5 **file, struct
 {
     struct splicing_h5 *f = calloc(1, sizeof *f);
     if (f == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an HDF5 file");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an HDF5 file");
     pthread_mutex_lock(&library);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* without this call libhdf5 prints its errors */
     f->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -124,7 +124,7 @@ enum status splicing_h5_open(const char *path, struct splicing_h5 **file, struct
     if (!status)
         status = open_chunks(f, err);
     if (!status && (f->row = malloc((size_t)f->whole * SPLICEAI_BASES)) == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a window");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a window");
     if (status)
         close_file(f);
     pthread_mutex_unlock(&library);
@@ -179,7 +179,7 @@ enum status splicing_h5_order(const struct splicing_h5 *file, int64_t seed, int6
     }
     free(chunks);
     free(inside);
-    return status ? error_set(err, status, NULL, "no memory for an order") : STATUS_OK;
+    return status ? error_set(err, status, NULL, "not enough memory for an order") : STATUS_OK;
 }
 
 /* Reads one window of a data set as bytes. */

@@ -114,7 +114,7 @@ static enum status read_more(struct text_stream *s, struct error *err)
         size_t room = s->room > 0 ? 2 * s->room : 1 << 16;
         char *larger = realloc(s->block, room);
         if (larger == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a line of %zu bytes", kept);
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a line of %zu bytes", kept);
         s->block = larger;
         s->room = room;
     }
@@ -176,7 +176,7 @@ enum status plain_load(const char *path, const char *shown, size_t most, char **
         }
     }
     if (data == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %.100s", shown);
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %.100s", shown);
     else if (ferror(file))
         status = error_set(err, STATUS_IO, NULL, "%.100s cannot be read", shown);
     else if (used > most)

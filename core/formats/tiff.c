@@ -168,7 +168,7 @@ static enum status read_rgba(TIFF *tiff, const struct layout *l, const struct me
     size_t size = (size_t)l->rows * l->cols;
     uint32_t *pixels = malloc(size * sizeof *pixels);
     enum status status = pixels ? raster_create(raster, 3, (int)l->rows, (int)l->cols, err)
-                                : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+                                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     if (!status && !TIFFReadRGBAImageOriented(tiff, l->cols, l->rows, pixels, ORIENTATION_TOPLEFT, 1))
         status = error_set(err, STATUS_CORRUPT, NULL, "TIFF: %s", m->message[0] ? m->message : "it cannot be decoded");
     for (size_t i = 0; !status && i < size; i++) {

@@ -12,7 +12,7 @@ enum status agreement_create(int channels, int others, struct agreement *out, st
     out->motifs = calloc((size_t)channels, sizeof *out->motifs);
     out->of_other = calloc((size_t)others, sizeof *out->of_other);
     if (out->together == NULL || out->motifs == NULL || out->of_other == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     return STATUS_OK;
 }
 

@@ -147,5 +147,5 @@ enum status assignment_best(const double *score, int rows, int cols, int *column
     free(links);
     free(prices);
     return made ? thread_pool_check(pool, err)
-                : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an assignment of %d x %d", rows, cols);
+                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an assignment of %d x %d", rows, cols);
 }

@@ -142,7 +142,7 @@ static enum status sort_columns(struct grower *g, struct error *err)
 {
     struct ranked *list = malloc((size_t)g->rows * sizeof *list);
     if (!list)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to sort %d rows", g->rows);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to sort %d rows", g->rows);
     for (int c = 0; c < g->columns; c++) {
         for (int i = 0; i < g->rows; i++)
             list[i] = (struct ranked){g->x[(ptrdiff_t)i * g->columns + c], i};
@@ -181,7 +181,7 @@ enum status boosting_importance(const struct boosting *how, int rows, int column
     if (g.order && g.of && g.rest && g.nodes)
         status = sort_columns(&g, err);
     else
-        error_set(err, status, NULL, "no memory for trees over %d rows", rows);
+        error_set(err, status, NULL, "not enough memory for trees over %d rows", rows);
     if (!status) {
         double mean = 0;
         for (int i = 0; i < rows; i++)

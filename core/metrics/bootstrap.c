@@ -13,7 +13,7 @@ enum status bootstrap_mean(const double *values, int count, struct bootstrap *ou
     double means[BOOTSTRAP_RESAMPLES], sum = 0.0;
     double *kept = malloc(((size_t)(count > 0 ? count : 0) + 1) * sizeof *kept);
     if (kept == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d values", count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d values", count);
     for (int i = 0; i < count; i++) {
         if (!isnan(values[i])) {
             kept[out->count++] = values[i];

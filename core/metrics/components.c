@@ -82,7 +82,7 @@ enum status components_count(const float *x, int rows, int columns, int *count, 
     }
     free(z);
     if (!c)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to count components");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to count components");
     free(c);
     return STATUS_OK;
 }

@@ -12,7 +12,7 @@ enum { ROWS = 64 }; /* rows between two checks whether the pool was stopped */
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for correlations");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for correlations");
 }
 
 static void centre(const float *x, int rows, int cols, struct thread_pool *pool, double *mean, double *deviation)

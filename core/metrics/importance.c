@@ -40,7 +40,7 @@ static enum status count_places(const struct importance_line *line, struct place
                          calloc((size_t)line->most + 1, sizeof(double))};
     if (!now || !p->sets || !p->all) {
         free(now);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to count motif patterns");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to count motif patterns");
     }
     double *next = now + table, *first = now;
     *at(p, 0, slots) = 1;

@@ -163,7 +163,7 @@ enum status logistic_fit(const float *x, const int *label, const int *which, int
     if (!work || !out->weights) {
         free(work);
         logistic_close(out);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a regression");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a regression");
     }
     minimise(&p, pool, out->weights, work, out);
     free(work);
@@ -202,7 +202,7 @@ enum status logistic_accuracy(const float *x, const int *label, int rows, int co
     int *order = malloc(2 * (size_t)rows * sizeof *order), right = 0;
     struct mt19937 rng;
     if (!order)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for folds");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for folds");
     int *train = order + rows;
     mt19937_init(&rng, 42);
     mt19937_permutation(&rng, order, rows);

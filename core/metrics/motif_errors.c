@@ -34,7 +34,7 @@ enum status motif_errors_init(struct motif_errors *errors, int symbols, int chan
     }
     errors->boxes = calloc(3 * cells(errors), sizeof *errors->boxes);
     if (errors->boxes == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a confusion matrix");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a confusion matrix");
     errors->windows = errors->boxes + cells(errors);
     errors->lone = errors->windows + cells(errors);
     return STATUS_OK;
@@ -219,7 +219,7 @@ enum status motif_errors_add(struct motif_errors *errors, const struct motif *mo
     if (motif_count > errors->owner_room) {
         int *owner = realloc(errors->owner, (size_t)motif_count * sizeof *owner);
         if (owner == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d motifs", motif_count);
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d motifs", motif_count);
         errors->owner = owner;
         errors->owner_room = motif_count;
     }
@@ -256,7 +256,7 @@ enum status motif_errors_add_map(struct motif_errors *errors, const float *map, 
     int count = motif_scan(map, errors->channels, rows, cols, NULL, 0);
     struct motif *motifs = malloc(((size_t)count + 1) * sizeof *motifs);
     if (motifs == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d motifs", count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d motifs", count);
     (void)motif_scan(map, errors->channels, rows, cols, motifs, count);
     enum status status = motif_errors_add(errors, motifs, count, boxes, box_count, err);
     free(motifs);
@@ -295,7 +295,7 @@ static enum status assign(const struct motif_errors *errors, const int64_t *matr
 {
     double *score = malloc((size_t)errors->symbols * (size_t)errors->channels * sizeof *score);
     if (score == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an assignment");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an assignment");
     for (int channel = 0; channel < errors->channels; channel++) {
         for (int symbol = 0; symbol < errors->symbols; symbol++) {
             score[(size_t)channel * (size_t)errors->symbols + (size_t)symbol] =
@@ -369,7 +369,7 @@ enum status motif_errors_report(const struct motif_errors *errors, enum motif_fo
 
     int *symbol_of = malloc((size_t)errors->channels * sizeof *symbol_of);
     if (symbol_of == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an assignment");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an assignment");
     double matched = 0.0;
     enum status status = assign(errors, matrix, symbol_of, &matched, err);
     out->ce_assignment = share(out->hits - (int64_t)matched, out->hits);

@@ -32,7 +32,7 @@ static enum status gather(struct shuffling *s, struct error *err)
         }
     int64_t *at = calloc((size_t)s->channels + 1, sizeof *at);
     if (at == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a baseline");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a baseline");
     for (int i = 0; i < s->count; i++)
         for (int j = 0; j < s->sequences[i].motif_count; j++)
             at[s->sequences[i].motifs[j].channel + 1] += s->sequences[i].motifs[j].value > 0;
@@ -114,7 +114,7 @@ static enum status prepare(struct shuffling *s, int symbols, struct error *err)
     s->begin = malloc(((size_t)s->count + 2) * sizeof *s->begin);
     bool room = s->all != NULL && s->placed != NULL && s->place != NULL && s->positions != NULL && s->begin != NULL;
     if (!status && !room)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a baseline");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a baseline");
     for (int64_t i = 0; !status && i < n; i++)
         s->positions[i] = (int32_t)i;
     return status ? status : gather(s, err);
@@ -151,7 +151,7 @@ enum status shuffling_create(const struct shuffled_sequence *sequences, int coun
     s->values = malloc(4 * (size_t)shuffles * sizeof *s->values);
     enum status status = s->values != NULL
                              ? prepare(s, symbols, err)
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d shuffles", shuffles);
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d shuffles", shuffles);
     if (status) {
         shuffling_destroy(s);
         return status;

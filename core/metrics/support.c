@@ -53,7 +53,7 @@ enum status support_compare(const float *mask, const unsigned char *truth, int f
     double *score = calloc((size_t)factors * (size_t)columns, sizeof *score);
     int *column_of = calloc((size_t)factors, sizeof *column_of);
     enum status status =
-        score && column_of ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match columns");
+        score && column_of ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match columns");
     for (int f = 0; !status && f < factors; f++)
         for (int c = 0; c < columns && !thread_pool_stopped(pool); c++)
             score[(ptrdiff_t)f * columns + c] = fabs(correlation(codes + c, columns, values + f, factors, rows));

@@ -72,7 +72,7 @@ enum status adam_create(struct params *params, const struct adam_config *config,
         *adam = (struct adam){.params = params, .config = *config};
     if (adam == NULL || !allocate(adam)) {
         adam_destroy(adam);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the optimiser");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the optimiser");
     }
     *out = adam;
     return STATUS_OK;

@@ -40,7 +40,7 @@ enum status params_create(struct params **params, struct error *err)
 {
     *params = calloc(1, sizeof(**params));
     if (*params == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a parameter table");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a parameter table");
     return STATUS_OK;
 }
 
@@ -84,7 +84,7 @@ static struct param *append(struct params *params, const char *name)
     }
     struct param *p = params->count < params->capacity ? calloc(1, sizeof(*p)) : NULL;
     if (p == NULL) {
-        error_set(&params->error, STATUS_NO_MEMORY, NULL, "no memory for the parameter table");
+        error_set(&params->error, STATUS_NO_MEMORY, NULL, "not enough memory for the parameter table");
         return NULL;
     }
     memcpy(p->name, name, strlen(name) + 1);
@@ -168,7 +168,7 @@ enum status params_seal(struct params *params, bool with_grad, struct error *err
     params->values = zeroed_alloc(params->reals * sizeof(real), &params->value_memory);
     params->grads = with_grad ? zeroed_alloc(params->grad_reals * sizeof(real), &params->grad_memory) : NULL;
     if (params->values == NULL || (with_grad && params->grads == NULL))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu parameters", params->trained_reals);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %zu parameters", params->trained_reals);
     real *value = params->values, *grad = params->grads;
     for (size_t i = 0; i < params->count; i++) {
         struct param *p = params->arrays[i];

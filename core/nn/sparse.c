@@ -31,7 +31,7 @@ enum status sparse_create(struct sparse **out, struct params *params, const char
         *s = (struct sparse){.config = *config, .fade = 1.0};
     if (s == NULL || !allocate(s)) {
         sparse_destroy(s);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the sparse layer");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the sparse layer");
     }
     snprintf(s->name, sizeof(s->name), "%s", name);
     for (int c = 0; c < config->channels; c++)

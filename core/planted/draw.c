@@ -39,7 +39,7 @@ enum status planted_codes_create(const struct planted_shape *shape, int room, in
     out->scratch = calloc((size_t)threads * tree_reals(shape) + 1, sizeof *out->scratch);
     return out->start && out->count && out->index && out->value && out->scratch
                ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the codes of %d samples", room);
+               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the codes of %d samples", room);
 }
 
 void planted_codes_close(struct planted_codes *codes)

@@ -189,7 +189,7 @@ static enum status spread_directions(struct planted *p, struct thread_pool *pool
     size_t size = (size_t)n * (size_t)d, table = (size_t)n * PLANTED_BLOCK * (size_t)thread_pool_threads(pool);
     float *memory = calloc(3 * size + table, sizeof *memory);
     if (!memory)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the directions of %d features", n);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the directions of %d features", n);
     struct spreading s = {p, memory, memory + size, memory + 2 * size, memory + 3 * size};
     bool done = true;
     for (int round = 1; done && round <= p->shape.rounds; round++) {
@@ -236,7 +236,8 @@ static enum status allocate(struct planted *p, struct error *err)
         p->length = malloc(n * sizeof *p->length);
         full = full && p->length;
     }
-    return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d features", p->shape.features);
+    return full ? STATUS_OK
+                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d features", p->shape.features);
 }
 
 /* Copies the caller's vectors as lengths and directions. A vector of zeros has direction 0. */

@@ -322,7 +322,7 @@ enum status enriched_motif_find(const struct enriched_set *set, struct position_
     w.without = set->sequences - w.with;
     enum status status = w.seen && w.count[0] && w.count[1] && w.found && w.windows && w.placement
                              ? STATUS_OK
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to search for enriched words");
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to search for enriched words");
     if (!status)
         status = w.with > 0 && w.without > 0 ? find(&w, out, p, err)
                                              : error_set(err, STATUS_NOT_FOUND, NULL, "no word is enriched");

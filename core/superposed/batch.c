@@ -108,8 +108,8 @@ enum status batch_create(struct autoencoder *model, struct thread_pool *pool, co
         b->memory = aligned_alloc(64, bytes);
     if (!b || !b->memory) {
         free(b);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %d samples of %d features", room,
-                         s->n_s);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a batch of %d samples of %d features",
+                         room, s->n_s);
     }
     lay_out(b, s, room, thread_pool_threads(pool), (char *)b->memory);
     b->model = model;

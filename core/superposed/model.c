@@ -10,7 +10,7 @@ static enum status declare(const struct autoencoder_shape *shape, struct autoenc
 {
     struct autoencoder *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->shape = *shape;
     enum status status = params_create(&m->params, err);
     if (!status) {

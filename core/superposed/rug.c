@@ -19,7 +19,7 @@ static enum status start(int n_s, int n_d, float each, struct rug *rug, struct e
     if (rug->rows && rug->mask)
         return STATUS_OK;
     rug_close(rug);
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a rug of %d features", n_s);
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a rug of %d features", n_s);
 }
 
 /* Knuth's selection sampling: takes each row with probability (rows still wanted) / (rows left). */
@@ -76,7 +76,7 @@ enum status rug_row(const struct rug *rug, struct thread_pool *pool, const struc
 {
     float *scratch = malloc(hadamard_scratch(pool, rug->n_s) * sizeof *scratch + 64);
     if (!scratch)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row of %d", rug->n_s);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a row of %d", rug->n_s);
     for (int i = 0; i < rug->n_s; i++)
         row[i] = rug->mask[i] > 0;
     bool done = hadamard_transform(pool, kernels, rug->n_s, row, scratch);

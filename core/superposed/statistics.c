@@ -212,7 +212,7 @@ static enum status test_normality(const float *w, int n, struct thread_pool *poo
                           malloc((size_t)thread_pool_threads(pool) * (size_t)n * sizeof *t.x)};
     enum status status = STATUS_OK;
     if (!t.nu || !t.x)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for samples of the interference");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for samples of the interference");
     if (!status)
         status = thread_pool_run(pool, interference_task, &t, count) ? STATUS_OK : thread_pool_check(pool, err);
     if (!status) {
@@ -309,7 +309,7 @@ enum status statistics_model(const struct autoencoder *model, struct thread_pool
     enum status status = STATUS_OK;
     *out = (struct statistics){0};
     if (!w.rows || !w.blocks || !w.small || !numbers || !kept)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for statistics of %d features", n);
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for statistics of %d features", n);
     if (!status) {
         double *diagonal = numbers, *bias = numbers + n;
         for (int i = 0; i < n && !thread_pool_stopped(pool); i++) {
@@ -355,7 +355,7 @@ enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, cons
     const bool kept[ALIKE] = {true, true, true, true};
     struct row rows[ALIKE];
     if (!w)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row of %d", n);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a row of %d", n);
     *out = (struct statistics){0};
     enum status status = rug_row(rug, pool, kernels, w, err);
     if (!status) {

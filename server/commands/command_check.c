@@ -27,7 +27,7 @@ static int check_job(const char *text, size_t size)
     struct error err = {0};
     struct api_faults *faults = calloc(1, sizeof *faults);
     if (faults == NULL) {
-        (void)fprintf(stderr, "motifd check-config: no memory\n");
+        (void)fprintf(stderr, "motifd check-config: not enough memory\n");
         return EXIT_FAULT;
     }
     rules.methods = methods_all(&rules.method_count);

@@ -178,7 +178,7 @@ static enum status open_method(struct verifying *v, const struct wanted *wanted,
     v->method = cJSON_IsString(kind) ? method_find(kind->valuestring) : NULL;
     enum status status = STATUS_OK;
     if (faults == NULL || text.failed)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
     else if (v->method == NULL)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "this build does not have the kind of the bundle");
     else if (api_config_parse(v->method, NULL, text.data, text.size, "/config", &v->config, faults, NULL) != STATUS_OK)
@@ -224,7 +224,7 @@ static void print_error(const struct error *err)
     utf8_escape(&text, err->pointer, strlen(err->pointer), UTF8_FOR_TERMINAL);
     buf_text(&text, err->pointer[0] != '\0' ? ": " : "");
     utf8_escape(&text, err->message, strlen(err->message), UTF8_FOR_TERMINAL);
-    (void)fprintf(stderr, "motifd verify: %s\n", text.data != NULL ? text.data : "no memory for the error");
+    (void)fprintf(stderr, "motifd verify: %s\n", text.data != NULL ? text.data : "not enough memory for the error");
     buf_close(&text);
 }
 

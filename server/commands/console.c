@@ -183,7 +183,7 @@ enum status console_start(const struct console_options *options, struct console 
     struct console *console = calloc(1, sizeof *console);
     *out = NULL;
     if (console == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a console");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a console");
     console->options = *options;
     console->folder = console->listener = -1;
     console->stop = eventfd(0, EFD_CLOEXEC);

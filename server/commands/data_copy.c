@@ -175,7 +175,7 @@ enum status data_copy(const char *from, const char *to, struct data_copy_report 
     *report = (struct data_copy_report){0};
     struct copying c = {report, malloc(BLOCK)};
     if (c.block == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to copy data sets");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to copy data sets");
     DIR *folder = opendir(from);
     enum status status = STATUS_OK;
     if (folder == NULL && errno != ENOENT)

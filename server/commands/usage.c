@@ -8,7 +8,8 @@
 
 static const struct option_spec common[] = {{"help", NULL, "print this text"}, {NULL, NULL, NULL}};
 
-static void print_help(const struct command_usage *usage, FILE *to)
+/* Returns whether the help was printed as a whole. */
+static bool print_help(const struct command_usage *usage, FILE *to)
 {
     struct buf out;
     buf_init(&out, 1 << 16);
@@ -20,14 +21,16 @@ static void print_help(const struct command_usage *usage, FILE *to)
     options_describe(usage->options, &out);
     options_describe(common, &out);
     buf_format(&out, "\nexample:\n%s", usage->example);
-    (void)fputs(out.failed ? "no memory for the help\n" : out.data, to);
+    bool whole = !out.failed;
+    whole = fputs(whole ? out.data : "not enough memory for the help\n", to) >= 0 && whole;
     buf_close(&out);
+    return fflush(to) == 0 && !ferror(to) && whole;
 }
 
 int command_misused(const struct command_usage *usage, const char *fault)
 {
     (void)fprintf(stderr, "motifd %s: %s\n\n", usage->name, fault);
-    print_help(usage, stderr);
+    (void)print_help(usage, stderr);
     return EXIT_USAGE;
 }
 
@@ -36,8 +39,10 @@ bool command_read(const struct command_usage *usage, int argc, char **argv, stru
     struct error err = {0};
     enum status status = options_parse(usage->options, common, argc - 1, argv + 1, out, &err);
     if (status == STATUS_OK && options_has(out, "help")) {
-        print_help(usage, stdout);
-        *code = EXIT_OK;
+        bool whole = print_help(usage, stdout);
+        if (!whole)
+            (void)fprintf(stderr, "motifd %s: the help could not be printed\n", usage->name);
+        *code = whole ? EXIT_OK : EXIT_FAULT;
         return false;
     }
     if (status == STATUS_OK && out->positional_count < usage->least)

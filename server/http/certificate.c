@@ -69,7 +69,7 @@ static int parse(struct shown *shown, const gnutls_datum_t *cert, const gnutls_d
 static enum status fail(int code, struct error *err)
 {
     if (code == GNUTLS_E_MEMORY_ERROR)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the TLS certificate");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the TLS certificate");
     return error_set(err, STATUS_INVALID, NULL, "certificate and key are not PEM, or do not match: %s",
                      gnutls_strerror(code));
 }

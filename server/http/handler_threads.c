@@ -46,7 +46,7 @@ enum status handler_threads_create(int threads, size_t queue_limit, void (*work)
     if (made == NULL || ring == NULL) {
         free(made);
         free(ring);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the handler threads");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the handler threads");
     }
     made->work = work;
     made->ring = ring;

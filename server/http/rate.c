@@ -32,7 +32,7 @@ enum status rate_create(int64_t per_second, struct rate **out, struct error *err
     struct rate *rate = calloc(1, sizeof *rate);
     if (rate == NULL || sodium_init() < 0 || pthread_mutex_init(&rate->lock, NULL) != 0) {
         free(rate);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the rate limits");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the rate limits");
     }
     rate->per_second = (double)per_second;
     rate->most = 2 * rate->per_second;

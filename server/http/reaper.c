@@ -122,7 +122,7 @@ enum status reaper_create(const struct reaper_limits *limits, struct reaper **re
     struct reaper *made = calloc(1, sizeof *made);
     pthread_condattr_t monotonic;
     if (made == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the connection deadlines");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the connection deadlines");
     made->limits = *limits;
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_condattr_init(&monotonic);

@@ -312,7 +312,7 @@ enum status streams_create(const struct streams_options *options, struct streams
 {
     struct streams *made = calloc(1, sizeof *made);
     if (made == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for event streams");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for event streams");
     made->options = *options;
     made->options.heartbeat_ms = options->heartbeat_ms > 0 ? options->heartbeat_ms : HEARTBEAT_MS;
     made->options.stall_ms = options->stall_ms > 0 ? options->stall_ms : STALL_MS;
@@ -321,7 +321,7 @@ enum status streams_create(const struct streams_options *options, struct streams
     made->polled = calloc(1 + (size_t)made->options.most, sizeof *made->polled);
     if (made->polled == NULL) {
         free(made);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for event streams");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for event streams");
     }
     made->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (made->notice < 0) {

@@ -273,14 +273,15 @@ static enum status open_notices(struct notices *n, struct error *err)
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium or libcurl cannot start");
     name_source(n);
     n->started = pthread_create(&n->thread, NULL, run, n) == 0;
-    return n->started ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the thread of notices");
+    return n->started ? STATUS_OK
+                      : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the thread of notices");
 }
 
 enum status notices_start(const struct notices_options *options, struct notices **notices, struct error *err)
 {
     struct notices *n = calloc(1, sizeof *n);
     if (n == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for notices");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for notices");
     n->options = *options;
     enum status status = open_notices(n, err);
     if (status != STATUS_OK) {

@@ -231,7 +231,7 @@ void settings_name_in(const struct setting *setting, bool environment, char *out
             out[i] = (char)(out[i] - 'a' + 'A');
 }
 
-void settings_help(FILE *to)
+bool settings_help(FILE *to)
 {
     struct buf out;
     buf_init(&out, 1 << 16);
@@ -245,8 +245,10 @@ void settings_help(FILE *to)
         buf_format(&out, "\n  %-32s [%s%s%s]\n", "", name, setting->preset[0] != '\0' ? ", default " : "",
                    setting->preset);
     }
-    (void)fputs(out.failed ? "no memory for the help\n" : out.data, to);
+    bool whole = !out.failed;
+    whole = fputs(whole ? out.data : "not enough memory for the help\n", to) >= 0 && whole;
     buf_close(&out);
+    return whole;
 }
 
 static bool split_address(const char *listen, char *host, size_t host_bytes, const char **port_text)

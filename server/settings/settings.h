@@ -64,8 +64,8 @@ enum status settings_read(struct settings *settings, int argc, char **argv, cons
 enum status settings_read_json(struct settings *settings, const char *text, size_t size, const bool *taken,
                                const struct settings_faults *faults);
 
-/* Prints the table as help text. */
-void settings_help(FILE *to);
+/* Prints the table as help text. False: not enough memory, or it cannot be written. */
+bool settings_help(FILE *to);
 
 /* Splits ADDR:PORT, [ADDR]:PORT or PORT alone. The address must be numeric or "localhost". *loopback: the address is a
  * loopback address. STATUS_INVALID says what is wrong. */

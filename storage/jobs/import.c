@@ -30,7 +30,7 @@ static enum status put_chunks(struct db *db, int64_t checkpoint, const struct st
     size_t total = storage_import_total(bytes);
     unsigned char *chunk = malloc(STORAGE_CHUNK);
     enum status status =
-        chunk != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to store a checkpoint");
+        chunk != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to store a checkpoint");
     int64_t number = 0;
     for (size_t at = 0; status == STATUS_OK && at < total; at += STORAGE_CHUNK) {
         size_t some = total - at < STORAGE_CHUNK ? total - at : STORAGE_CHUNK;

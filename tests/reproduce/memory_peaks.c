@@ -148,7 +148,7 @@ static enum status make_sets(const char *data, struct error *err)
         size_t room = (size_t)sets[i].rows * (size_t)sets[i].cols * 2 + (size_t)sets[i].cols * 8 + 64, size = 0;
         char *text = malloc(room), folder[128];
         if (!text)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table");
         for (int c = 0; c < sets[i].cols; c++)
             size += (size_t)snprintf(text + size, room - size, "g%d%c", c, c + 1 < sets[i].cols ? ',' : '\n');
         for (int r = 0; r < sets[i].rows; r++)

@@ -186,7 +186,7 @@ static enum status agree(struct comm *comm, const struct rank_witness *w, bool *
 {
     char *all = malloc((size_t)comm_size(comm) * sizeof w->state);
     enum status status = all ? comm_gather(comm, w->state, sizeof w->state, all, err)
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     *same = true;
     for (int r = 0; !status && r < comm_size(comm); r++)
         *same = *same && strcmp(all + (size_t)r * sizeof w->state, w->state) == 0;
@@ -216,7 +216,7 @@ static enum status by_stretches(struct rank_plan *plan, const struct options *o,
     struct rank_witness *alone = malloc(sizeof *alone);
     struct run_env_bytes now = {0};
     double most = 0;
-    enum status status = alone ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    enum status status = alone ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     *same = true;
     for (int64_t end = o->stretch; !status && *same && end <= o->updates; end += o->stretch) {
         struct run_env_bytes next = {0};
@@ -299,7 +299,7 @@ static enum status run(int argc, char **argv, struct comm *comm, bool *same, str
     char *config = calloc(1, CONFIG_BYTES);
     struct rank_witness *w = malloc(sizeof *w);
     enum status status =
-        config && w ? read_options(argc, argv, &o, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        config && w ? read_options(argc, argv, &o, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     const struct method *method = status ? NULL : method_find(o.kind);
     if (!status && !method)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no method %s", o.kind);
@@ -312,7 +312,7 @@ static enum status run(int argc, char **argv, struct comm *comm, bool *same, str
     for (enum call call = 0; !status && call < CALLS; call++) {
         timed.each[call] = calloc(EACH, sizeof *timed.each[call]);
         if (!timed.each[call])
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     }
     if (!status && o.stretch > 0)
         status = by_stretches(&plan, &o, comm, w, same, err);

@@ -127,7 +127,7 @@ enum status comm_threads_create(int size, struct comm **comms, struct error *err
     if (!m || !all) {
         free(m);
         free(all);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d ranks", size);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d ranks", size);
     }
     m->size = size;
     pthread_mutex_init(&m->mutex, NULL);

@@ -98,7 +98,7 @@ enum status rank_run_threads(const struct rank_plan *plan, int ranks, struct ran
     struct comm *comms[COMM_MOST];
     struct rank_thread *all = calloc((size_t)ranks, sizeof *all);
     enum status status =
-        all ? comm_threads_create(ranks, comms, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        all ? comm_threads_create(ranks, comms, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     int started = 0;
     for (; !status && started < ranks; started++) {
         all[started] = (struct rank_thread){.plan = plan, .comm = comms[started], .witness = &witness[started]};

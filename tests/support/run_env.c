@@ -30,7 +30,7 @@ static enum status write_bytes(void *context, const void *bytes, size_t count, s
         size_t room = (to->count + count) * 2;
         char *data = realloc(to->data, room);
         if (!data)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
         to->data = data;
         to->room = room;
     }
@@ -149,7 +149,7 @@ static enum status keep(struct run_env *environment, const struct method *method
         run_env_bytes_close(&environment->list[--environment->count].bytes);
     struct run_env_checkpoint *list = realloc(environment->list, (environment->count + 1) * sizeof *list);
     if (!list)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for checkpoints");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for checkpoints");
     environment->list = list;
     struct run_env_checkpoint *last = &list[environment->count];
     *last = (struct run_env_checkpoint){0};

@@ -51,6 +51,10 @@ def every_command_has_a_help(folder):
     for words in ("--help", "serve --help", "bench --help", "check-config --help", "dataset --help", "token --help", "backup --help", "restore --help", "verify --help"):
         wide = [line for line in expect(words, 0).stdout.splitlines() if len(line) > 120]
         assert not wide, (words, wide)
+    for words in ("--help", "help", "version", "serve --help", "bench --help", "token --help"):  # a full disk
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([MOTIFD, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        assert done.returncode == 1 and done.stderr.startswith("motifd"), (words, done)
     expect("serve --database x", 2, err="--database (flag): is not known; did you mean --db?")
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write('{"worker": 2, "header_timeout": 1}')
@@ -394,6 +398,11 @@ def each_single_fault_is_reported(folder):
         code, err = started.end()
         return code, started.line, err
 
+    def told(home, code, out):
+        assert code != 0 or out == HELP, (code, out)
+
+    HELP = run("--help").stdout
+    sweep("help", place, words("--help"), told, 8)
     sweep("token create", place, words("token", "create", "--name", "new", "--db", "@/db"), made, 2)
     sweep("token list", place, words("token", "list", "--db", "@/db"), kept, 2)
     sweep("token revoke", place, words("token", "revoke", "--name", "old", "--db", "@/db"), kept, 2)

@@ -156,8 +156,11 @@ def sequences_of_different_lengths_come_back(daemon, motifctl, folder):
     assert set(np.unique(arrays["positions"])) == {-1, 0, 1, 2}, np.unique(arrays["positions"])
     motifs = "MEME version 4\n\nALPHABET= ACGT\n\n" + "".join(
         f"MOTIF M{i} name{i}\nletter-probability matrix: alength= 4 w= {4 + i} nsites= 20\n" + "0.1 0.2 0.3 0.4\n" * (4 + i) + "\n" for i in range(3))
-    arrays, _ = round_trip(daemon, folder, "motifs", motifs.encode(), "text/x-meme")
+    arrays, first = round_trip(daemon, folder, "motifs", motifs.encode(), "text/x-meme")
     assert list(arrays["length"]) == [4, 5, 6] and "kind=motifs" in arrays["options"]
+    assert first["vocabulary"] == [{"name": f"M{i}", "alternative": f"name{i}", "count": 1} for i in range(3)], first["vocabulary"]
+    printed = subprocess.run([motifctl, "--server", daemon.url, "datasets", "show", "motifs"], capture_output=True, text=True, check=True).stdout
+    assert "3 motifs" in printed and "M1 (name1)" in printed, printed
     unsorted = file_of(x=RNG.normal(size=(6, 1, 11, 2)), positions=RNG.integers(-1, 2, (6, 11)), names=np.array(["z", "a", "unused"]))
     assert list(round_trip(daemon, folder, "ordered", unsorted, NPZ)[0]["names"]) == ["z", "a", "unused"]
     positions = RNG.integers(-1, 3, (6, 11))
@@ -230,6 +233,10 @@ def clients_save_the_file(daemon, motifctl, folder):
         assert file.read() == expected
     done = subprocess.run([motifctl, "--server", daemon.url, "datasets", "get", "fasta"], capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode == 0 and os.path.getsize(os.path.join(folder, "fasta.npz")) == len(expected), done
+    with open("/dev/full", "w", encoding="ascii") as full:
+        for words in (["--help"], ["--version"], ["datasets", "--help"], ["help", "submit"], ["--server", daemon.url, "version"], ["--server", daemon.url, "datasets"]):
+            done = subprocess.run([motifctl, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            assert done.returncode == 1 and "output is incomplete" in done.stderr, (words, done)
     done = subprocess.run([motifctl, "--server", daemon.url, "datasets", "get", "nothing"], capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode != 0 and "Only uploads can be downloaded" in done.stderr and not os.path.exists(os.path.join(folder, "nothing.npz")), done
     nowhere = os.path.join(folder, "missing", "x.npz")

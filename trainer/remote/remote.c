@@ -480,7 +480,7 @@ enum status remote_open(const struct remote_options *options, struct arena *aren
     if (remote == NULL || (remote->pending = calloc(1, sizeof *remote->pending)) == NULL) {
         free(remote);
         *out = NULL;
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     }
     remote->options = *options;
     remote->tail = &remote->head;

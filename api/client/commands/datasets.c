@@ -118,7 +118,10 @@ static void print_dataset(struct ctl *ctl, const cJSON *set)
     write_shape(set, shape, sizeof(shape));
     fprintf(ctl->out.stream, "%s  %s, %.0f samples of %s, target %s, %d %s\n", text_of(set, "name"),
             text_of(set, "kind"), json_number(set, "samples"), shape, text_of(set, "target"),
-            cJSON_GetArraySize(numbers ? numbers : json_member(set, "vocabulary")), numbers ? "numbers" : "names");
+            cJSON_GetArraySize(numbers ? numbers : json_member(set, "vocabulary")),
+            numbers                                       ? "numbers"
+            : strcmp(text_of(set, "kind"), "motifs") == 0 ? "motifs"
+                                                          : "names");
     fprintf(ctl->out.stream, "sha256 %s\n", text_of(set, "sha256"));
     const cJSON *warning;
     cJSON_ArrayForEach (warning, json_member(set, "warnings"))
@@ -136,10 +139,11 @@ static void write_names(struct buf *out, const char *title, const cJSON *names, 
     buf_format(out, "\n%d %s:\n", cJSON_GetArraySize(names), title);
     cJSON_ArrayForEach (item, names) {
         char text[160];
-        const char *name = json_string(item, "name");
+        const char *name = json_string(item, "name"), *other = json_string(item, "alternative");
         double times = json_number(item, "count");
-        int length = times >= 0 ? snprintf(text, sizeof text, "%.100s %.0f", name ? name : "-", times)
-                                : snprintf(text, sizeof text, "%.100s", name ? name : "-");
+        int length = other        ? snprintf(text, sizeof text, "%.70s (%.70s)", name ? name : "-", other)
+                     : times >= 0 ? snprintf(text, sizeof text, "%.100s %.0f", name ? name : "-", times)
+                                  : snprintf(text, sizeof text, "%.100s", name ? name : "-");
         if (count++ == SHOWN)
             break;
         if (used > 0 && used + length + 2 > columns) {
@@ -306,7 +310,7 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
                                    .from_bytes = bytes - from,
                                    .type = "application/octet-stream"};
     if (path.failed)
-        code = ctl_usage(ctl, "the name is too long, or there is no memory for it");
+        code = ctl_usage(ctl, "the name is too long, or there is not enough memory for it");
     else if (fseeko(file, from, SEEK_SET) != 0)
         code = ctl_usage(ctl, "%s cannot be read", args->positional[2]);
     else
@@ -379,7 +383,7 @@ static int act(struct ctl *ctl, const struct options *args, const char *verb)
     buf_format(&file, "%s.%s", name, data ? "npz" : "png");
     request.path = path.data;
     if (path.failed || file.failed) {
-        code = ctl_usage(ctl, "the name is too long, or there is no memory for it");
+        code = ctl_usage(ctl, "the name is too long, or there is not enough memory for it");
     } else if (strcmp(verb, "show") == 0) {
         code = ctl_show(ctl, &request, view_dataset);
     } else if (picture) {

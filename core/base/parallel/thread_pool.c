@@ -237,7 +237,7 @@ enum status thread_pool_create(int threads, struct thread_pool **out, struct err
     if (pool == NULL || workers == NULL) {
         free(pool);
         free(workers);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a pool of %d threads", threads);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a pool of %d threads", threads);
     }
     *pool = (struct thread_pool){.threads = threads, .workers = workers, .spin_nanoseconds = spin_time(threads)};
     /* initialising a mutex or a condition with default attributes cannot fail */

@@ -35,7 +35,7 @@ enum status audio_corpus_create(int rate, struct audio_corpus **corpus, struct e
 {
     struct audio_corpus *c = calloc(1, sizeof *c);
     if (c == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a corpus");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a corpus");
     c->rate = rate;
     *corpus = c;
     return STATUS_OK;
@@ -109,7 +109,7 @@ static enum status make_room(struct audio_corpus *c, int length, struct error *e
         int room = c->room > 0 ? 2 * c->room : 256;
         void *grown = realloc(c->clips, (size_t)room * sizeof *c->clips);
         if (grown == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d recordings", room);
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d recordings", room);
         c->clips = grown;
         c->room = room;
     }
@@ -172,7 +172,7 @@ static enum status settle(struct names *names, const int *to, int *place, struct
     if (sorted == NULL || moved == NULL) {
         free(sorted);
         free(moved);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d names", old.count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d names", old.count);
     }
     memcpy(sorted, old.name, (size_t)old.count * sizeof *sorted);
     qsort(sorted, (size_t)old.count, sizeof *sorted, by_name);
@@ -205,7 +205,7 @@ static enum status place_names(struct audio_corpus *c, struct error *err)
     int speakers = c->speakers.count, classes = c->classes.count;
     int *work = malloc((size_t)(3 * speakers + classes) * sizeof *work);
     if (work == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d speakers", speakers);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d speakers", speakers);
     int *to = work, *speaker_place = work + 2 * speakers, *class_place = work + 3 * speakers;
     shuffled_places(to, work + speakers, speakers);
     enum status status = settle(&c->speakers, to, speaker_place, err);
@@ -224,7 +224,7 @@ static enum status index_clips(struct audio_corpus *c, struct error *err)
     int cells = c->speakers.count * c->classes.count;
     c->first = calloc((size_t)cells + 1, sizeof *c->first);
     if (c->first == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the index of a corpus");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the index of a corpus");
     qsort(c->clips, (size_t)c->count, sizeof *c->clips, by_place);
     for (int i = 0; i < c->count; i++)
         c->first[c->clips[i].speaker * c->classes.count + c->clips[i].class + 1]++;

@@ -78,7 +78,7 @@ static enum status add(struct latex_crops *crops, struct table *table, struct cr
 {
     if (crops->count == crops->room && !grow(crops, table)) {
         free(crop->grey);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d characters", crops->count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d characters", crops->count);
     }
     crop->hash = hash_of(crop);
     int *slot = find(crops, table, crop);
@@ -101,7 +101,7 @@ static enum status add_box(struct latex_crops *crops, struct table *table, const
     struct crop crop = {.class = box->symbol - (box->symbol > LATEX_CLASS_BAR), .rows = rows, .cols = cols, .seen = 1};
     crop.grey = malloc((size_t)rows * (size_t)cols);
     if (!crop.grey)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d characters", crops->count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d characters", crops->count);
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < cols; c++) {
             float value = grey[(size_t)(box->row0 + r) * (size_t)domain->cols + (size_t)(box->col0 + c)];
@@ -114,7 +114,7 @@ static enum status collect(struct latex_crops *crops, struct table *table, const
                            const struct latex_font *font, int64_t seed, int formulas, struct error *err)
 {
     float *grey = malloc((size_t)domain->rows * (size_t)domain->cols * sizeof *grey);
-    enum status status = grey ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a page");
+    enum status status = grey ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a page");
     for (int i = 0; !status && i < formulas; i++) {
         int tokens[LATEX_MAX_TOKENS];
         struct latex_truth truth;
@@ -132,7 +132,7 @@ static enum status put_in_order(struct latex_crops *crops, struct error *err)
 {
     struct crop *ordered = malloc(((size_t)crops->count + 1) * sizeof *ordered);
     if (!ordered)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d characters", crops->count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d characters", crops->count);
     int kept = 0;
     for (int class = 0; class < LATEX_SINGLE_CLASSES; class ++) {
         crops->first[class] = kept;
@@ -162,7 +162,7 @@ enum status latex_crops_create(const struct latex *domain, const struct latex_fo
     struct table table = {NULL, 0};
     struct latex_crops *c = calloc(1, sizeof *c);
     if (!c)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for characters");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for characters");
     c->side = latex_single_side(domain->dpi);
     enum status status = collect(c, &table, domain, font, seed, formulas, err);
     if (!status)

@@ -34,7 +34,7 @@ static enum status add(struct affinity_set *set, const struct affinity_protein *
         return error_set(err, STATUS_LIMIT, NULL, "more than %d proteins", AFFINITY_PROTEINS);
     struct affinity_protein *room = realloc(set->protein, (size_t)(set->proteins + 1) * sizeof *room);
     if (room == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a protein");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a protein");
     set->protein = room;
     room[set->proteins++] = *protein;
     return STATUS_OK;
@@ -87,7 +87,7 @@ static enum status read_header(struct reading *r, struct plain_line line, struct
         return fault(r, STATUS_LIMIT, "too many columns or matrices; a protein has at most 64 of each", err);
     struct affinity_matrix *room = realloc(r->protein.matrix, (size_t)(r->protein.matrices + 1) * sizeof *room);
     if (room == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a matrix");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a matrix");
     r->protein.matrix = room;
     r->columns[r->protein.matrices] = r->left = (int)columns;
     room[r->protein.matrices++] = (struct affinity_matrix){.weight = weight};
@@ -227,7 +227,7 @@ enum status affinity_add_words(struct affinity_set *set, const char *name, const
     struct affinity_protein protein = {.threshold = threshold, .matrices = count, .columns = (int)strlen(words[0])};
     protein.matrix = calloc((size_t)count, sizeof *protein.matrix);
     if (protein.matrix == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a protein");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a protein");
     enum status status = set_name(&protein, name, err);
     double weight = 1;
     for (int m = 0; !status && m < count; m++) {
@@ -309,7 +309,7 @@ enum status affinity_calibrate(struct affinity_set *set, const struct splicing_s
             "there are no positions to compute a threshold from; the sequences must be longer than both flanks");
     double *values = malloc(positions * sizeof *values);
     if (values == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu affinities", positions);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %zu affinities", positions);
     for (int p = 0; p < set->proteins; p++) {
         size_t at = 0;
         for (int i = 0; i < count; i++) {

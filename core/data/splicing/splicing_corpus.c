@@ -115,7 +115,7 @@ enum status splicing_corpus_open(const char *folder, const char *source, int len
     struct listing list;
     struct splicing_corpus *c = calloc(1, sizeof *c);
     if (c == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a corpus");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a corpus");
     enum status status = list_folder(folder, &list, err);
     if (!status)
         status = list.h5s == 2 ? open_h5(c, folder, length, flank, err)
@@ -158,7 +158,7 @@ enum status splicing_corpus_order(const struct splicing_corpus *corpus, int64_t 
     int count = (int)corpus->windows[0].count, *permutation = malloc((size_t)count * sizeof *permutation);
     struct mt19937 rng;
     if (permutation == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an order");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an order");
     mt19937_init(&rng, (uint32_t)(uint64_t)seed);
     mt19937_permutation(&rng, permutation, count);
     for (int i = 0; i < count; i++)

@@ -59,7 +59,7 @@ enum status splicing_planted_small(struct splicing_planted *domain, int proteins
     enum status status = STATUS_OK;
     domain->effect = calloc((size_t)proteins, sizeof *domain->effect);
     if (domain->effect == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the models");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the models");
     for (int i = 0; !status && i < proteins; i++) {
         domain->effect[i] = small[i].effect;
         status = affinity_add_words(&domain->motifs, small[i].name, small[i].words, 2, SMALL_THRESHOLD, err);
@@ -92,7 +92,7 @@ static enum status calibrate(struct affinity_set *set, double background, struct
     uint8_t *bases = malloc(BASES);
     struct mt19937 rng;
     if (bases == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to calibrate");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate");
     mt19937_init(&rng, 0);
     random_bases(&rng, bases, BASES);
     struct splicing_sequence sequence = {bases, BASES};
@@ -114,7 +114,7 @@ enum status splicing_planted_folder(struct splicing_planted *domain, const char 
         status = calibrate(&domain->motifs, background, err);
     }
     if (!status && (domain->effect = calloc((size_t)proteins, sizeof *domain->effect)) == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the effects");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the effects");
     struct mt19937 rng;
     mt19937_init(&rng, 1);
     for (int i = 0; !status && i < proteins; i++) {
@@ -229,7 +229,7 @@ enum status splicing_planted_read(const struct splicing_planted *domain, const u
     if (r.hits > SCAN) {
         more = malloc((size_t)r.hits * sizeof *more);
         if (more == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d motifs", r.hits);
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d motifs", r.hits);
         (void)affinity_scan(&domain->motifs, bases, length, 0, length, more, r.hits);
         r.hit = more;
     }

@@ -52,7 +52,7 @@ struct corpus {
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for documents");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for documents");
 }
 
 /* ---- words ------------------------------------------------------------------------------------------ */

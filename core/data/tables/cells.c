@@ -12,7 +12,7 @@
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table");
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------- */

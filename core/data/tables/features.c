@@ -27,7 +27,7 @@ enum status features_create(int rows, int columns, int factors, struct features 
         *f = (struct features){.rows = rows, .columns = columns, .factors = factors};
     if (!f || !allocate(f)) {
         features_destroy(f);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of %d rows and %d features", rows,
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of %d rows and %d features", rows,
                          columns);
     }
     *features = f;
@@ -64,7 +64,7 @@ enum status features_name(struct features *features, char *const *names, struct 
         whole = (copies[j] = strdup(names[j])) && whole;
     if (!whole) {
         free_names(copies, count);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the names of %d features", count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the names of %d features", count);
     }
     features->names = copies;
     return STATUS_OK;

@@ -9,7 +9,7 @@
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for genes");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for genes");
 }
 
 /* ---- normalisation ------------------------------------------------------------------------------------ */

@@ -229,8 +229,8 @@ enum status lda_fit(const struct lda_setup *setup, const struct features *counts
                        NAN};
     enum status status = STATUS_OK;
     if (!lambda || !weights || !work.gamma || !work.sums || !made.theta || !made.beta) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d topics of %d documents", setup->topics,
-                           counts->rows);
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d topics of %d documents",
+                           setup->topics, counts->rows);
     } else {
         status = run(setup, &work, lambda, weights, &made, err);
         if (!status && !isfinite(made.bound))
@@ -274,7 +274,7 @@ enum status lda_shifted(const struct lda *lda, const struct features *counts, do
     double *theta = malloc((size_t)k * sizeof *theta);
     struct philox from = philox_stream(seed, STREAM_SHIFT, 0);
     enum status status = theta ? features_create(2 * n, lda->words, 0, &f, err)
-                               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a mixture");
+                               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a mixture");
     for (int i = 0; !status && i < n; i++) {
         const double *row = lda->theta + (ptrdiff_t)i * k;
         double length = 0, sum = 0;

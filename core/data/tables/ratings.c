@@ -32,7 +32,7 @@ struct loader {
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for ratings");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for ratings");
 }
 
 static enum status take_pair(struct loader *l, double user, double movie, struct error *err)

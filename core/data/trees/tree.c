@@ -37,12 +37,12 @@ static enum status add_node(struct tree *t, int parent, const char *name, struct
             t->parent = parents;
         char **names = parents ? realloc(t->names, room * sizeof *names) : NULL;
         if (!names)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a tree");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
         t->names = names;
     }
     t->names[n] = strdup(name);
     if (!t->names[n])
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a tree");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
     t->parent[n] = parent;
     t->nodes = n + 1;
     return STATUS_OK;
@@ -51,7 +51,8 @@ static enum status add_node(struct tree *t, int parent, const char *name, struct
 static enum status start(struct tree **tree, const char *root, struct error *err)
 {
     *tree = calloc(1, sizeof **tree);
-    return *tree ? add_node(*tree, -1, root, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a tree");
+    return *tree ? add_node(*tree, -1, root, err)
+                 : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
 }
 
 static enum status finish(enum status status, struct tree **tree)
@@ -101,7 +102,8 @@ enum status tree_random(uint64_t seed, int leaves, struct tree **tree, struct er
 {
     struct philox from = philox_stream(seed, STREAM_TREE, 0);
     int *leaf = calloc((size_t)leaves + 1, sizeof *leaf);
-    enum status status = leaf ? start(tree, "n0", err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a tree");
+    enum status status =
+        leaf ? start(tree, "n0", err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
     for (int count = 1; !status && count < leaves; count++) {
         int chosen = (int)((uint64_t)philox_u32(&from, (uint64_t)count) * (uint64_t)count >> 32), at = leaf[chosen];
         leaf[chosen] = (*tree)->nodes;
@@ -156,7 +158,7 @@ static enum status rename_node(struct tree *t, int node, const char *name, struc
 {
     char *copy = strdup(name);
     if (!copy)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a tree");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
     free(t->names[node]);
     t->names[node] = copy;
     return STATUS_OK;
@@ -241,7 +243,8 @@ enum status tree_edges(const char *const *parents, const char *const *children, 
     struct entry *sorted = calloc((size_t)count + 1, sizeof *sorted);
     int *above = calloc(3 * (size_t)count + 1, sizeof *above), *node = above + count, *order = node + count;
     const char *root = NULL;
-    enum status status = sorted && above ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a tree");
+    enum status status =
+        sorted && above ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
     for (int i = 0; !status && i < count; i++)
         sorted[i] = (struct entry){children[i], i};
     if (!status)
@@ -294,7 +297,7 @@ static enum status read_pairs(struct delimited *d, struct pairs *p, struct error
             int room = p->room ? 2 * p->room : 256;
             char **names = realloc(p->names, 2 * (size_t)room * sizeof *names);
             if (!names)
-                return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a tree");
+                return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
             p->names = names;
             p->room = room;
         }
@@ -307,7 +310,7 @@ static enum status read_pairs(struct delimited *d, struct pairs *p, struct error
         pair[0] = strdup(d->fields[from]);
         pair[1] = strdup(d->fields[to]);
         if (!pair[0] || !pair[1])
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a tree");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
     }
     return status;
 }
@@ -316,7 +319,7 @@ static enum status from_pairs(struct pairs *p, struct tree **tree, struct error 
 {
     const char **names = calloc(2 * (size_t)p->count + 1, sizeof *names);
     if (!names)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a tree");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
     for (int i = 0; i < p->count; i++) {
         names[i] = p->names[2 * i];
         names[p->count + i] = p->names[2 * i + 1];

@@ -207,7 +207,8 @@ enum status tree_plot_png(const struct tree_plot *plot, struct buf *out, struct 
     size_t n = (size_t)plot->tree->nodes;
     struct laid_out l = {.x = calloc(2 * n, sizeof *l.x), .leaf = calloc(n, sizeof *l.leaf)};
     l.y = l.x ? l.x + n : NULL;
-    enum status status = l.x && l.leaf ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+    enum status status =
+        l.x && l.leaf ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     if (!status && tree_leaves(plot->tree, NULL) > TREE_PLOT_LEAVES)
         status = error_set(err, STATUS_LIMIT, NULL, "the tree has more than %d leaves, the most that can be drawn",
                            TREE_PLOT_LEAVES);

@@ -17,7 +17,7 @@ static enum status grow(void **memory, int64_t *room, int64_t count, size_t size
     larger = larger < 16 ? 16 : larger;
     void *grown = realloc(*memory, (size_t)larger * size);
     if (!grown)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a data set");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a data set");
     *memory = grown;
     *room = larger;
     return STATUS_OK;
@@ -57,7 +57,7 @@ static enum status rehash(struct name_list *list, int bits, struct error *err)
 {
     int32_t *table = malloc(((size_t)1 << bits) * sizeof *table);
     if (!table)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
     memset(table, 0xFF, ((size_t)1 << bits) * sizeof *table);
     free(list->table);
     list->table = table;
@@ -88,7 +88,7 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
         list->room = (int)room;
         char *copy = status ? NULL : malloc(bytes + 1);
         if (!copy)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
         memcpy(copy, name, bytes); /* no NUL follows the name */
         copy[bytes] = '\0';
         list->names.name[list->names.count] = copy;
@@ -246,7 +246,7 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
     enum status status = name_list_add(&b->groups, name, strlen(name), &number, err);
     int32_t *group = status ? NULL : realloc(c->group, (size_t)b->samples_room * sizeof *group);
     if (!group)
-        return status ? status : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a data set");
+        return status ? status : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a data set");
     c->group = group;
     group[b->at - 1] = number;
     return STATUS_OK;
@@ -286,7 +286,7 @@ static enum status sort_boxes(struct builder *b, struct error *err)
     if (!sorted || !next || !c->box_start) {
         free(sorted);
         free(next);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for boxes");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for boxes");
     }
     for (int64_t i = 0; i < c->boxes; i++)
         c->box_start[b->box_sample[i] + 1]++;
@@ -329,7 +329,7 @@ static enum status order_names(struct name_list *list, struct collection_names *
     out->name = malloc(((size_t)count + 1) * sizeof *out->name);
     if (!named || !*to || !out->name) {
         free(named);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
     }
     for (int32_t i = 0; i < count; i++) {
         char *end;

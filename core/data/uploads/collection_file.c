@@ -44,7 +44,7 @@ static enum status add_names(struct snapshot *snapshot, const struct collection_
     int64_t bytes;
     *text = join(names, &bytes);
     if (!*text)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
     return bytes > 0 ? add(snapshot, SNAPSHOT_U8, as, bytes, 1, *text, err) : STATUS_OK;
 }
 
@@ -292,7 +292,7 @@ enum status collection_map(int file, struct collection *c, struct error *err)
         found = STATUS_CORRUPT;
     if (!status && found)
         status = error_set(err, found, NULL,
-                           found == STATUS_CORRUPT ? "the stored data set is damaged" : "no memory for names");
+                           found == STATUS_CORRUPT ? "the stored data set is damaged" : "not enough memory for names");
     free(m.entries);
     if (status)
         collection_close(c);

@@ -272,7 +272,7 @@ static enum status read_samples(struct npz *n, const struct byte_source *from, c
                          (long long)count, SAMPLE_NUMBERS);
     n->sample = malloc((size_t)count * 2 * sizeof(float));
     if (!n->sample)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a sample");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a sample");
     enum status status = STATUS_OK;
     if (h->fortran) {
         struct npy x;
@@ -368,7 +368,7 @@ static enum status take_columns(struct collection *c, const struct npy *names, i
             break;
         c->columns.count++;
     }
-    return c->columns.count == cols ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+    return c->columns.count == cols ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
 }
 
 /* Checks that every member fits the number of samples and the kind of data. */

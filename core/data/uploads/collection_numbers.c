@@ -18,7 +18,7 @@ static enum status grow(struct builder *b, struct error *err)
     int64_t room = b->numbers_room > 0 ? 2 * b->numbers_room : 1024;
     float *more = realloc(b->c->number, (size_t)room * sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for numbers");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for numbers");
     b->c->number = more;
     b->numbers_room = room;
     return STATUS_OK;
@@ -86,7 +86,7 @@ enum status builder_value_name(struct builder *b, const char *name, struct error
         names->name = more;
     char *copy = more ? strdup(name) : NULL;
     if (!copy)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
     names->name[names->count++] = copy;
     return STATUS_OK;
 }

@@ -107,6 +107,25 @@ static void write_counts(const char *list, const struct collection_names *names,
     free(times);
 }
 
+/* Writes each motif once, by its identifier, with its other name if it has one. */
+static void write_motifs(const struct collection *c, const struct sink *out)
+{
+    sink_begin_list(out, "vocabulary");
+    for (int64_t i = 0; i < c->count && i < LISTED; i++) {
+        const int32_t *label;
+        int labels = collection_labels(c, i, &label);
+        if (labels == 0)
+            continue;
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", c->vocabulary.name[label[0]]);
+        if (labels > 1)
+            sink_text(out, "alternative", c->vocabulary.name[label[1]]);
+        sink_integer(out, "count", 1);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
 static void write_lengths(const struct collection *c, const struct sink *out)
 {
     struct moments columns = {0}, labels = {0};
@@ -143,8 +162,11 @@ void collection_describe(const struct collection *c, const struct sink *out)
         write_lengths(c, out);
     sink_integer(out, "longest", c->longest);
     const struct collection_names none = {0};
-    write_counts("vocabulary", c->target == TARGET_NUMBER ? &none : &c->vocabulary, c->label, c->label_start[c->count],
-                 out);
+    if (c->kind == COLLECTION_MOTIFS)
+        write_motifs(c, out);
+    else
+        write_counts("vocabulary", c->target == TARGET_NUMBER ? &none : &c->vocabulary, c->label,
+                     c->label_start[c->count], out);
     if (c->target == TARGET_NUMBER)
         write_numbers(c, out);
     if (c->group)
@@ -197,7 +219,7 @@ static enum status copy_sample(const struct collection *c, int64_t sample, float
     int64_t count = collection_length(c, sample) * c->channels * c->rows;
     *values = malloc((size_t)count * sizeof **values);
     if (!*values)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a preview");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a preview");
     collection_copy(c, collection_begin(c, sample), count, *values);
     return STATUS_OK;
 }

@@ -322,7 +322,7 @@ static enum status take_label_row(const struct tar *t, const struct csv *csv, co
     rows[sample].group = column[2] >= 0 ? strdup(csv->field[column[2]]) : NULL;
     return rows[sample].label && (column[2] < 0 || rows[sample].group)
                ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for labels");
+               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for labels");
 }
 
 static enum status give_labels(struct tar *t, const struct row *rows, struct error *err)
@@ -349,7 +349,7 @@ static enum status read_labels(struct tar *t, bool *set, struct error *err)
     int column[3] = {-1, -1, -1};
     struct row *rows = calloc((size_t)count + 1, sizeof *rows);
     enum status status =
-        rows ? csv_open(&csv, &from, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for labels");
+        rows ? csv_open(&csv, &from, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for labels");
     if (!rows)
         return status;
     *set = !status && csv_find(&csv, "labels") >= 0;

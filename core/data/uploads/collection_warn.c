@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/data/uploads/collection_int.h"
 
@@ -43,7 +44,7 @@ enum status collection_warn(struct collection *c, struct error *err, const char 
         return STATUS_OK;
     struct collection_warning *more = realloc(c->warning, (size_t)(c->warnings + 1) * sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a warning");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a warning");
     c->warning = more;
     struct collection_warning *w = &more[c->warnings++];
     w->code = code;
@@ -125,7 +126,7 @@ static enum status inspect_copies(struct collection *c, struct error *err)
     free(table);
     free(hashes);
     if (!good)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to compare samples");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to compare samples");
     if (copies.all == 0)
         return STATUS_OK;
     return collection_warn(c, err, "duplicates",
@@ -208,6 +209,46 @@ static enum status inspect_labels(struct collection *c, struct error *err)
         found.count, c->vocabulary.count, found.text);
 }
 
+/* Whether a name says that something is not there: "unbound", "none", "0", "not_bound", "non-site". other: the other
+ * name of the vocabulary, of which "un" + other is the absence. */
+static bool says_absence(const char *name, const char *other)
+{
+    static const char *const words[] = {"none",     "no",      "not",     "non",        "absent", "absence",
+                                        "negative", "neg",     "control", "background", "bg",     "unbound",
+                                        "0",        "false",   "nothing", "null",       "other",  "neither",
+                                        "empty",    "without", "-",       "shuffled"};
+    static const char *const begins[] = {"not_", "not-", "non_", "non-",     "no_",     "no-",
+                                         "un",   "neg_", "neg-", "without_", "without-"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcasecmp(name, words[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        size_t length = strlen(begins[i]);
+        bool separate = strchr("_-", begins[i][length - 1]) != NULL;
+        if (strncasecmp(name, begins[i], length) == 0 && (separate || strcasecmp(name + length, other) == 0))
+            return true;
+    }
+    return strncasecmp(name, "non", 3) == 0 && strcasecmp(name + 3, other) == 0;
+}
+
+/* Warns about two classes of which one says that the other is absent. SPARLING learns a motif for each name, and
+ * samples without the motif have none, so their label should be empty. */
+static enum status inspect_absence(struct collection *c, struct error *err)
+{
+    bool marks = c->kind == COLLECTION_SEQUENCES || c->kind == COLLECTION_IMAGES || c->kind == COLLECTION_RECORDINGS;
+    if (!marks || c->target != TARGET_CLASS || c->vocabulary.count != 2)
+        return STATUS_OK;
+    char *const *name = c->vocabulary.name;
+    int absent = says_absence(name[0], name[1]) ? 0 : says_absence(name[1], name[0]) ? 1 : -1;
+    if (absent < 0)
+        return STATUS_OK;
+    return collection_warn(c, err, "absence-as-label",
+                           "the label '%.*s' seems to say that '%.*s' is absent, but a motif would be sought for each "
+                           "name; leave the label of these samples empty and upload with target=labels (motifctl: "
+                           "--target labels)",
+                           shown(name[absent]), name[absent], shown(name[1 - absent]), name[1 - absent]);
+}
+
 enum status collection_inspect(struct collection *c, struct error *err)
 {
     c->moments = collection_measure(c);
@@ -216,5 +257,7 @@ enum status collection_inspect(struct collection *c, struct error *err)
         status = inspect_constants(c, err);
     if (!status)
         status = inspect_numbers(c, err);
+    if (!status)
+        status = inspect_absence(c, err);
     return status ? status : inspect_labels(c, err);
 }

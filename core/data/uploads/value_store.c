@@ -14,7 +14,7 @@ enum { BLOCK = 1 << 18, SAMPLE = 1 << 27 }; /* SAMPLE: largest number of values 
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a data set");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a data set");
 }
 
 static enum status too_large(const struct value_store *s, struct error *err)

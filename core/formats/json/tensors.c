@@ -121,7 +121,7 @@ static enum status take_entries(const cJSON *head, struct tensors *out, struct e
         return error_set(err, STATUS_LIMIT, NULL, "the file has more than %d tensors", TENSORS_MOST);
     out->entry = calloc((size_t)cJSON_GetArraySize(head) + 1, sizeof *out->entry);
     if (!out->entry)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list of tensors");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a list of tensors");
     cJSON_ArrayForEach (item, head) {
         enum status status =
             strcmp(item->string, "__metadata__") == 0 ? STATUS_OK : take_entry(item, &out->entry[out->count], err);
@@ -154,7 +154,7 @@ enum status tensors_head_read(const struct byte_source *from, struct tensors *ou
                          TENSORS_HEAD);
     char *text = malloc((size_t)bytes);
     if (!text)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the header of a safetensors file");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the header of a safetensors file");
     status = byte_source_exactly(from, text, (size_t)bytes, "the header of the safetensors file", err);
     cJSON *head = status ? NULL : cJSON_ParseWithLength(text, (size_t)bytes);
     if (!status)

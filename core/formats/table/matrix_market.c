@@ -77,7 +77,7 @@ static enum status read_sizes(struct reader *r, struct matrix_market *m, struct 
     m->rows = (int32_t)rows;
     m->cols = (int32_t)cols;
     m->entry = malloc(((size_t)m->count + 1) * sizeof *m->entry);
-    return m->entry ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a matrix");
+    return m->entry ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a matrix");
 }
 
 static enum status read_entry(struct reader *r, const struct matrix_market *m, struct matrix_entry *entry,

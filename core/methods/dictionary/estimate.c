@@ -149,7 +149,7 @@ enum status dictionary_estimate(const void *config, const char *data, struct met
     const struct dictionary_config *c = config;
     struct dictionary_case *cases = calloc(DICTIONARY_CASES, sizeof *cases);
     if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the list of cases");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the list of cases");
     int count = dictionary_cases(c, cases);
     double work = 0, samples = 0;
     int64_t most = 0, parameters = 0, checkpoint = 0;

@@ -77,7 +77,7 @@ enum status run_draw_phases(struct method_run *run, struct error *err)
     struct chart_panel panels[MAPS];
     struct chart_heat heats[MAPS];
     if (!f)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     collect(run, f);
     label(f);
     for (int m = 0; m < MAPS; m++) {

@@ -65,7 +65,7 @@ static enum status publish_table(struct method_run *run, const char *name, struc
     if (!failed)
         env->artifact(env->context, name, "text/csv", table->data, table->size);
     buf_close(table);
-    return failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the table %s", name) : STATUS_OK;
+    return failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the table %s", name) : STATUS_OK;
 }
 
 static enum status write_figures(struct method_run *run, struct error *err)
@@ -113,7 +113,7 @@ static enum status draw_latents(struct method_run *run, struct error *err)
     double *memory = malloc(4 * m * sizeof *memory), tenth[RECOVERY_DECILES];
     const struct outcome *o = &run->outcomes[0];
     if (!memory)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture of %zu latents", m);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture of %zu latents", m);
     double *cosine = memory, *partner = memory + m, *rate = memory + 2 * m, *agrees = memory + 3 * m;
     for (size_t j = 0; j < m; j++) {
         const double *row = run->latents + j * LATENT_COLUMNS;
@@ -230,7 +230,7 @@ static enum status draw_cases(struct method_run *run, struct error *err)
     struct chart_panel panels[PANELS];
     const char *label = NULL;
     if (!l)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     collect(run, columns, l, &label);
     bool log = run->config.sizes[0] || run->config.dimensions[0];
     for (int p = 0; p < PANELS; p++) {

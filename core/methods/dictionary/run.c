@@ -19,7 +19,7 @@ static enum status plan(struct method_run *run, struct error *err)
 {
     struct dictionary_case *cases = malloc(DICTIONARY_CASES * sizeof *cases);
     if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list of cases");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a list of cases");
     int count = dictionary_cases(&run->config, cases);
     enum status status = case_sweep_plan(run, count, DICTIONARY_CASES, sizeof *cases, OUTCOME_COLUMNS, err);
     if (!status)
@@ -34,9 +34,9 @@ static enum status plan(struct method_run *run, struct error *err)
     if (count > 1)
         return STATUS_OK;
     run->latents = calloc((size_t)run->cases[0].width * LATENT_COLUMNS, sizeof *run->latents);
-    return run->latents
-               ? gallery_create(run->cases[0].width, &run->gallery, err)
-               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for figures of %d latents", run->cases[0].width);
+    return run->latents ? gallery_create(run->cases[0].width, &run->gallery, err)
+                        : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for figures of %d latents",
+                                    run->cases[0].width);
 }
 
 static enum status open_case(struct method_run *run, struct error *err)

@@ -75,7 +75,7 @@ static enum status make_vectors(struct method_run *run, struct error *err)
     free(run->vectors);
     run->vectors = malloc((size_t)c->features * (size_t)c->inputs * sizeof *run->vectors);
     if (!run->vectors)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d vectors", c->features);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d vectors", c->features);
     return hidden_vectors(&hidden, run->sweep.env.kernels, run->sweep.env.pool, run->vectors, err);
 }
 
@@ -104,7 +104,7 @@ static enum status open_data(struct method_run *run, int room, struct error *err
         return status;
     run->x = malloc((size_t)room * (size_t)run_case(run)->inputs * sizeof *run->x);
     if (!run->x)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %d samples", room);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a batch of %d samples", room);
     return measure_scale(run, room, err);
 }
 
@@ -237,7 +237,7 @@ static enum status adopt(struct method_run *run, const struct snapshot_reader *f
     free(run->vectors);
     run->vectors = malloc((size_t)features * (size_t)inputs * sizeof *run->vectors);
     if (!run->vectors)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d vectors", c->features);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d vectors", c->features);
     run->adopted = true;
     return from->read(from->context, entry->offset, run->vectors, (size_t)entry->bytes, err);
 }

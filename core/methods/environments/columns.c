@@ -47,7 +47,7 @@ enum status environments_columns(struct method_run *run, struct column_link *lin
     int k = fit->model->setup.latent;
     float *z = malloc((size_t)e->rows * (size_t)k * sizeof *z + 1);
     enum status status = z ? tree_model_encode(fit->model, &fit->exec, e->x, e->z, e->rows, z, err)
-                           : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for latent variables");
+                           : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for latent variables");
     for (int i = 0; i < k * COLUMNS_SHOWN; i++)
         links[i] = (struct column_link){-1, 0};
     for (int c = 0; !status && c < k; c++)

@@ -155,7 +155,7 @@ enum status environments_estimate(const void *config, const char *data, struct m
     const struct environments_config *c = config;
     struct environments_case *cases = calloc(ENVIRONMENTS_CASES, sizeof *cases);
     if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
     int count = environments_cases(c, cases);
     double flops = 0, samples = 0, weights = 0, bytes = 0;
     for (int i = 0; i < count && i < ENVIRONMENTS_CASES; i++) {

@@ -8,7 +8,7 @@
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an evaluation");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an evaluation");
 }
 
 /* Computes the latent variables of the rows of a data set, [rows][latent]; the caller frees them. */

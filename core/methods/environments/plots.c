@@ -14,7 +14,7 @@ enum { LEGEND_MOST = 8 };
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
 }
 
 /* ---- the tree ----------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ static enum status check_shapes(const struct environments_config *config, const 
     int64_t at = -1, features = 0;
     int count = cases ? environments_cases(config, cases) : 0;
     enum status status =
-        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
     if (!status)
         status = snapshot_add_i64(snapshot, "run.at", &at, err);
     if (!status)
@@ -58,7 +58,7 @@ static enum status read_model(struct method_model *m, const struct snapshot_read
     const struct tree_model *model = status ? NULL : case_fit(run)->model;
     m->weights = status ? NULL : malloc((size_t)run->tree->nodes * (size_t)model->setup.latent * sizeof *m->weights);
     if (!status && !m->weights)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for heads");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for heads");
     if (!status)
         tree_edges_weights(&run->edges, model->base, model->changes, model->setup.latent, m->weights);
     return status ? status : params_check(model->params, err);
@@ -69,7 +69,7 @@ enum status environments_open(const void *config, const struct kernels *kernels,
 {
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->kernels = kernels;
     enum status status = check_shapes(config, from, err);
     if (!status)
@@ -209,7 +209,7 @@ static enum status read_input(const struct method_question *question, float **bl
         return error_set(err, STATUS_INVALID, "", "the oracle has no encoder, so it cannot answer queries");
     *block = malloc((d + k) * sizeof **block);
     if (!*block)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a row");
     *z = *block + d;
     enum status status = take_input(model, question->input, *block, err);
     return status ? status : codes_of(question, *block, *z, err);

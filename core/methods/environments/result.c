@@ -80,7 +80,7 @@ static enum status write_summaries(const struct method_run *run, const struct si
         write_summary(run, &rows[i], out);
     sink_end_list(out);
     free(rows);
-    return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a summary");
+    return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a summary");
 }
 
 static void write_columns(const struct method_run *run, const struct column_link *links, const struct sink *out)
@@ -139,7 +139,7 @@ static enum status write_found(struct method_run *run, const struct sink *out, s
     if (run->names) {
         links = calloc((size_t)case_fit(run)->model->setup.latent * COLUMNS_SHOWN, sizeof *links);
         status = links ? environments_columns(run, links, err)
-                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for columns");
+                       : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for columns");
         if (!status)
             write_latent(run, links, out);
     }

@@ -11,7 +11,7 @@ enum { STREAM_UNSEEN = 0x756e73, STREAM_PLACES, STREAM_SPLIT };
 
 static enum status no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for environments");
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for environments");
 }
 
 void tree_case_close(struct method_run *run)

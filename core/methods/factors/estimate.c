@@ -148,7 +148,7 @@ enum status factors_estimate(const void *config, const char *data, struct method
     const struct factors_config *c = &own;
     struct factors_case *cases = calloc(FACTORS_CASES, sizeof *cases);
     if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
     struct table_bytes table = table_of(c, data);
     int count = factors_cases(c, cases);
     enum status status = count > 0 ? add_up(c, cases, count, &table, out, err)

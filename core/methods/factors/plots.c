@@ -54,7 +54,8 @@ static enum status mask_chart(struct method_run *run, struct error *err)
     size_t entries = (size_t)run->features->columns * (size_t)run->config.latent;
     float *mask = malloc(entries * sizeof *mask);
     double *values = malloc(entries * sizeof *values);
-    enum status status = mask && values ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+    enum status status =
+        mask && values ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     if (!status && case_mask(run, mask))
         status = draw_mask(run, values, mask, err);
     free(mask);
@@ -145,7 +146,7 @@ enum status factors_plots(struct method_run *run, struct error *err)
     struct summary *rows = calloc((size_t)run->sweep.count, sizeof *rows);
     struct curve *curves = calloc(FACTORS_MODELS, sizeof *curves);
     enum status status = rows && curves ? rho_chart(run, rows, curves, err)
-                                        : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+                                        : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     free(rows);
     free(curves);
     return status;

@@ -27,7 +27,7 @@ static enum status read_case(struct method_model *m, const struct snapshot_reade
     int64_t at = -1, width = 0;
     int count = cases ? factors_cases(&m->config, cases) : 0;
     enum status status =
-        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
     if (!status)
         status = snapshot_add_i64(snapshot, "run.at", &at, err);
     if (!status)
@@ -105,7 +105,7 @@ static enum status make_mask(struct method_model *m, struct error *err)
         return STATUS_OK;
     m->mask = malloc(mask_entries(m) * sizeof *m->mask);
     if (!m->mask)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a mask");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a mask");
     if (m->nmf)
         memcpy(m->mask, m->nmf->parts, mask_entries(m) * sizeof *m->mask);
     else
@@ -118,7 +118,7 @@ enum status factors_open(const void *config, const struct kernels *kernels, cons
 {
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->kernels = kernels;
     m->config = *(const struct factors_config *)config;
     enum status status = read_case(m, from, err);
@@ -286,7 +286,7 @@ static enum status read_row(const struct method_question *question, struct readi
     float *block = calloc(3 * g + 3 * k, sizeof *block);
     if (!block) {
         *r = (struct reading){.block = NULL};
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a row");
     }
     *r = (struct reading){.block = block, .x = block, .y = block + g, .mean = block + 3 * g};
     r->deviation = r->mean + k;

@@ -70,7 +70,7 @@ static enum status write_summaries(const struct method_run *run, const struct si
         write_summary(out, &rows[i]);
     sink_end_list(out);
     free(rows);
-    return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a summary");
+    return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a summary");
 }
 
 enum { TOPIC_FEATURES = 8, TOPIC_ANCHORS = 8, TOPIC_ROWS = 4 };
@@ -157,7 +157,7 @@ static enum status write_topics(struct method_run *run, const struct sink *out, 
     float *mask = malloc(2 * entries * sizeof *mask), *codes = NULL;
     double furthest = 0;
     if (!mask)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for topics");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for topics");
     float *reach = mask + entries;
     bool masked = case_mask(run, mask);
     if (masked)

@@ -41,7 +41,7 @@ static enum status split_shifted(struct method_run *run, struct error *err)
         count[i >= f->rows / 2] += any;
     }
     if (!run->rows)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split of %d rows", f->rows);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a split of %d rows", f->rows);
     run->data = (struct fit_data){f, run->rows, run->rows + count[0], count[0], count[1]};
     return count[0] > 0 && count[1] > 0
                ? STATUS_OK
@@ -56,7 +56,7 @@ static enum status split(struct method_run *run, int folds, int test_fold, struc
     run->rows = malloc((size_t)n * sizeof *run->rows);
     if (!fold || !run->rows) {
         free(fold);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split of %d rows", n);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a split of %d rows", n);
     }
     features_folds(n, folds, fold);
     for (int i = 0; i < n; i++)
@@ -130,7 +130,7 @@ static enum status open_nmf(struct method_run *run, struct error *err)
     size_t each = 2 * (size_t)setup.features + (size_t)setup.latent;
     run->view = malloc(VIEW_ROWS * each * sizeof *run->view);
     if (!run->view)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for rows");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rows");
     return nmf_create(&setup, run->features, run->data.train, run->data.train_count, run->sweep.env.kernels,
                       run->sweep.env.pool, &run->nmf, err);
 }
@@ -238,7 +238,7 @@ enum status case_fresh(struct method_run *run, struct error *err)
     int *rows = malloc((size_t)n * sizeof *rows);
     if (!rows) {
         features_destroy(fresh);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d rows", n);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d rows", n);
     }
     for (int i = 0; i < n; i++)
         rows[i] = i;

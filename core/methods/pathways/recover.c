@@ -62,7 +62,7 @@ static void *take(struct recovery *r, size_t count, size_t size, enum status *st
 {
     void *at = arena_zalloc(&r->arena, count, size);
     if (!at && !*status)
-        *status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recovery");
+        *status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a recovery");
     return at;
 }
 
@@ -120,7 +120,7 @@ static enum status make_dictionary(struct recovery *r, size_t l, struct error *e
     struct error inner;
     error_clear(&inner);
     if (!filters)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for filters");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for filters");
     for (size_t f = 0; f < (size_t)c->filters; f++)
         for (size_t i = 0; i < inputs; i++)
             for (size_t t = 0; t < window; t++)
@@ -514,7 +514,7 @@ enum status pathways_recover(const struct method_recovery *request, const struct
     struct layer_guarantee guarantee[RECOVER_LAYERS];
     const struct dictionary *dictionaries[RECOVER_LAYERS];
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recovery");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a recovery");
     r->request = request;
     r->options = request->options;
     arena_init(&r->arena, (size_t)1 << 20, (size_t)1 << 30);

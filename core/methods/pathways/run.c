@@ -39,7 +39,7 @@ static enum status take_filters(struct method_run *r, struct error *err)
         if (r->filters[l])
             memcpy(r->filters[l], first.dictionary[l].filters, taps * sizeof(float));
         else
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for filters");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for filters");
     }
     scenario_close(&first);
     return status;
@@ -50,7 +50,7 @@ enum status pathways_create(const void *config, const struct method_env *env, st
 {
     struct method_run *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
     r->config = *(const struct pathways_config *)config;
     r->env = *env;
     r->cases = pathways_cases(&r->config, r->plan);
@@ -60,7 +60,7 @@ enum status pathways_create(const void *config, const struct method_env *env, st
     r->spaces = calloc((size_t)thread_pool_threads(env->pool), sizeof *r->spaces);
     enum status status = STATUS_OK;
     if (!r->curves || !r->spaces)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for curves");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for curves");
     if (!status)
         status = take_filters(r, err);
     if (status) {

@@ -50,7 +50,7 @@ static enum status find_lipschitz(const struct dictionary *d, struct thread_pool
 {
     float *scratch = malloc(decode_pursuit_scratch(d) * sizeof *scratch);
     if (!scratch)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an eigenvalue");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an eigenvalue");
     *out = decode_lipschitz(d, pool, scratch);
     free(scratch);
     return thread_pool_check(pool, err);

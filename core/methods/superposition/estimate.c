@@ -89,7 +89,7 @@ enum status superposition_estimate(const void *config, const char *data, struct 
     const struct superposition_config *c = config;
     struct superposition_case *cases = calloc(SUPERPOSITION_CASES, sizeof *cases);
     if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the list of cases");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the list of cases");
     int count = superposition_cases(c, cases);
     double flops = run_work(c), samples = 0;
     int64_t most = 0, parameters = 0;

@@ -119,8 +119,8 @@ static struct chart_series theory_series(struct curves *k, enum line line, doubl
                                         "best linear",
                                         "antipodal pairs",
                                         "Bayes bound, Gaussian interference",
-                                        "the same, knowing which are on",
-                                        "the latter as the paper bounds it"};
+                                        "Bayes bound if the active features are known",
+                                        "estimate of that bound in the paper"};
     static const enum chart_mark marks[] = {CHART_LINE, CHART_DASHES, CHART_DASHES, CHART_DASHES,
                                             CHART_DOTS, CHART_DOTS,   CHART_DASHES};
     static const int colours[] = {6, 6, 7, 4, 1, 3, 3};
@@ -221,7 +221,7 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
                           .columns = k.panels > 1 ? k.panels : 2,
                           .width = k.panels > 2 ? 330 : 480,
                           .one_legend = true};
-    enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
+    enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a chart")
                                   : publish_chart(&run->sweep.env, name, &chart, err);
     arena_close(&arena);
     return status;
@@ -266,7 +266,7 @@ static enum status draw_maps(struct method_run *run, const struct superposition_
     struct chart_panel panels[MAPS];
     char title[96], name[32];
     if (!values)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for maps");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for maps");
     for (int m = 0; m < MAPS; m++) {
         double *map = values + m * cells;
         for (int row = 0; row < ratio_count; row++)
@@ -389,7 +389,7 @@ static enum status draw_scaling(struct method_run *run, struct error *err)
              "and %.3f (closed form).",
              small, last, exponent(run, last, small, false), exponent(run, last, small, true));
     struct chart chart = {.title = "How the loss scales", .note = note, .panels = panels, .panel_count = 2};
-    enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
+    enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a chart")
                                   : publish_chart(&run->sweep.env, "scaling", &chart, err);
     arena_close(&arena);
     return status;

@@ -42,7 +42,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
     int cols = side + extra;
     double *values = calloc((size_t)side * (size_t)cols, sizeof *values);
     if (!values)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     for (int i = 0; i < side; i++) {
         for (int j = 0; j < side; j++)
             values[i * cols + j] = entry(run, row, i, j);
@@ -97,6 +97,16 @@ static void histogram(const struct method_run *run, const float *row, struct pic
         p->shares[b] /= count * width;
 }
 
+/* Whether a bin has entries and both of its neighbours have none. In a small rug the entries have few values, so a
+ * line, which needs two neighbouring bins, would not show them. */
+static bool gaps(const double *shares)
+{
+    for (int b = 0; b < BINS; b++)
+        if (shares[b] > 0 && !(b > 0 && shares[b - 1] > 0) && !(b + 1 < BINS && shares[b + 1] > 0))
+            return true;
+    return false;
+}
+
 static enum status draw_features(struct method_run *run, const float *row, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];
@@ -105,7 +115,7 @@ static enum status draw_features(struct method_run *run, const float *row, struc
     int shown = c->n_s < 4096 ? c->n_s : 4096;
     double *memory = calloc(3 * (size_t)shown + 3 * BINS, sizeof *memory);
     if (!memory)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     struct picture_of p = {.index = memory,
                            .diagonal = memory + shown,
                            .bias = memory + 2 * shown,
@@ -124,7 +134,7 @@ static enum status draw_features(struct method_run *run, const float *row, struc
         {"a of the closed form", false, best.scale, NAN, 0},
         {"total offset of the closed form", false, best.scale * best.offset, NAN, 1}};
     const struct chart_series right[] = {
-        {"W_ij, i ≠ j", CHART_LINE, -1, p.bins, p.shares, NULL, NULL, BINS},
+        {"W_ij, i ≠ j", gaps(p.shares) ? CHART_POINTS : CHART_LINE, -1, p.bins, p.shares, NULL, NULL, BINS},
         {"normal of the same mean and deviation", CHART_DASHES, 6, p.bins, p.normal, NULL, NULL, BINS}};
     const struct chart_panel panels[] = {
         {"Diagonal and bias", CHART_AXIS("feature"), CHART_AXIS("value"), left, 2, lines, 2, NULL},
@@ -147,7 +157,7 @@ enum status plots_one(struct method_run *run, struct error *err)
     if (!run->model) {
         row = malloc((size_t)run->cases[run->sweep.at].n_s * sizeof *row);
         status = row ? rug_row(&run->rug, run->sweep.env.pool, run->sweep.env.kernels, row, err)
-                     : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
+                     : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a row");
     }
     if (!status)
         status = draw_matrix(run, row, err);

@@ -27,7 +27,7 @@ static enum status read_case(const struct superposition_config *config, const st
     int64_t at = -1;
     int count = cases ? superposition_cases(config, cases) : 0;
     enum status status =
-        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
     if (!status)
         status = snapshot_add_i64(snapshot, "run.at", &at, err);
     if (!status)
@@ -92,7 +92,7 @@ enum status superposition_open(const void *config, const struct kernels *kernels
     struct snapshot *snapshot = NULL;
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->kernels = kernels;
     m->seed = c->seed;
     enum status status = read_case(c, from, &m->c, err);

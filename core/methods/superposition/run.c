@@ -22,7 +22,7 @@ static enum status plan(struct method_run *r, struct error *err)
     const struct superposition_config *c = &r->config;
     struct superposition_case *cases = malloc(SUPERPOSITION_CASES * sizeof *cases);
     if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list of cases");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a list of cases");
     int count = superposition_cases(c, cases);
     enum status status = case_sweep_plan(r, count, SUPERPOSITION_CASES, sizeof *cases, OUTCOME_COLUMNS, err);
     if (!status)
@@ -35,7 +35,7 @@ static enum status plan(struct method_run *r, struct error *err)
     r->flops = calloc((size_t)count, sizeof *r->flops);
     r->losses = calloc(2 * (size_t)c->window, sizeof *r->losses);
     if (!r->flops || !r->losses)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d cases", count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d cases", count);
     for (int i = 0; i < count; i++)
         r->flops[i] = superposition_work(c, &r->cases[i]);
     r->sweep.evaluation_seed = c->seed;

@@ -28,7 +28,7 @@ static enum status open_trained(struct method_run *run, const struct superpositi
     struct adam_config adam = {0.9, 0.999, config->epsilon, 0};
     float *importance = malloc((size_t)c->n_s * sizeof *importance);
     if (!importance)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for weights of %d features", c->n_s);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for weights of %d features", c->n_s);
     for (int i = 0; i < c->n_s; i++)
         importance[i] = (float)superposition_importance(config, i);
     enum status status = autoencoder_create(&shape, true, &run->model, err);
@@ -65,7 +65,7 @@ static enum status open_rug(struct method_run *run, const struct superposition_c
     if (status != STATUS_OK)
         return status;
     if (!run->scratch)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a rug of %d features", c->n_s);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a rug of %d features", c->n_s);
     return STATUS_OK;
 }
 
@@ -257,7 +257,7 @@ enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
     int count = left < room ? (int)left : room;
     double *losses = malloc((size_t)count * sizeof *losses);
     if (!losses)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d losses", count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d losses", count);
     enum status status = sample_losses(run, count, losses, err);
     for (int i = 0; !status && i < count; i++) {
         run->sum += losses[i];

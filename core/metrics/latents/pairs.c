@@ -29,7 +29,7 @@ enum status pairs_by_cosine(const float *a, int rows, const float *b, int others
     size_t all = (size_t)rows * (size_t)others;
     double *signed_score = calloc(2 * all, sizeof *signed_score), *score, total = 0;
     if (!signed_score)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match %d with %d latents", rows, others);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match %d with %d latents", rows, others);
     score = signed_score + all;
     fill_cosines(a, rows, b, others, inputs, pool, signed_score);
     for (size_t i = 0; i < all; i++)
@@ -52,8 +52,8 @@ enum status pair_moments_create(int rows, int others, struct pair_moments *out, 
     out->cross = calloc((size_t)rows * (size_t)others, sizeof *out->cross);
     return out->sum && out->square && out->other_sum && out->other_square && out->cross
                ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for correlations of %d with %d latents", rows,
-                           others);
+               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for correlations of %d with %d latents",
+                           rows, others);
 }
 
 void pair_moments_close(struct pair_moments *p)
@@ -110,7 +110,7 @@ static enum status best_sum(const struct pair_moments *p, int *list, double *var
     int count = varying(p->other_sum, p->other_square, p->others, n, others, other_variance);
     double *score = malloc(((size_t)rows * (size_t)count + 1) * sizeof *score);
     if (!score)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match codes");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match codes");
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < count; j++) {
             double both = n * p->cross[(ptrdiff_t)list[i] * p->others + others[j]];
@@ -128,7 +128,7 @@ enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct 
     double *variance = malloc((all + 2) * sizeof *variance), total = 0; /* varying() may write one beyond the last */
     int *list = malloc((all + (size_t)p->rows) * sizeof *list);
     enum status status = variance && list ? best_sum(p, list, variance, &total, pool, err)
-                                          : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match codes");
+                                          : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match codes");
     *mean = total / (p->rows < p->others ? p->rows : p->others);
     free(variance);
     free(list);

@@ -49,7 +49,7 @@ static enum status match_rows(struct recovery *r, struct thread_pool *pool, stru
     size_t all = (size_t)r->latents * (size_t)r->features;
     double *score = malloc(all * sizeof *score);
     if (!score)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match %d latents", r->latents);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match %d latents", r->latents);
     for (size_t i = 0; i < all; i++)
         score[i] = fabs(r->cosine[i]);
     enum status status = assignment_best(score, r->latents, r->features, r->match, &r->mcc, pool, err);
@@ -75,8 +75,8 @@ enum status recovery_create(const float *dictionary, int latents, const float *t
     out->ranked = malloc(n * sizeof *out->ranked);
     if (!out->cosine || !out->own || !out->next || !out->first || !out->match || !out->fired || !out->both ||
         !out->active || !out->row || !out->ranked)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to compare %d latents with %d features", latents,
-                         features);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to compare %d latents with %d features",
+                         latents, features);
     for (int i = 0; i < features; i++)
         out->first[i] = -1;
     compare_rows(out, dictionary, truth, inputs, pool);

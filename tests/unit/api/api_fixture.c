@@ -70,7 +70,7 @@ static enum status open_model(const void *config, const struct kernels *kernels,
     struct method_model *model = calloc(1, sizeof *model);
     struct snapshot *snapshot = NULL;
     enum status status =
-        model != NULL ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        model != NULL ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     if (status == STATUS_OK) {
         status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, "conv.weight", 2, (const uint64_t[]){3, 5},
                               model->weights, err);

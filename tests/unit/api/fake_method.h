@@ -74,7 +74,7 @@ static enum status fake_create(const void *config, const struct method_env *env,
 {
     struct method_run *made = calloc(1, sizeof *made);
     if (made == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     made->config = *(const struct fake_config *)config;
     made->env = *env;
     made->hash = (uint64_t)made->config.seed;
@@ -112,7 +112,7 @@ static enum status fake_step(struct method_run *run, enum method_request *reques
     }
     if (run->config.grow > 0 && run->grown < 100 &&
         (run->kept[run->grown++] = malloc((size_t)run->config.grow << 20)) == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a step");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a step");
     run->env.metric(run->env.context, "hash", run->step * 10, (double)(run->hash >> 40));
     if (run->config.stage_every > 0 && run->step % run->config.stage_every == 0)
         *request = METHOD_STAGE_END;

@@ -90,7 +90,8 @@ static void output_arrives_line_by_line(void **state)
     assert_int_equal(strlen(lines.text), 600 + 3);
     /* The last output line of motif-train or mpirun that gives a reason becomes part of `death`, the text that says why
      * the child ended. */
-    child = run("echo motif-train: no memory; echo motif-train: lost; echo bye; exit 7", NULL, NULL, true, &lines);
+    child =
+        run("echo motif-train: not enough memory; echo motif-train: lost; echo bye; exit 7", NULL, NULL, true, &lines);
     assert_string_equal(child.death, "the trainer ended with exit code 7 and gave no reason: motif-train: lost");
     child = run("echo 'mpirun noticed that process rank 1 exited'; kill -SEGV $$", NULL, NULL, true, &lines);
     assert_non_null(strstr(child.death, "SIGSEGV ("));

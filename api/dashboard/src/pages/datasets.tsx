@@ -8,7 +8,7 @@ import { Facts, Fault, Section, useLoad } from "../ui/base";
 import { Save } from "../ui/save";
 import { useUpload, type Formats } from "./upload";
 
-interface Named { name: string; count?: number }
+interface Named { name: string; alternative?: string; count?: number }
 interface DataSet { name: string; bytes: number; format: string; kind: string; target: string; samples: number; shape: { channels: number; rows: number; cols: number }; vocabulary: Named[]; columns?: Named[]; numbers?: Named[]; groups?: Named[]; warnings?: { code: string; text: string }[] }
 
 interface DataSets extends Formats { datasets: DataSet[]; bytes: number; most_bytes: number }
@@ -24,7 +24,7 @@ const SHOWN = 24; // names in a list
 /** Names with their counts. */
 function Names({ title, names }: { title: string; names: Named[] }) {
   if (names.length === 0) return null;
-  return <p class="names"><span class="muted">{number(names.length)} {title}</span> {names.slice(0, SHOWN).map((n) => <span key={n.name}><b>{n.name}</b>{n.count !== undefined && <span class="muted"> {number(n.count)}</span>}</span>)}{names.length > SHOWN && <span class="muted">and {number(names.length - SHOWN)} more</span>}</p>;
+  return <p class="names"><span class="muted">{number(names.length)} {title}</span> {names.slice(0, SHOWN).map((n) => <span key={n.name}><b>{n.name}</b>{n.alternative && ` ${n.alternative}`}{n.count !== undefined && !n.alternative && <span class="muted"> {number(n.count)}</span>}</span>)}{names.length > SHOWN && <span class="muted">and {number(names.length - SHOWN)} more</span>}</p>;
 }
 
 /** The size of a sample: "80 long", "24 × 24", "12 columns". */
@@ -46,7 +46,7 @@ export function DataPage() {
         <Section key={d.name} title={d.name} aside={<div class="tools">{d.kind !== "motifs" && <a class="button primary" href={href("new", { dataset: d.name })}>Train on this<span class="hidden"> {d.name}</span></a>}<Save path={`/v1/datasets/${d.name}/data`} name={`${d.name}.npz`} text="Download" of={d.name} />{sure === d.name && <button type="button" onClick={() => setSure("")}>Keep</button>}<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button></div>}>
           <div class="dataset"><div>
             <Facts items={[["Kind", d.kind], ["Labels", d.target], ["Samples", number(d.samples)], ["Size of a sample", sizeOf(d)], ["File", bytes(d.bytes)]]} />
-            <Names title="names" names={d.vocabulary} /><Names title="numbers" names={d.numbers ?? []} /><Names title="groups" names={d.groups ?? []} /><Names title="columns" names={d.columns ?? []} />
+            <Names title={d.kind === "motifs" ? "motifs" : "names"} names={d.vocabulary} /><Names title="numbers" names={d.numbers ?? []} /><Names title="groups" names={d.groups ?? []} /><Names title="columns" names={d.columns ?? []} />
             {(d.warnings ?? []).length > 0 && <ul class="warnings" aria-label={`Warnings about ${d.name}`}>{d.warnings!.map((w) => <li key={w.code}>{w.text}</li>)}</ul>}
           </div><div><Preview name={d.name} /></div></div>
         </Section>

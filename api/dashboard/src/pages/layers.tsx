@@ -5,9 +5,13 @@ import { number, percent } from "../format";
 import { note, route } from "../router";
 import { DataTable, Facts, Fault, Section, useLoad } from "../ui/base";
 import { Canvas } from "../ui/canvas";
-import { Chart, type Line } from "../ui/chart";
+import type { Line } from "../ui/chart";
+import { later } from "../ui/later";
 import { colour } from "../ui/theme";
 import { Pictures } from "../ui/pictures";
+
+/** The chart is not needed to show the rest of this view. */
+const Chart = later(() => import("../ui/chart").then((m) => m.Chart));
 
 type Spike = number[]; // [position, filter, value] or [row, column, filter, value]
 interface Layer {

@@ -3,9 +3,13 @@ import type { Job, Json } from "../api";
 import { ERRORS, isResearch, nameOf, percent, plain, show } from "../format";
 import { Facts, Section, Table } from "../ui/base";
 import { ChannelMark, channelNames } from "../ui/channel";
-import { Chart, type Line } from "../ui/chart";
+import type { Line } from "../ui/chart";
+import { later } from "../ui/later";
 import { Pictures } from "../ui/pictures";
 import { cellStyle, theme } from "../ui/theme";
+
+/** The chart is not needed to show the rest of this view. */
+const Chart = later(() => import("../ui/chart").then((m) => m.Chart));
 
 interface Confusion { symbols: string[]; channels: (number | string)[]; counts: number[][] }
 type ByDensity = { density: number; checkpoint: number } & Record<string, number>;

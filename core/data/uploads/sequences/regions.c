@@ -48,7 +48,7 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
 {
     struct regions *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for regions");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
     *s = (struct regions){.b = b, .options = options, .genome = {.file = -1}};
     b->c->kind = COLLECTION_SEQUENCES;
     b->c->channels = SPLICING_BASES;
@@ -109,7 +109,7 @@ static enum status append(struct regions *s, const struct region *region, struct
         int64_t room = s->room > 0 ? 2 * s->room : 1024;
         struct region *more = realloc(s->region, (size_t)room * sizeof *more);
         if (!more)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for regions");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
         s->region = more;
         s->room = room;
     }
@@ -249,7 +249,7 @@ static enum status join(struct regions *s, struct error *err)
 {
     int32_t *order = malloc((size_t)s->count * sizeof *order + 1), kept[2] = {-1, -1};
     if (!order)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for regions");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
     for (int32_t i = 0; i < s->count; i++)
         order[i] = i;
     qsort_r(order, (size_t)s->count, sizeof *order, by_place_then_number, s->region);
@@ -301,7 +301,7 @@ static enum status make_room(struct regions *s, struct error *err)
     s->bases = malloc(room);
     s->other = malloc(room);
     return s->letters && s->bases && s->other ? STATUS_OK
-                                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for regions");
+                                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
 }
 
 static enum status warn(struct regions *s, struct error *err)

@@ -90,7 +90,7 @@ enum status regions_negatives(struct regions *s, struct error *err)
     enum status status = STATUS_OK;
     struct region *sorted = malloc((size_t)s->count * sizeof *sorted + 1);
     if (!sorted)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for regions");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
     memcpy(sorted, s->region, (size_t)s->count * sizeof *sorted);
     qsort(sorted, (size_t)s->count, sizeof *sorted, regions_by_place);
     for (int64_t i = 0; !status && i < s->count; i++) {

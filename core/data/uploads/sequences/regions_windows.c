@@ -42,12 +42,12 @@ enum status regions_sample(struct regions *s, const uint8_t *bases, const struct
     if ((names->count & (names->count - 1)) == 0) {
         char **more = realloc(names->name, (names->count > 0 ? 2 * (size_t)names->count : 1) * sizeof *more);
         if (!more)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
         names->name = more;
     }
     names->name[names->count] = strdup(name);
     if (!names->name[names->count])
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
     names->count++;
     return STATUS_OK;
 }

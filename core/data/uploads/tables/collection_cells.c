@@ -100,7 +100,7 @@ static enum status sort_entries(struct cells *c, int cells, struct error *err)
     c->start = calloc((size_t)cells + 2, sizeof *c->start);
     c->order = malloc(((size_t)c->matrix.count + 1) * sizeof *c->order);
     if (!c->start || !c->order)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a matrix");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a matrix");
     for (int64_t i = 0; i < c->matrix.count; i++)
         c->start[cell_of(c, i) + 2]++;
     for (int i = 0; i < cells; i++)

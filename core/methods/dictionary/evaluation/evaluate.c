@@ -76,7 +76,7 @@ static enum status open_seed(struct method_run *run, struct evaluation *e, int s
     own->ones = calloc((size_t)e->width, sizeof *own->ones);
     if (!own->fired || !own->kept.start || !own->kept.count || !own->kept.index || !own->kept.value || !own->norm ||
         !own->ones)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the codes of %d samples", e->rows);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the codes of %d samples", e->rows);
     for (int j = 0; j < e->width; j++) {
         own->ones[j] = 1;
         own->norm[j] = (float)sqrt(run->sweep.env.kernels->sum_squares(d, sae->decoder->value + (size_t)j * d));
@@ -95,7 +95,7 @@ static enum status open_evaluation(struct method_run *run, struct error *err)
     const struct dictionary_case *c = run_case(run);
     struct evaluation *e = calloc(1, sizeof *e);
     if (!e)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an evaluation");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an evaluation");
     run->evaluation = e;
     run_limit_tests(run);
     e->seeds = run->seeds;
@@ -103,7 +103,8 @@ static enum status open_evaluation(struct method_run *run, struct error *err)
     e->inputs = c->inputs;
     e->rows = dictionary_batch(&run->config, c);
     e->mean = calloc((size_t)c->inputs, sizeof *e->mean);
-    enum status status = e->mean ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an evaluation");
+    enum status status =
+        e->mean ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an evaluation");
     for (int s = 0; !status && s < e->seeds; s++)
         status = open_seed(run, e, s, err);
     if (!status && run->latents)
@@ -295,9 +296,9 @@ static enum status agree(const struct method_run *run, const struct evaluation *
     int *other_of = malloc((size_t)e->width * sizeof *other_of), pairs = e->seeds * (e->seeds - 1) / 2;
     double *cosine = malloc((size_t)e->width * sizeof *cosine);
     struct thread_pool *pool = run->sweep.env.pool;
-    enum status status = other_of && cosine
-                             ? STATUS_OK
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match %d latents", e->width);
+    enum status status =
+        other_of && cosine ? STATUS_OK
+                           : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match %d latents", e->width);
     for (int j = 0; j < e->width; j++)
         partner[j] = e->seeds > 1 ? 1 : NAN;
     for (int a = 0; !status && a < e->seeds; a++)
@@ -353,8 +354,9 @@ static enum status figures(struct method_run *run, struct error *err)
     double train_loss = o->train_loss;
     double *columns = malloc(2 * (size_t)e->width * sizeof *columns);
     double *table = calloc((size_t)e->width * LATENT_COLUMNS, sizeof *table);
-    enum status status =
-        columns && table ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d latents", e->width);
+    enum status status = columns && table
+                             ? STATUS_OK
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d latents", e->width);
     *o = (struct outcome){.train_loss = train_loss, .updates = (double)run->updates, .samples = (double)run->samples};
     if (!status) {
         mean_of_seeds(run, e, o);

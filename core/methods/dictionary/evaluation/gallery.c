@@ -38,7 +38,7 @@ enum status gallery_create(int width, struct gallery *out, struct error *err)
     out->values = calloc((size_t)width, sizeof *out->values);
     return out->counts && out->values
                ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the gallery of %d latents", width);
+               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the gallery of %d latents", width);
 }
 
 void gallery_close(struct gallery *g)
@@ -83,7 +83,7 @@ enum status gallery_codes_create(struct gallery *g, int64_t samples, double acti
     size_t m = (size_t)g->width;
     *out = c;
     if (!c)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a gallery");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a gallery");
     c->gallery = g;
     c->room = entries_room(samples, active);
     c->row_room = samples;
@@ -94,7 +94,8 @@ enum status gallery_codes_create(struct gallery *g, int64_t samples, double acti
     c->first = calloc(m + 1, sizeof *c->first);
     c->both = calloc(m, sizeof *c->both);
     if (!c->latent || !c->of_latent || !c->start || !c->fired || !c->first || !c->both)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a gallery of %lld samples", (long long)samples);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a gallery of %lld samples",
+                         (long long)samples);
     c->start[0] = 0;
     for (int j = 0; j < g->width; j++) {
         g->counts[j] = (struct gallery_counts){.parent = -1};

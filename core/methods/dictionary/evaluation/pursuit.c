@@ -113,7 +113,7 @@ enum status comparison_create(const struct method_run *run, struct comparison **
     struct comparison *c = calloc(1, sizeof *c);
     *out = c;
     if (!c)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     c->width = now->width;
     c->inputs = now->inputs;
     c->features = now->features;
@@ -125,7 +125,7 @@ enum status comparison_create(const struct method_run *run, struct comparison **
     c->penalty = run->config.penalty;
     c->iterations = (int)run->config.iterations;
     if (!allocate(c, thread_pool_threads(run->sweep.env.pool)))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the codes of %d samples", c->rows);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the codes of %d samples", c->rows);
     unit_rows(c, run);
     c->learned = (struct plain){c->width, c->inputs, c->unit, 0, run->sweep.env.kernels};
     c->learned.lipschitz = plain_lipschitz(&c->learned, c->scratch);

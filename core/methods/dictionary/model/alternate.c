@@ -26,7 +26,7 @@ enum status alternate_create(const struct sae_shape *shape, struct alternate *ou
     out->target = calloc(m * (size_t)shape->inputs, sizeof *out->target);
     return out->gram && out->target
                ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for products of %d latents", shape->width);
+               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for products of %d latents", shape->width);
 }
 
 void alternate_close(struct alternate *a)

@@ -63,7 +63,7 @@ enum status sae_create(const struct sae_shape *shape, const char *name, bool wit
     struct sae *s = calloc(1, sizeof *s);
     *sae = NULL;
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a dictionary");
     s->shape = *shape;
     enum status status = params_create(&s->params, err);
     if (!status) {

@@ -101,8 +101,8 @@ enum status step_create(const struct sae_shape *shape, struct thread_pool *pool,
         s->memory = aligned_alloc(64, bytes);
     if (!s || !s->memory) {
         free(s);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %d samples and %d latents", room,
-                         shape->width);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a batch of %d samples and %d latents",
+                         room, shape->width);
     }
     memset(s->memory, 0, bytes);
     lay_out(s, shape, room, thread_pool_threads(pool), s->memory);

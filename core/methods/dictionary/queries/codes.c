@@ -109,7 +109,7 @@ static enum status read_coded(const struct method_question *question, struct cod
     size_t d = (size_t)m->c.inputs, width = (size_t)m->c.width;
     *c = (struct coded){.block = malloc((2 * d + width + encode_scratch(m)) * sizeof *c->block)};
     if (!c->block)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a sample");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a sample");
     c->x = c->block;
     c->back = c->x + d;
     c->code = c->back + d;
@@ -193,8 +193,8 @@ enum status dictionary_encode_rows(const struct method_question *question, const
     const struct method_model *m = question->model;
     float *scratch = malloc(encode_scratch(m) * sizeof *scratch);
     int seed = 0;
-    enum status status =
-        scratch ? dictionary_seed(question, &seed, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for rows");
+    enum status status = scratch ? dictionary_seed(question, &seed, err)
+                                 : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rows");
     for (int at = 0; !status && at < count; at += INFER_ROWS) {
         int rows = count - at < INFER_ROWS ? count - at : INFER_ROWS;
         encode(m, seed, in + (ptrdiff_t)at * m->c.inputs, rows, out + (ptrdiff_t)at * m->c.width, scratch);
@@ -212,7 +212,7 @@ static enum status read_code(const struct method_question *question, int *seed, 
     const struct method_input *input = question->input;
     *x = malloc((size_t)m->c.inputs * sizeof **x);
     if (!*x)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a reconstruction");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a reconstruction");
     if (input->kind == METHOD_INPUT_SAMPLE) { /* the reconstruction of the sample */
         struct coded c;
         enum status status = read_coded(question, &c, err);

@@ -18,7 +18,7 @@ static enum status find_nearest(const struct method_question *question, const st
     enum status status = STATUS_OK;
     float *product = malloc((size_t)ROWS * (size_t)n * sizeof *product);
     if (!product)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to compare %d latents", n);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to compare %d latents", n);
     for (int first = 0; !status && first < a->c.width; first += ROWS) {
         int rows = a->c.width - first < ROWS ? a->c.width - first : ROWS;
         struct gemm_call call = {.transpose_b = true,
@@ -129,7 +129,7 @@ enum status dictionary_compare(const struct method_question *question, const str
     double *cosine = malloc(all * sizeof *cosine);
     enum status status = nearest && cosine
                              ? write_comparison(question, nearest, cosine, out, err)
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to compare %zu latents", all);
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to compare %zu latents", all);
     free(nearest);
     free(cosine);
     return status;

@@ -156,7 +156,7 @@ static enum status write_list(const struct method_model *m, const struct diction
 {
     struct ranked *order = malloc((size_t)m->c.width * sizeof *order);
     if (!order)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to sort %d latents", m->c.width);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to sort %d latents", m->c.width);
     for (int j = 0; j < m->c.width; j++)
         order[j] = (struct ranked){j, key_of(m, asked->sort, j)};
     qsort(order, (size_t)m->c.width, sizeof *order, by_key);

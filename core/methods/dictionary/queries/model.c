@@ -21,7 +21,7 @@ static enum status read_case(struct method_model *m, const struct snapshot_reade
     int64_t at = -1, phase = 0, tested = 0;
     int count = cases ? dictionary_cases(&m->config, cases) : 0;
     enum status status =
-        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
     const struct snapshot_number numbers[] = {{"run.at", &at, NULL},
                                               {"run.phase", &phase, NULL},
                                               {"evaluation.samples", &tested, NULL},
@@ -80,7 +80,7 @@ static enum status read_tables(struct method_model *m, const struct snapshot_rea
         return STATUS_OK;
     m->latents = calloc((size_t)m->c.width * LATENT_COLUMNS, sizeof *m->latents);
     enum status status = m->latents ? gallery_create(m->c.width, &m->gallery, err)
-                                    : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a gallery");
+                                    : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a gallery");
     if (!status)
         status = snapshot_create(&snapshot, err);
     if (!status)
@@ -122,7 +122,7 @@ static enum status measure(struct method_model *m, struct error *err)
             m->infer[s] = infer_make(m->sae[s], m->kernels, scratch);
     }
     free(scratch);
-    return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
+    return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a dictionary");
 }
 
 /* Returns the vectors of a hidden layer: computes the vectors of a rug, but reads the vectors of an autoencoder from
@@ -135,7 +135,7 @@ static enum status read_vectors(const struct method_model *m, const struct snaps
     struct snapshot *snapshot = NULL;
     *vectors = malloc((size_t)m->c.features * (size_t)m->c.inputs * sizeof **vectors);
     if (!*vectors)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d vectors", m->c.features);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d vectors", m->c.features);
     if (m->c.source == SOURCE_RUG)
         return hidden_vectors(&hidden, m->kernels, pool, *vectors, err);
     enum status status = snapshot_create(&snapshot, err);
@@ -201,7 +201,7 @@ enum status dictionary_open_model(const void *config, const struct kernels *kern
 {
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->kernels = kernels;
     m->config = *(const struct dictionary_config *)config;
     m->seeds = (int)m->config.seeds;

@@ -204,7 +204,7 @@ enum status dictionary_saelens(const struct method_question *question, struct bu
                          dictionary_learners[m->c.learner]);
     struct folded f = {.memory = malloc((2 * d * width + d + 3 * width) * sizeof(float))};
     if (!f.memory)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a dictionary");
     f.encoder = f.memory;
     f.decoder = f.encoder + d * width;
     f.bias = f.decoder + d * width;

@@ -82,7 +82,7 @@ static enum status read_tensor(struct folder *f, const struct tensors_entry *e, 
     t->dim[1] = h->rank == 2 ? h->dim[1] : 1;
     t->values = count <= NUMBERS ? malloc(count * sizeof *t->values) : NULL;
     return t->values ? npy_values_read(from, h, 0, count, t->values, err)
-                     : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for tensor '%s'", e->name);
+                     : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for tensor '%s'", e->name);
 }
 
 static enum status read_tensors(struct folder *f, const struct byte_source *from, struct error *err)

@@ -62,7 +62,7 @@ static enum status model_create(const struct fit_setup *setup, const struct tree
 {
     struct tree_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->setup = *setup;
     enum status status = params_create(&m->params, err);
     if (!status) {
@@ -131,7 +131,7 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct tree_edg
 {
     struct tree_fit *f = calloc(1, sizeof *f);
     if (!f)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a fit");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a fit");
     size_t rows = (size_t)setup->batch;
     f->edges = edges;
     f->data = data;
@@ -141,9 +141,10 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct tree_edg
     f->slope = reals(rows);
     f->node = malloc(rows * sizeof *f->node);
     arena_init(&f->arena, (size_t)1 << 20, 0);
-    enum status status = f->x && f->y && f->slope && f->node
-                             ? model_create(setup, edges, prefix, true, &f->model, err)
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d rows", setup->batch);
+    enum status status =
+        f->x && f->y && f->slope && f->node
+            ? model_create(setup, edges, prefix, true, &f->model, err)
+            : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for batches of %d rows", setup->batch);
     if (!status && alone)
         status = thread_pool_create(1, &f->own, err);
     if (f->own)
@@ -304,7 +305,7 @@ enum status tree_fit_update(struct tree_fit *f, struct error *err)
         return STATUS_OK;
     float *scales = reals(f->model->changes->count);
     if (!scales)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a proximal step");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a proximal step");
     shrink(f, rate, scales);
     free(scales);
     return STATUS_OK;
@@ -338,7 +339,7 @@ static enum status settled_codes(struct tree_fit *f, float **z, struct error *er
     const struct fit_setup *s = &f->model->setup;
     *z = reals((size_t)data->rows * (size_t)s->latent);
     if (!*z)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for latent variables");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for latent variables");
     for (int c = 0; c < s->latent; c++)
         f->model->deviation->value[c] = 1;
     enum status status = tree_model_encode(f->model, &f->exec, data->x, data->z, data->rows, *z, err);
@@ -381,7 +382,7 @@ enum status tree_fit_objective(struct tree_fit *f, double *objective, struct err
     float *z, *w = reals((size_t)f->edges->nodes * (size_t)m->setup.latent);
     enum status status = settled_codes(f, &z, err);
     if (!status && !w)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for heads");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for heads");
     if (!status) {
         tree_edges_weights(f->edges, m->base, m->changes, m->setup.latent, w);
         *objective = squared_error(f, z, w) + penalty_of(f);

@@ -70,20 +70,20 @@ static enum status make_memory(struct fit *f, struct error *err)
     f->order = calloc((size_t)f->data.train_count, sizeof *f->order);
     return f->x && f->input && f->dz && f->coefficients && f->order
                ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d features", s->features);
+               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for batches of %d features", s->features);
 }
 
 static enum status start_weights(struct fit *f, struct thread_pool *pool, struct error *err)
 {
     double *deviation = malloc((size_t)f->setup.shape.features * sizeof *deviation);
     if (!deviation)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for deviations");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for deviations");
     features_moments(f->data.features, NULL, deviation);
     latent_init(f->model, f->setup.seed, deviation, pool);
     f->xi = fit_calibrate(deviation, f->setup.shape.features);
     free(deviation);
     if (isnan(f->xi))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for deviations");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for deviations");
     return thread_pool_check(pool, err);
 }
 
@@ -93,7 +93,7 @@ enum status fit_create(const struct fit_setup *setup, const struct fit_data *dat
 {
     struct fit *f = calloc(1, sizeof *f);
     if (!f)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a fit");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a fit");
     f->setup = *setup;
     f->data = *data;
     f->ordered = -1;
@@ -351,7 +351,7 @@ static enum status shrink(struct fit *f, struct error *err)
         return STATUS_OK;
     float *scales = arena_alloc(&f->arena, w->count * sizeof *scales);
     if (!scales)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the penalty of %zu weights", w->count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the penalty of %zu weights", w->count);
     adam_scales(f->adam, w, f->setup.learning_rate, scales);
     for (size_t i = 0; i < w->count; i++) {
         float by = scales[i] * f->coefficients[i] * (float)each, size = fabsf(w->value[i]) - by;
@@ -393,7 +393,7 @@ static enum status begin_skip(struct fit *f, unsigned char **keeps, struct error
     latent_skip(f->model);
     *keeps = malloc(w->count);
     if (!*keeps)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the zeros of %zu weights", w->count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the zeros of %zu weights", w->count);
     for (size_t i = 0; i < w->count; i++)
         (*keeps)[i] = w->value[i] != 0;
     return STATUS_OK;

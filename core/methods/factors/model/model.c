@@ -74,7 +74,7 @@ enum status latent_declare(const struct latent_shape *shape, const char *prefix,
 {
     struct latent_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->shape = *shape;
     m->warmth = 1;
     m->zeros = calloc((size_t)shape->hidden, sizeof *m->zeros);
@@ -82,7 +82,7 @@ enum status latent_declare(const struct latent_shape *shape, const char *prefix,
     m->skip.groups = calloc((size_t)shape->features, sizeof *m->skip.groups);
     enum status status = m->zeros && m->skip.dense && m->skip.groups
                              ? params_create(&m->params, err)
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     if (!status) {
         m->skip.few = m->skip.dense + shape->features;
         m->no_bias =

@@ -235,7 +235,7 @@ static enum status start(struct nmf *n, struct error *err)
     int m = k + OVERSAMPLE < least ? k + OVERSAMPLE : least;
     double *gram = malloc((g * g + 2 * g * (size_t)m + (size_t)n->rows) * sizeof *gram);
     if (!gram)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for singular vectors");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for singular vectors");
     double *q = gram + g * g, *work = q + g * (size_t)m, *u = work + g * (size_t)m;
     singular_vectors(n, gram, q, work, m);
     for (int c = 0; c < k && c < m && !thread_pool_stopped(n->pool); c++)
@@ -261,7 +261,7 @@ enum status nmf_create(const struct nmf_setup *setup, const struct features *fea
     struct nmf *n = calloc(1, sizeof *n);
     size_t g = (size_t)setup->features, k = (size_t)setup->latent, most = (size_t)count > g ? (size_t)count : g;
     if (!n)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a factorisation");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a factorisation");
     *n = (struct nmf){.setup = *setup, .kernels = kernels, .pool = pool, .rows = count, .first = NAN, .last = NAN};
     n->parts = calloc(g * k, sizeof *n->parts);
     n->lowest = calloc(g, sizeof *n->lowest);
@@ -272,7 +272,7 @@ enum status nmf_create(const struct nmf_setup *setup, const struct features *fea
     }
     enum status status = STATUS_OK;
     if (!n->parts || !n->lowest || (rows && (!n->x || !n->codes || !n->products)))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a factorisation");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a factorisation");
     if (!status && rows) {
         take_rows(n, features, rows);
         status = start(n, err);

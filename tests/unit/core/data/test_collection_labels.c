@@ -335,6 +335,40 @@ static void long_names_are_cut_between_characters(void **state)
     collection_close(&c);
 }
 
+/* A class whose name says that the other one is absent gets a warning; other pairs of classes and sets get none. */
+static void classes_that_name_an_absence_are_reported(void **state)
+{
+    static const struct {
+        const char *names[2];
+        int absent; /* index of the name that the warning contains first; -1: no warning */
+    } cases[] = {{{"bound", "unbound"}, 1},   {{"CTCF", "none"}, 1},     {{"negative", "GATA"}, 0},
+                 {{"peak", "Background"}, 1}, {{"site", "not_site"}, 1}, {{"1", "0"}, 1},
+                 {{"true", "FALSE"}, 1},      {{"site", "non-site"}, 1}, {{"coding", "noncoding"}, 1},
+                 {{"CTCF", "GATA"}, -1},      {{"unc", "bound"}, -1},    {{"nonA", "B"}, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct collection c;
+        char expected[100];
+        const char *const *names = cases[i].names;
+        packed_size = (size_t)snprintf((char *)packed, 200, ">a %s\nACGTACGTAC\n>b %s\nACCTACGTAC\n>c %s\nACCTACGTAG\n",
+                                       names[0], names[1], names[0]);
+        assert_int_equal(read_packed("fasta", (struct collection_options){0}, &c), STATUS_OK);
+        if (cases[i].absent < 0) {
+            assert_int_equal(c.warnings, 0);
+        } else {
+            snprintf(expected, sizeof expected, "the label '%s' seems to say that '%s' is absent",
+                     names[cases[i].absent], names[1 - cases[i].absent]);
+            warns(&c, "absence-as-label", expected);
+        }
+        collection_close(&c);
+    }
+    struct collection c;
+    const char empty[] = ">a bound\nACGTACGTAC\n>b\nACCTACGTAC\n";
+    memcpy(packed, empty, packed_size = sizeof empty - 1);
+    assert_int_equal(read_packed("fasta", (struct collection_options){.target = TARGET_LABELS}, &c), STATUS_OK);
+    assert_int_equal(c.warnings, 0);
+    collection_close(&c);
+}
+
 static void words_of_public_headers_are_reported(void **state)
 {
     struct collection c;
@@ -532,6 +566,7 @@ int main(void)
         cmocka_unit_test(points_of_signals_are_neither_columns_nor_rows),
         cmocka_unit_test(copies_and_constants_are_reported),
         cmocka_unit_test(long_names_are_cut_between_characters),
+        cmocka_unit_test(classes_that_name_an_absence_are_reported),
         cmocka_unit_test(words_of_public_headers_are_reported),
         cmocka_unit_test(values_are_bytes_where_that_loses_nothing),
         cmocka_unit_test(bytes_stay_bytes_in_the_stored_form),

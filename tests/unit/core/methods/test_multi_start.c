@@ -48,7 +48,7 @@ static enum status create(struct method_run *run, int start, const char *prefix,
 {
     char name[64];
     if (run->created == run->refuse_create)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for start %d", start);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for start %d", start);
     struct sum_fit *f = calloc(1, sizeof *f);
     assert_non_null(f);
     f->run = run;
