@@ -45,7 +45,7 @@ static double text_width(cairo_t *c, const char *text)
     return e.x_advance;
 }
 
-/* `align` 0: the text begins at x; 0.5: it is centred at x; 1: it ends at x. */
+/* Writes a text on one line. align: 0: the text begins at x; 0.5: it is centred at x; 1: it ends at x. */
 static void put(cairo_t *c, const char *text, double x, double y, double align)
 {
     if (!text)
@@ -104,7 +104,7 @@ static bool shown(double at, bool whole)
     return !whole || at == floor(at);
 }
 
-/* Ticks at 1, 2, ... with names as labels. */
+/* Writes ticks at 1, 2, ... whose labels are the given names. Returns the number of ticks. */
 static int named_ticks(const char *const *names, double at[CHART_TICKS], char labels[CHART_TICKS][CHART_TICK_BYTES])
 {
     int count = 0;
@@ -321,7 +321,7 @@ static cairo_surface_t *raster(int rows, int cols, uint32_t **at, int *stride)
     return surface;
 }
 
-/* Stretches a surface over a rectangle; each of its pixels becomes a block. */
+/* Stretches a surface over a rectangle, so that each pixel of the surface becomes a block. */
 static void stretch(cairo_t *c, cairo_surface_t *surface, double x, double y, double width, double height, int cols,
                     int rows)
 {
@@ -401,12 +401,12 @@ static void draw_heat(cairo_t *c, const struct chart_heat *heat, const struct ch
 /* ---- legend ----------------------------------------------------------------------------------------- */
 
 struct legend {
-    cairo_t *cairo; /* measures the legend and, if `draw` is set, draws it */
-    bool draw;
+    cairo_t *cairo;
+    bool draw; /* whether the legend is drawn; otherwise it is only measured */
     double left, right, x, y;
 };
 
-/* Reserves space for the next entry of the legend and returns its x. */
+/* Reserves space for the next entry of the legend, on a new line if the entry does not fit. Returns the entry's x. */
 static double legend_entry(struct legend *l, const char *name)
 {
     double width = 34 + text_width(l->cairo, name) + 16;

@@ -18,12 +18,10 @@
 enum { CHART_PANELS = 64, CHART_SIDE_MAX = 8192 };
 enum { CHART_BYTES = 16 << 20 }; /* upper limit of a chart's file; callers use it as the limit of their buffer */
 
-/* min, max: values at the ends of the axis; an end that is NaN is computed from the data. min > max: the axis runs
- * downwards. With `log` the ticks are powers of ten. */
 struct chart_axis {
     const char *label; /* UTF-8 text; this and every other text of a chart may be NULL */
-    bool log;
-    double min, max;
+    bool log;          /* the axis is logarithmic */
+    double min, max;   /* values at the ends; NaN: computed from the data; min > max: the axis runs downwards */
     /* labels of the positions 1, 2, ... of an x axis, ended by NULL; no list (NULL): the axis shows numbers */
     const char *const *names;
 };
@@ -34,7 +32,7 @@ enum chart_mark { CHART_LINE, CHART_DASHES, CHART_DOTS, CHART_POINTS, CHART_LINE
 
 struct chart_series {
     const char *name;         /* name in the legend and in the CSV */
-    enum chart_mark mark;     /* points of different series have different shapes */
+    enum chart_mark mark;     /* how the series is drawn; the index of the series selects the shape of its points */
     int colour;               /* argument of chart_colour(); -1: the index of the series in its panel */
     const double *x, *y;      /* [count] */
     const double *low, *high; /* [count] ends of the error bars; both NULL: no error bars */
@@ -55,15 +53,15 @@ enum chart_map {
     CHART_SIGNED   /* blue below 0, white at 0, red above, symmetric about 0 (ColorBrewer RdBu) */
 };
 
-/* values: [rows][cols]. Row 0 is drawn at the bottom; with `down`, at the top. If x or y is NULL, the centres are 0, 1,
- * 2, ... */
 struct chart_heat {
-    const double *values;
+    const double *values; /* [rows][cols] */
     int rows, cols;
-    const double *x, *y; /* [cols], [rows] centres of the cells, ascending and evenly spaced; borrowed */
+    const double *x, *y; /* [cols], [rows] centres of the cells, ascending and evenly spaced; borrowed; NULL: the
+                            centres are 0, 1, 2, ... */
     enum chart_map map;
-    bool log, down;
-    double min, max;   /* values at the ends of the colour bar; NaN: computed from the data */
+    bool log, down;  /* log: the colour bar is logarithmic, except with CHART_SIGNED; down: row 0 is at the top instead
+                        of at the bottom */
+    double min, max; /* values at the ends of the colour bar; NaN: computed from the data */
     const char *label; /* title of the colour bar and name of the CSV column */
 };
 

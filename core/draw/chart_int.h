@@ -11,7 +11,7 @@ struct chart_scale {
     double from, to; /* pixels of min and max */
 };
 
-/* Writes the pixel of a value; false: the value cannot be drawn on this scale. */
+/* Computes at which pixel of the axis a value is. Returns false if the value cannot be drawn on this scale. */
 bool chart_place(const struct chart_scale *scale, double value, double *pixel);
 /* Finds the ends of both axes of a panel; ends that the description leaves open come from the data. */
 void chart_scales(const struct chart_panel *panel, struct chart_scale *x, struct chart_scale *y);

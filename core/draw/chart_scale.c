@@ -147,7 +147,7 @@ bool chart_place(const struct chart_scale *scale, double value, double *pixel)
 
 /* ---- ticks ------------------------------------------------------------------------------------------ */
 
-/* A power of ten with a superscript exponent; "1", "10" and "0.1" are written out. */
+/* Writes 10^exponent as text with a superscript exponent. 0.1, 1, 10 and 100 are written as plain numbers. */
 static void power_label(int exponent, char *out)
 {
     static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -175,7 +175,8 @@ static int decades(double min, double max, int room, double at[CHART_TICKS], cha
     return count;
 }
 
-/* Ticks of an axis of at most two decades: 1, 2 and 5 of each decade. */
+/* Writes the ticks of a logarithmic axis of at most two decades: 1, 2 and 5 times each power of ten. Returns their
+ * number. */
 static int few_decades(double min, double max, int room, double at[CHART_TICKS], char labels[][CHART_TICK_BYTES])
 {
     static const double digits[] = {1, 2, 5};

@@ -57,7 +57,7 @@ static int64_t clamp(int64_t value, int64_t high)
     return value < 0 ? 0 : value > high ? high : value;
 }
 
-/* Coordinates are 64-bit so that no sum overflows; the loops visit visible pixels only. */
+/* Fills the visible part of a rectangle. The coordinates have 64 bits, so that no sum overflows. */
 static void fill(struct picture *picture, int64_t row, int64_t col, int64_t rows, int64_t cols, struct colour colour)
 {
     int64_t row1 = clamp(row + rows, picture->rows), col0 = clamp(col, picture->cols),
@@ -155,13 +155,14 @@ int picture_text_width(const char *text, int scale)
         width = *text == '\n' ? 0 : width + 1;
         widest = width > widest ? width : widest;
     }
-    /* the last column of a character's advance is the gap to the next one */
+    /* the last character of a line needs no gap after it */
     return widest > 0 ? (widest * PICTURE_ADVANCE - (PICTURE_ADVANCE - PICTURE_GLYPH_COLS)) * scale : 0;
 }
 
 /* -- colours ---------------------------------------------------------------------------------- */
 
-/* hue: position on the colour circle, 1 is the full circle; saturation and value in [0, 1] */
+/* Converts a colour from HSV to RGB. hue: position on the colour circle, where 1 is the full circle; saturation, value:
+ * in [0, 1]. */
 static struct colour from_hsv(double hue, double saturation, double value)
 {
     double parts[3];

@@ -31,7 +31,8 @@ void picture_fill(struct picture *picture, int row, int col, int rows, int cols,
 /* Draws a frame of `thickness` pixels just inside the rectangle. */
 void picture_outline(struct picture *picture, int row, int col, int rows, int cols, int thickness,
                      struct colour colour);
-/* Draws values: [rows][cols] from 0 (colour `low`) to 1 (`high`), each as a square of scale x scale pixels. */
+/* Draws each value as a square of scale x scale pixels. values: [rows][cols], from 0 (drawn in the colour `low`) to 1
+ * (drawn in `high`). */
 void picture_grey(struct picture *picture, int row, int col, const float *values, int rows, int cols, int scale,
                   struct colour low, struct colour high);
 

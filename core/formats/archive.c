@@ -17,7 +17,7 @@ struct archive_reader {
     struct archive *archive;
     struct byte_source from;
     struct archive_limits limits;
-    struct error cause; /* first error of the byte source below libarchive */
+    struct error cause; /* first error of the byte source from which libarchive reads */
     char name[ARCHIVE_NAME];
     int64_t members, bytes;
     unsigned char (*seen)[TAG]; /* [1 << bits] hash table of the member names so far; an entry of zeros is free */

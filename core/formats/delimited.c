@@ -46,7 +46,7 @@ static enum status add_field(struct delimited *d, char *at, struct error *err)
     return STATUS_OK;
 }
 
-/* Splits and unquotes in place: the writing position never passes the reading position. */
+/* Splits the line `at` into fields and removes their quotes, in place: `to` never passes `from`. */
 static enum status split(struct delimited *d, char *at, struct error *err)
 {
     d->count = 0;

@@ -14,8 +14,8 @@ struct file_type {
     const char *media_type; /* "text/x-bed" */
     /* Endings of file names without the dot; new files have the first one. Unused ones are NULL. */
     const char *endings[FILE_TYPE_ENDINGS];
-    /* The places where a large file can be cut into several files: "records" (each begins with '>' at the start of a
-     * line) or "rows" (a line each, below a header). NULL: nowhere. */
+    /* Where a large file can be cut into several files. "records": before each record, which begins with '>' at the
+     * start of a line. "rows": before each line, except the header. NULL: nowhere. */
     const char *pieces;
 };
 

@@ -11,7 +11,8 @@ enum { BLOCK = 1 << 16, ANY_GZIP = 15 + 16 };
 struct gunzip {
     struct byte_source from;
     z_stream stream;
-    bool begun, packed, ended; /* ended: the source has no more bytes */
+    bool begun, packed, ended; /* begun: begin() was called; packed: the file is compressed; ended: the source has
+                                  no more bytes */
     bool inside;               /* a member has begun and has not ended */
     unsigned char *at;         /* [left] bytes that were read and not used */
     size_t left;

@@ -12,9 +12,9 @@
 #include <jpeglib.h>
 
 enum {
-    SCANS = 200,
+    SCANS = 200, /* upper limit of the scans of a progressive file; encoders write about ten */
     HEAD_BYTES = 3
-}; /* SCANS: upper limit of the scans of a progressive file; encoders write about ten */
+};
 
 struct reader {
     struct jpeg_decompress_struct jpeg;
@@ -54,7 +54,7 @@ static void refuse(struct reader *r, enum status status, const char *why)
     longjmp(r->jump, 1);
 }
 
-/* A few bytes can ask for one more pass over the whole picture, so the number of passes is limited. */
+/* Refuses a file with too many scans: a few bytes can request a scan, and each scan passes over the whole picture. */
 static void on_progress(j_common_ptr jpeg)
 {
     if (((j_decompress_ptr)jpeg)->input_scan_number > SCANS)

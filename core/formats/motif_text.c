@@ -77,7 +77,7 @@ static enum status take_name(const struct reader *r, struct plain_line word, cha
     return STATUS_OK;
 }
 
-/* rest: the line behind MOTIF or '>' */
+/* Begins a motif with the id and the name in `rest`, the part of the line after MOTIF or '>'. */
 static enum status begin_motif(struct reader *r, struct plain_line rest, struct error *err)
 {
     struct motif_text *out = r->out;

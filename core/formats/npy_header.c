@@ -218,7 +218,7 @@ enum status npy_header_read(const struct byte_source *from, struct npy_header *h
     return understand(&f, header, err);
 }
 
-/* The format requires that the header has a multiple of 64 bytes. */
+/* The format requires that the length of the header is a multiple of 64 bytes, so spaces fill it up. */
 void npy_header_write(struct buf *out, const char *type, int rank, const int64_t *dim)
 {
     char text[192];

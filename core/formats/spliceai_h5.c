@@ -18,7 +18,7 @@ enum { CHUNKS = 65536, BASES = 1 << 20 };
 
 struct chunk {
     hid_t x, y;
-    int64_t first, windows; /* first: number of windows in earlier data sets; windows: number in this data set */
+    int64_t first, windows; /* number of windows; first: in all earlier data sets; windows: in this one */
 };
 
 struct splicing_h5 {
@@ -26,13 +26,13 @@ struct splicing_h5 {
     int chunks;
     struct chunk *chunk;
     int64_t windows;
-    int whole, length; /* whole: number of bases of a window with its flanks; length: without them */
+    int whole, length; /* number of bases of a window; whole: with its flanks; length: without them */
     uint8_t *row;      /* [whole][4] scratch */
 };
 
 static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
 
-/* Rank and sizes of a data set; -1: they cannot be read. */
+/* Returns the rank of a data set and writes its sizes to `dim`; -1: they cannot be read. */
 static int shape_of(hid_t set, hsize_t dim[4])
 {
     hid_t space = H5Dget_space(set);

@@ -25,9 +25,9 @@ enum status splicing_h5_open(const char *path, struct splicing_h5 **file, struct
 void splicing_h5_close(struct splicing_h5 *file); /* NULL is allowed */
 
 int64_t splicing_h5_windows(const struct splicing_h5 *file); /* windows of all data sets */
-/* number of labelled bases of a window; in SpliceAI's files 5000 */
+/* Returns the number of labelled bases of a window: 5000 in SpliceAI's files. */
 int splicing_h5_length(const struct splicing_h5 *file);
-/* number of bases on either side of the labelled ones: 5000 */
+/* Returns the number of bases on either side of the labelled ones: 5000 in SpliceAI's files. */
 int splicing_h5_flank(const struct splicing_h5 *file);
 
 /* The order in which training uses the windows. The legacy generator of `seed` (mod 2^32) shuffles the data sets and

@@ -43,7 +43,8 @@ struct text_stream {
     bool ended;     /* the source has no more bytes */
     int64_t number; /* number of the last line returned, from 1 */
 };
-/* most: largest number of bytes of a line. `from` is copied; what it refers to must outlive the stream. */
+/* Opens the stream. most: largest number of bytes of a line. `from` is copied; what it refers to must outlive the
+ * stream. */
 void text_stream_open(struct text_stream *s, const struct byte_source *from, size_t most);
 void text_stream_close(struct text_stream *s); /* a zeroed struct is allowed */
 /* Returns the next line without its end (LF or CR LF), valid until the next call; *more is false at the end.

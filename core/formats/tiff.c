@@ -129,8 +129,8 @@ static float value_at(const unsigned char *line, size_t at, const struct layout 
     return (float)((l->photometric == PHOTOMETRIC_MINISWHITE ? 65535 - whole : whole) / 65535.0);
 }
 
-/* Copies a scan line of the library, which contains all samples of each pixel, or only sample `plane` if the file
- * stores planes. */
+/* Converts a line that libtiff has decoded, and writes it to row `row` of *raster. The line contains all samples of
+ * each pixel, or only sample `plane` if the file stores each plane separately. */
 static enum status copy_line(const unsigned char *line, const struct layout *l, uint32_t row, uint16_t plane,
                              struct raster *raster, struct error *err)
 {

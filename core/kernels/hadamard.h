@@ -25,7 +25,7 @@ bool hadamard_transform(struct thread_pool *pool, const struct kernels *kernels,
  * was stopped. */
 bool hadamard_sandwich(struct thread_pool *pool, const struct kernels *kernels, int n, const real *d, real *x,
                        real *scratch);
-/* The number of reals of scratch memory that either function needs with this pool. */
+/* The number of reals of scratch memory that hadamard_transform() or hadamard_sandwich() needs with this pool. */
 size_t hadamard_scratch(const struct thread_pool *pool, int n);
 
 #endif

@@ -20,7 +20,7 @@ void map_clear_halo(const struct map_shape *s, real *data, int image)
     }
 }
 
-/* Strides in reals of a planar layout or of rows. */
+/* Strides, in reals, of an image outside the blocked layout: planes or rows. */
 struct foreign {
     ptrdiff_t channel, row, pixel;
 };

@@ -15,8 +15,8 @@ static int lanes_from(int channels, int first)
     return channels - first < MAP_LANES ? channels - first : MAP_LANES;
 }
 
-/* Packs one matrix [16 in][16 out]. from: the weight of the first pair of channels; step_in, step_out: reals from
- * channel to channel. */
+/* Packs one matrix [16 in][16 out]. from: the weight of the first input channel and the first output channel; step_in,
+ * step_out: distance in reals from one input channel, or output channel, to the next. */
 static void pack_matrix(const real *from, size_t step_in, size_t step_out, int ins, int outs, real *to)
 {
     memset(to, 0, TILE * sizeof *to);
@@ -49,7 +49,7 @@ void conv_pack_transposed_blocks(const real *weights, int out_channels, int in_c
                             lanes_from(in_channels, i), packed);
 }
 
-/* A part: PART input channels of a pair of blocks. */
+/* conv_unpack_add_parts() works on parts: PART input channels of one pair of an output and an input block. */
 enum { PART = 4, PARTS = MAP_LANES / PART };
 
 int conv_unpack_parts(int out_channels, int in_channels)

@@ -26,7 +26,7 @@ struct finding_code {
 
 enum { FINDINGS = 32, FINDING_TEXT = 400 };
 
-/* The findings of one run. All zero at first. It is about 20 KB large. */
+/* The findings of one run. The struct has about 20 KB and is all zero at first. */
 struct findings {
     int count;
     struct finding {

@@ -41,7 +41,7 @@ struct picture;      /* core/draw/picture.h */
 struct method_preset {
     const char *name;
     const char *meaning;                   /* one line */
-    const struct config_setting *settings; /* overrides of the defaults; ends with field NULL */
+    const struct config_setting *settings; /* values that differ from the defaults; ends with a field NULL */
 };
 
 /* Every kind that trains on the user's own data has a preset named METHOD_DATASET_PRESET, and its configuration has a
@@ -59,7 +59,8 @@ struct method_metric {
 struct method_chart {
     const char *title;
     const char *metrics[METHOD_CHART_METRICS]; /* names of the method's metrics in this chart; unused ones are NULL */
-    /* the names in `metrics` that are target values, which the chart draws as dashed steps; unused ones are NULL */
+    /* those names in `metrics` whose series are target values; the chart draws them as dashed steps; unused ones are
+     * NULL */
     const char *targets[METHOD_CHART_METRICS];
     const char *format; /* unit of the values: "number" (NULL means this), "share" (a percentage), "power" (1.0e-4) */
     bool log;           /* the vertical axis is logarithmic */
@@ -152,8 +153,8 @@ struct method_query {
      * content of these data sets. NULL: there are none. */
     const char *const *dataset_parameters;
     const char *const *files; /* with METHOD_TAKES_FILE: media types of the body; ends with NULL */
-    /* Name of one of the method's schemas. It describes the answer for one input if the query is asked for each input,
-     * otherwise the whole answer. NULL: any object. */
+    /* Name of one of the method's schemas: that of the answer for one input if the query is asked for each input,
+     * otherwise that of the whole answer. NULL: any object. */
     const char *schema;
 
     /* The following functions answer the query, each in another form; at least one is set. Any thread may call them,
@@ -239,12 +240,13 @@ struct method_estimate {
     double gflops;
 };
 
-/* The checkpoints of the job that a run belongs to, newest last. */
+/* A checkpoint of the job that a run belongs to. */
 struct method_checkpoint {
     int64_t seq, step;
     double density; /* density at which the checkpoint's weights were trained; NaN if the method has no density */
     bool stage_end; /* whether METHOD_STAGE_END requested it */
 };
+/* Access to all checkpoints of this job; the newest one has the highest index. */
 struct method_checkpoints {
     void *context;
     enum status (*count)(void *context, size_t *count, struct error *err);
@@ -295,7 +297,7 @@ struct method_run; /* each method defines this struct and struct method_model fo
 /* Evaluation of a finished or running job, as a job of its own. */
 struct method_evaluation {
     int64_t samples;
-    int64_t seed; /* domain seed; -2 is the test set, -1 validation */
+    int64_t seed; /* seed of the samples of the domain; -1: the validation set; -2: the test set */
 };
 
 /* A change to one motif, or to all motifs of a channel, that a model has found in an input. The rest of the model reads
@@ -317,11 +319,10 @@ struct method_input {
     int64_t dim[4];
     const float *values;
     const struct method_edit
-        /* with TAKES_EDITS: the changes, borrowed; all of them apply to the same state, so no change sees the effect
-         * of another */
+        /* with METHOD_TAKES_EDITS: the changes, borrowed; each of them refers to the motifs before any change */
         *edits;
     size_t edit_count;
-    bool keep_maximal; /* before the edits: motifs near a stronger motif are removed */
+    bool keep_maximal; /* true: motifs near a stronger motif are removed before the edits */
 };
 
 /* A convolution of a model. */
@@ -340,7 +341,7 @@ struct method_recovery {
     int rank; /* dimensions of the signal: 1 or 2 */
     int64_t dim[2];
     const float *signal; /* row-major; NULL: `code` is given instead */
-    /* Non-zeros of the deepest code: position (row, column; row 0 in one dimension), filter, value. */
+    /* The non-zeros of the deepest code; in one dimension, `row` is 0. */
     const struct method_spike {
         int64_t row, column, filter;
         double value;
@@ -351,7 +352,7 @@ struct method_recovery {
     void *stop_context;
 };
 
-/* Which fields a client has set itself, for resolve(). */
+/* Tells resolve() whether the client has set a field itself. */
 struct method_given {
     bool (*has)(const void *context, const char *field);
     const void *context;

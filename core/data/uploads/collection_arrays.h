@@ -58,10 +58,10 @@ struct id_list {
     struct collection_names names;
     int room;
 };
-/* Adds the ids of an array of one dimension. most: upper limit of the number of ids. */
+/* Adds the ids of an array of one dimension. most: upper limit of the number of ids in the list. */
 enum status id_list_read(struct id_list *ids, const struct byte_source *from, const struct npy_header *header,
                          int64_t most, struct error *err);
-/* STATUS_INVALID: there are ids, but not one for each sample. */
+/* Checks that the list is empty or has one id for each sample; otherwise STATUS_INVALID. */
 enum status id_list_check(const struct id_list *ids, int64_t samples, struct error *err);
 void id_list_close(struct id_list *ids);
 

@@ -319,7 +319,8 @@ static int compare_number(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : compare_text(a, b);
 }
 
-/* Sorts names, so that the index of a name does not depend on the order of samples. (*to)[old] is the new index. */
+/* Sorts names (as numbers if all of them are numbers), so that the index of a name does not depend on the order of
+ * samples. (*to)[old] is the new index of the name with the index `old`. */
 static enum status order_names(struct name_list *list, struct collection_names *out, int32_t **to, struct error *err)
 {
     int count = list->names.count;
@@ -412,7 +413,8 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
     struct collection *c = b->c;
     int32_t *to = NULL, *groups = NULL;
     bool numbers = b->wanted == TARGET_NUMBER;
-    /* the reader has set the vocabulary and has added labels as indices */
+    /* labels are not sorted by name: the reader has added them as indices into a vocabulary of its own, or there are
+     * numbers in their place */
     bool numbered = c->vocabulary.count > 0 || numbers;
     if (c->count == 0 || c->cols == 0)
         return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");

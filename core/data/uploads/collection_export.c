@@ -13,7 +13,8 @@
 #include "core/data/uploads/collection_stated.h"
 #include "core/formats/npz/npz_stream.h"
 
-enum { EXACT = 1 << 24, OPTIONS = 8 }; /* EXACT: the reader keeps integers below this exactly */
+/* EXACT: the reader stores numbers as floats, which represent every integer below this exactly. */
+enum { EXACT = 1 << 24, OPTIONS = 8 };
 
 typedef void (*elements_fn)(const struct collection_export *e, int64_t first, int64_t count, void *to);
 
@@ -45,7 +46,7 @@ static void write_classes(const struct collection_export *e, int64_t first, int6
     memcpy(to, e->c->label + first, (size_t)count * sizeof(int32_t)); /* check_form() has counted the labels */
 }
 
-/* [count][longest]: the labels of a sample, then -1. */
+/* Writes elements of the array [samples][longest]: the labels of each sample, followed by -1. */
 static void write_tokens(const struct collection_export *e, int64_t first, int64_t count, void *to)
 {
     int32_t *out = to;
@@ -57,7 +58,7 @@ static void write_tokens(const struct collection_export *e, int64_t first, int64
     }
 }
 
-/* How often a sample has a label; its labels are in ascending order. */
+/* Returns how often a sample has the label `name`. The labels of a sample are in ascending order. */
 static int times(const struct collection *c, int64_t sample, int64_t name)
 {
     const int32_t *label;
@@ -88,7 +89,8 @@ static void write_numbers(const struct collection_export *e, int64_t first, int6
     memcpy(to, e->c->number + first, (size_t)count * sizeof(float));
 }
 
-/* Returns the sample of an item. start: [count + 1] the first item of each sample. */
+/* Returns the index of the sample to which an item (a box or a column) belongs. start: [count + 1] index of the first
+ * item of each sample. */
 static int64_t sample_of(const struct collection *c, const int64_t *start, int64_t item)
 {
     int64_t low = 0, high = c->count - 1;
@@ -102,7 +104,7 @@ static int64_t sample_of(const struct collection *c, const int64_t *start, int64
     return low;
 }
 
-/* [boxes][6]: sample, row0, row1, col0, col1, symbol. */
+/* Writes elements of the array [boxes][6]: for each box its sample, row0, row1, col0, col1 and symbol. */
 static void write_boxes(const struct collection_export *e, int64_t first, int64_t count, void *to)
 {
     const struct collection *c = e->c;
@@ -189,7 +191,8 @@ static void write_x(const struct collection_export *e, int64_t first, int64_t co
 
 /* ---- the plan ---------------------------------------------------------------------------------------------- */
 
-/* Adds an array. dim: its sizes; after fewer than NPY_RANK of them, -1 ends the list. */
+/* Adds an array to the plan of the file. dim: the sizes of its dimensions. If there are fewer than NPY_RANK of them, -1
+ * follows the last one. */
 static struct npz_stream_array *plan(struct collection_export *e, const char *name, const char *type, size_t item,
                                      const int64_t *dim, elements_fn write)
 {
@@ -243,7 +246,7 @@ static enum status too_large(const char *what, struct error *err)
                      what, NPZ_OTHER_NUMBERS);
 }
 
-/* Whether the labels can be an array with a column for each label. */
+/* Whether labels are sets or counts, and an array with a column for each name of the vocabulary is not too large. */
 static bool fits_columns(const struct collection *c)
 {
     bool set = c->target == TARGET_LABELS || c->target == TARGET_COUNT;
@@ -339,7 +342,7 @@ static void plan_x(struct collection_export *e)
          write_x);
 }
 
-/* What the reader cannot see in the arrays. */
+/* Adds the options that tell the reader what it cannot see in the arrays themselves. */
 static void state_options(struct collection_export *e)
 {
     const struct collection *c = e->c;
@@ -373,7 +376,8 @@ static bool names_fit(const struct collection_names *names)
     return true;
 }
 
-/* Checks what the functions that write elements rely on, and what opening the stored form does not check. */
+/* Checks the properties of a data set on which the functions that write elements rely. collection_file.c does not check
+ * them when it opens the stored form. */
 static enum status check_form(const struct collection *c, struct error *err)
 {
     bool lines = c->rows == 1 && c->kind != COLLECTION_TABLE && c->kind != COLLECTION_IMAGES;

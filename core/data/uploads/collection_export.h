@@ -16,7 +16,8 @@ struct collection_export;
 enum status collection_export_open(const struct collection *c, struct collection_export **file, struct error *err);
 void collection_export_close(struct collection_export *file); /* NULL is allowed */
 
-/* The size of the file, and its bytes from `offset` on, as npz_stream_read() returns them. One thread at a time. */
+/* collection_export_bytes() returns the size of the file. collection_export_read() reads bytes of the file from
+ * `offset` on, like npz_stream_read(). One thread at a time. */
 uint64_t collection_export_bytes(const struct collection_export *file);
 size_t collection_export_read(struct collection_export *file, uint64_t offset, void *to, size_t count);
 

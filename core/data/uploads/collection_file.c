@@ -137,7 +137,7 @@ static enum status read_mapped(void *context, uint64_t offset, void *bytes, size
     return STATUS_OK;
 }
 
-/* The entry of this name, type and size; NULL: it is missing or different. */
+/* Returns the data of the entry `name`; NULL: there is no such entry, or it has another type or other sizes. */
 static void *entry(const struct mapped *m, const char *name, enum snapshot_type type, int64_t count, int64_t width)
 {
     for (size_t i = 0; i < m->count; i++) {

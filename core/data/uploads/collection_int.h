@@ -31,7 +31,7 @@ struct builder {
     struct name_list vocabulary, groups;
     int64_t *box_sample; /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
-    int64_t numbers, numbers_room; /* TARGET_NUMBER: numbers in use, and capacity */
+    int64_t numbers, numbers_room; /* TARGET_NUMBER: how many numbers were added so far, and capacity of their array */
     int width;                     /* TARGET_NUMBER: how many numbers the first sample has; all others need as many */
 };
 void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,
@@ -64,9 +64,10 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
  * they were added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
-/* For targets that are numbers (collection_numbers.c). builder_value() appends one number to the target of the current
- * sample. builder_values() appends the numbers of a text, which are separated by blanks or commas. Every sample must
- * get as many numbers as the first one. STATUS_INVALID: a text is no number, or a number is not finite as a float. */
+/* For targets that are numbers (collection_numbers.c); NUMBERS_MOST limits the numbers of a sample. builder_value()
+ * appends one number to the target of the current sample. builder_values() appends the numbers of a text, which are
+ * separated by blanks or commas. Every sample must get as many numbers as the first one. STATUS_INVALID: a text is no
+ * number, or a number is not finite as a float. */
 enum { NUMBERS_MOST = 4096 };
 enum status builder_value(struct builder *b, double value, struct error *err);
 enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err);
@@ -76,7 +77,7 @@ enum status builder_value_name(struct builder *b, const char *name, struct error
 /* Checks that every sample has its numbers, and names them. builder_finish() calls it. */
 enum status builder_numbers_finish(struct builder *b, struct error *err);
 
-/* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks them. The
+/* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks the boxes. The
  * target is c->target if that is set, else the target that the user wants, if any. Otherwise it is NONE without labels,
  * LABELS if `set`, CLASS if every sample has one token, and SEQUENCE in all other cases. STATUS_INVALID: the labels do
  * not fit what the user wants. */
@@ -85,9 +86,9 @@ enum status builder_finish(struct builder *b, bool set, struct error *err);
 /* Adds a warning. `code` is static text; the rest is formatted like printf(). */
 enum status collection_warn(struct collection *c, struct error *err, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Names in a warning: the first few, each cut to a few bytes. Begins zeroed. */
+/* The names that a warning lists: the first few, each cut to a few bytes. The caller zeroes the struct first. */
 struct collection_list {
-    int count; /* all names */
+    int count; /* number of names that were added, also those that are not in `text` */
     size_t used;
     char text[200];
 };

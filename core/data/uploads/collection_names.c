@@ -82,7 +82,7 @@ const char collection_target_meaning[] = TARGET_ALL;
 
 static const struct {
     enum collection_option option;
-    const char *formats; /* names, each between two spaces; NULL: all others */
+    const char *formats; /* the formats with this meaning: names, each between two spaces; NULL: all other formats */
     const char *meaning;
 } meanings[] = {
     {OPTION_LABEL, " csv h5ad ", LABEL_TABLE},

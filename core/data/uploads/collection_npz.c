@@ -169,7 +169,8 @@ static enum status take_lengths(const struct npz *n, const struct npy_header *x,
     return STATUS_OK;
 }
 
-/* Takes the shape of the samples. */
+/* Sets the kind and the sizes of the samples: from the shape of x, and from the array `length` if the file has it. Then
+ * applies what the file states about itself. */
 static enum status take_sizes(const struct npz *n, const struct npy_header *x, struct collection *c, int64_t *cols,
                               struct error *err)
 {
@@ -214,7 +215,7 @@ static enum status read_sample(struct npz *n, const struct byte_source *from, co
     return npy_values_read(from, h, (size_t)begin, (size_t)count, (float *)(void *)n->sample, err);
 }
 
-/* Adds the sample in n->sample to the collection. */
+/* Adds the sample in n->sample to the collection, with channels first. */
 static enum status add_sample(struct npz *n, int64_t cols, bool bytes, struct error *err)
 {
     struct collection *c = n->b->c;

@@ -12,13 +12,13 @@ enum {
 struct npz {
     struct builder *b;
     const struct collection_options *options; /* of the request */
-    enum collection_layout layout;            /* that of the request, else the one that the file states */
-    struct arrays arrays;                     /* the arrays of the current file, except x and id */
-    struct id_list ids;                       /* the ids of the samples of all files */
-    enum array_use use;                       /* how y is read; the same in all files */
-    int files;                                /* files that were added */
-    int64_t cols;          /* columns of a sample; with the array `length`, those of the longest one */
-    unsigned char *sample; /* the current sample twice, as floats: in the file's order, and with channels first */
+    enum collection_layout layout; /* the layout that the request names, or else the one that the file states */
+    struct arrays arrays;          /* the arrays of the current file, except x and id */
+    struct id_list ids;            /* the ids of the samples of all files */
+    enum array_use use;            /* how y is read; the same in all files */
+    int files;                     /* files that were added */
+    int64_t cols;                  /* columns of a sample; with the array `length`, those of the longest one */
+    unsigned char *sample; /* room for two copies of a sample as floats: in the file's order, and with channels first */
 };
 void npz_open(struct npz *n, struct builder *b, const struct collection_options *options);
 void npz_close(struct npz *n);

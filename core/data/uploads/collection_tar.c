@@ -38,7 +38,8 @@
 
 #define MEMBER_BYTES ((size_t)64 << 20)
 
-/* Bits of the options that an archive reads: one with regions, one with arrays, and one with other files. */
+/* The options (as bits) that apply to an archive: REGION_OPTIONS if it contains regions, ARRAY_OPTIONS if it contains
+ * arrays, OTHER_OPTIONS otherwise. */
 #define REGION_OPTIONS                                                                                                 \
     (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL |           \
      OPTION_BINS | OPTION_TARGET)
@@ -575,7 +576,8 @@ static enum status finish_members(struct tar *t, struct error *err)
     return status ? status : builder_finish(&t->b, set, err);
 }
 
-/* Refuses an option that an archive with this content does not read. */
+/* Refuses options of the request that do not apply to this archive. reads: the options that apply, as bits; content:
+ * what the archive contains, for the message. */
 static enum status check_options(const struct tar *t, unsigned reads, const char *content, struct error *err)
 {
     for (const struct collection_option_name *o = collection_option_names; o->name; o++)

@@ -12,9 +12,9 @@
 
 enum {
     WARNINGS = 32,
-    SHOWN = 5,
-    NAME_SHOWN = 20
-}; /* SHOWN: largest number of names that one warning lists; NAME_SHOWN: bytes of each */
+    SHOWN = 5,      /* largest number of names that one warning lists */
+    NAME_SHOWN = 20 /* largest number of bytes of a name in this list */
+};
 
 /* The number of bytes of a name that a warning shows: at most NAME_SHOWN, and only whole characters. */
 static int shown(const char *name)

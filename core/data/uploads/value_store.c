@@ -106,7 +106,7 @@ static float value_of(unsigned char byte, enum value_form form)
     return form == VALUE_UNIT_BYTES ? (float)(byte / 255.0) : (float)byte;
 }
 
-/* Whether a byte of this form gives back exactly the bits of a value (for -0 none does); *byte becomes this byte. */
+/* Whether some byte of this form stands for exactly this value; writes it to *byte. No byte stands for -0. */
 static bool byte_of(float value, enum value_form form, unsigned char *byte)
 {
     float scaled = form == VALUE_UNIT_BYTES ? value * 255 : value;
@@ -140,7 +140,7 @@ static void convert(const void *from, enum value_form old, void *to, enum value_
     }
 }
 
-/* Rewrites all values, which are bytes, in another form. */
+/* Rewrites all values in another form. Before the call they are stored as bytes. */
 static enum status reform(struct value_store *s, enum value_form form, struct error *err)
 {
     enum { STEP = 1 << 16 };

@@ -3,7 +3,7 @@
 
 #include <cjson/cJSON.h>
 
-/* A struct json_fields is a cJSON object. */
+/* Every pointer to a struct json_fields points to a cJSON object. */
 static cJSON *tree_of(const struct json_fields *fields)
 {
     return (cJSON *)(void *)fields;

@@ -22,7 +22,7 @@ enum {
     DATE = (0 << 9) | 0x21, /* 1 January 1980, the first date of the format */
     NAME = 32
 };
-#define IN_EXTRA 0xFFFFFFFFu /* the size or offset is in the ZIP64 field */
+#define IN_EXTRA 0xFFFFFFFFu /* in place of a size or an offset: the value is in the ZIP64 field */
 
 struct part {
     struct npz_stream_array array;
@@ -31,7 +31,7 @@ struct part {
     struct buf head;      /* the .npy header */
     uint64_t begin;       /* offset of the zip header in the file */
     uint64_t data, bytes; /* offset and size of the data */
-    uint64_t summed;      /* the data's first bytes whose checksum is in `sum` */
+    uint64_t summed;      /* `sum` is the checksum of the first `summed` bytes of the data */
     uint32_t sum;
 };
 
@@ -62,7 +62,8 @@ static void put_name(struct fields *f, const struct part *p)
     f->used += p->name_bytes;
 }
 
-/* The fields that a local header and an entry of the directory share: from the version to the date. */
+/* Writes the fields, from the version to the date, that are the same in a local header and in an entry of the
+ * directory. */
 static void put_common(struct fields *f)
 {
     put(f, 2, VERSION);
@@ -125,7 +126,7 @@ static void write_directory(const struct npz_stream *s, struct fields *f)
         write_entry(&s->part[i], f);
     uint64_t size = f->used;
     put(f, 4, 0x06064b50);
-    put(f, 8, 44); /* bytes of this record that follow */
+    put(f, 8, 44); /* number of bytes of this record after this field */
     put(f, 2, VERSION);
     put(f, 2, VERSION);
     put(f, 4, 0); /* disks */
@@ -224,7 +225,7 @@ static size_t copy_data(struct npz_stream *s, int part, uint64_t offset, void *t
 static void add_sum(struct part *p, uint64_t offset, const void *bytes, size_t count)
 {
     if (offset > p->summed || offset + count <= p->summed)
-        return; /* a gap, or bytes that were added before */
+        return; /* bytes before these are missing in the sum, or it already contains all of these */
     size_t known = (size_t)(p->summed - offset);
     p->sum = (uint32_t)crc32(p->sum, (const Bytef *)bytes + known, (uInt)(count - known));
     p->summed = offset + count;

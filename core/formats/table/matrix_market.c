@@ -19,7 +19,7 @@ static enum status fault(const struct reader *r, const char *detail, struct erro
     return error_set(err, STATUS_INVALID, NULL, "Matrix Market, line %lld: %s", (long long)r->lines.number, detail);
 }
 
-/* Words of the header may be written in either case. */
+/* Whether a word of the header equals `text`; upper and lower case count as the same. */
 static bool is_word(struct plain_line word, const char *text)
 {
     size_t size = 0;

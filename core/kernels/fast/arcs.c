@@ -37,7 +37,8 @@ void FAST(arc_forward)(const struct arc_call *call)
         forward_rows(1, call, r);
 }
 
-/* Rows of the same feature add to the same gradient in row order. */
+/* Computes the gradients of `rows` rows, from row `first` on. Rows of the same feature add to the same gradient, in the
+ * order of the rows. */
 INLINE void backward_rows(const int rows, const struct arc_call *c, int first)
 {
     const struct arc_row *row = c->rows + first;

@@ -69,7 +69,8 @@ INLINE unsigned l_kept(vl word, uint32_t bound)
 }
 #endif
 
-/* Number of registers of blocks that are computed side by side. With one, each round would wait for the multiplier. */
+/* Number of registers of Philox blocks that are computed side by side. If there were only one, each round would wait
+ * for the multiplier. */
 enum { SIDE = 2 };
 
 /* Computes which elements dropout keeps. A register contains B Philox blocks, and each block decides on 4 elements, so

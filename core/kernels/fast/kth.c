@@ -170,7 +170,7 @@ static bool found(struct search *s, int slot, float low, float high, int64_t k, 
     return true;
 }
 
-/* Unused lanes get an empty bracket with no values below it. */
+/* Gives the unused lanes, from `lanes` on, an empty bracket with no values below it. */
 static void close_lanes(struct search *s, int lanes)
 {
     for (int l = lanes; l < L; l++) {
@@ -237,7 +237,7 @@ real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch)
         close_lanes(&s, set->channels - b * L < L ? set->channels - b * L : L);
         search_block(&s, b);
     }
-    /* Unused lanes added nothing to the counts, because no value is below minus infinity. */
+    /* The counts may include all lanes: no value is below minus infinity, so unused lanes added nothing. */
     float value;
     return found(&s, 0, low, high, k, &value) ? value : ref_kth_all(set, k, scratch);
 }

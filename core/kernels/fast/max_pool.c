@@ -51,7 +51,7 @@ struct list {
                                 * window */
     } pixel[PIXELS];
     int entries, pixels;
-    bool has_zero; /* whether a pixel that is zero in all channels was already listed */
+    bool has_zero; /* a pixel that is zero in all channels has been listed */
     bool started;  /* `tokens` contains the maximum over earlier parts of this window */
 };
 

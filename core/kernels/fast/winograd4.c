@@ -366,7 +366,8 @@ static void row_moments(const struct conv_call *c, int y)
         fast_row_moments(c->out_blocks, c->width, c->out.at + r * c->out.row, c->out.block, c->moments, r);
 }
 
-/* moments: compute the moments too, because this part is the whole pass. */
+/* Computes one part of a forward pass. moments: whether to compute the moments too, because this part is the whole
+ * pass. */
 static void forward_part(const struct conv_call *c, const struct part *p, bool moments)
 {
     int across = (c->width + 3) / 4, groups = (across + MOST - 1) / MOST;

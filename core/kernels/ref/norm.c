@@ -55,7 +55,7 @@ void ref_map_affine(const struct affine_call *c)
     }
 }
 
-/* Returns dy; with `relu`, returns 0 where the result of the norm is not positive. */
+/* Returns dy, or 0 if the norm is followed by a ReLU and the result of the norm is not positive. */
 static real gated(const struct norm_call *c, int channel, real x, real dy)
 {
     return c->relu && !(x * c->scale[channel] + c->shift[channel] > 0) ? 0 : dy;

@@ -267,7 +267,7 @@ double dictionary_active(const struct dictionary_config *config, const struct di
     }
 }
 
-/* The number of updates, for all learners except FISTA. */
+/* Returns the number of updates in a case whose learner is not FISTA. */
 static int64_t updates(const struct dictionary_config *config)
 {
     return (config->total_samples + config->batch - 1) / config->batch;

@@ -60,7 +60,8 @@ enum { DICTIONARY_CASES = 256, DICTIONARY_SEEDS = 8, DICTIONARY_LIST = 16 };
 int dictionary_cases(const struct dictionary_config *config, struct dictionary_case *out);
 /* Whether the true features of the samples are known: always, except for an uploaded data set. */
 bool dictionary_known(const struct dictionary_config *config);
-/* The generator of a case, without the vectors of a hidden layer (struct hidden). Only if dictionary_known(). */
+/* The shape of the generator that draws the samples of a case. It does not include the vectors of a hidden layer
+ * (dictionary_hidden()). Only if dictionary_known(). */
 struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c);
 struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c);
 /* The hidden layer of a case whose source is RUG or TRAINED. */
@@ -68,8 +69,8 @@ struct hidden dictionary_hidden(const struct dictionary_config *config, const st
 /* Mean number of active features of a sample for the sources IID, RUG and TRAINED; 0 for the other sources, for which
  * the mean is unknown. */
 double dictionary_active(const struct dictionary_config *config, const struct dictionary_case *c);
-/* Return the number of samples in one update, and the number of training samples of a case. The learner FISTA makes
- * fewer updates, each with more samples. */
+/* dictionary_batch() returns the number of samples in one update, which is larger for the learner FISTA.
+ * dictionary_samples() returns the number of training samples of a case. */
 int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c);
 int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_case *c);
 /* Largest relative change that the tuner makes to the sparsity factor in one update. It is larger in short runs, so

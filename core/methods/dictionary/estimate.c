@@ -63,7 +63,8 @@ static double matching_work(double rows, double others)
     return 20 * least * least * most;
 }
 
-/* Number of features that are active in some sample of a comparison with classical decoders, at most. */
+/* Upper limit of the number of features that are active in at least one sample of the comparison with classical
+ * decoders. */
 static double compared_features(const struct dictionary_config *config, const struct dictionary_case *c)
 {
     return fmin(c->features, (double)config->pursuit_samples * expected_active(config, c));
@@ -74,8 +75,8 @@ static double compare_work(const struct dictionary_config *config, const struct 
     double d = c->inputs, m = c->width, n = c->features, rounds = (double)config->iterations;
     double fista = rounds * 4 * d * (m + (dictionary_correlates(c) ? n : 0));
     double each = fista + SPARSE * 2 * d * m * (2 * rounds + c->l0);
-    /* The true codes are matched with three others: the codes of the encoder, of FISTA, and of FISTA with the true
-     * features. Only features that are active in some sample take part. */
+    /* The true codes are matched with three other codes: those of the encoder, of FISTA with the dictionary, and of
+     * FISTA with the true features. Features that are active in no sample are left out. */
     double active = compared_features(config, c);
     double matching = dictionary_correlates(c) ? 2 * matching_work(m, active) + matching_work(n, active) : 0;
     return (double)config->pursuit_samples * each + (config->pursuit_samples > 0 ? matching + m * m * d * 4 : 0);

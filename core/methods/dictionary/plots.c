@@ -172,7 +172,9 @@ static enum status draw_latents(struct method_run *run, struct error *err)
 
 /* ---- several cases ------------------------------------------------------------------------------------------- */
 
-/* The value of a case on the horizontal axis: the quantity, other than the learner, in which the cases differ. */
+/* Returns the value of a case on the horizontal axis, and sets *label to the name of this axis. The axis shows the
+ * number of true features if the configuration lists `sizes`, the number of dimensions if it lists `dimensions`, and
+ * otherwise the number of active latents. */
 static double position_of(const struct method_run *run, int i, const char **label)
 {
     const struct dictionary_config *c = &run->config;

@@ -11,7 +11,7 @@ static const struct config_setting planted_table[] = {
     {"l0s", "20,25"},     {"seeds", "3"},
     {NULL, NULL}};
 
-/* The toy model of arXiv 2505.20254: as many latents as features, three of which are active. */
+/* The toy model of arXiv 2505.20254: 32 features, of which three are active in a sample, and as many latents. */
 static const struct config_setting seeds[] = {
     {"source", "iid"},     {"features", "32"},
     {"inputs", "16"},      {"active", "3"},
@@ -20,7 +20,8 @@ static const struct config_setting seeds[] = {
     {"distinct", "50000"}, {"aux_latents", "8"},
     {NULL, NULL}};
 
-/* The experiment of arXiv 2603.28744: trains on few samples, with as many latents as features. */
+/* The experiment of arXiv 2603.28744: dictionaries with as many latents as features, trained on few different samples.
+ */
 static const struct config_setting learning_or_encoding[] = {{"source", "iid"},
                                                              {"sizes", "50,100,500,1000"},
                                                              {"inputs", "0"},
@@ -35,8 +36,8 @@ static const struct config_setting learning_or_encoding[] = {{"source", "iid"},
                                                              {"pursuit_samples", "2000"},
                                                              {NULL, NULL}};
 
-/* Error of a dictionary with ten active latents against the number of dimensions. The scaling law of arXiv 2505.10465
- * is about the loss of the toy model that stores the features, not about this error. */
+/* Measures how the error of a dictionary with ten active latents depends on the number of dimensions. The scaling law
+ * of arXiv 2505.10465 is about the loss of the toy model that stores the features, not about this error. */
 static const struct config_setting scaling[] = {
     {"features", "256"}, {"roots", "0"}, {"dimensions", "8,16,32,64,128"}, {"exponents", "0,0.5,1,2"}, {"width", "0"},
     {"l0", "10"},        {"seeds", "1"}, {"total_samples", "1000000"},     {"pursuit_samples", "0"},   {NULL, NULL}};

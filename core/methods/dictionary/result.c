@@ -106,7 +106,8 @@ static void write_latents(const struct sink *out, const struct method_run *run)
     sink_end_list(out);
 }
 
-/* Correlation over the cases between the agreement of seeds and the true recovery. */
+/* Returns the correlation, over the cases, between the agreement of seeds (pair_absolute) and the true recovery (mcc).
+ */
 static double predicts(const struct method_run *run)
 {
     double n = run->sweep.count, x = 0, y = 0, xx = 0, yy = 0, xy = 0;

@@ -27,14 +27,15 @@ struct outcome {
     /* agreement of pairs of seeds: mean |cosine| and mean cosine of matched latents, and MCC of their codes */
     double pair_absolute, pair_signed, pair_codes;
     double recurring; /* number of latents of seed 0 with a partner of cosine RECURS in every other seed */
-    /* The next members are about seed 0, on the samples that the classical decoders also code (pursuit.c). */
+    /* The members from here to `worth` are about seed 0 only, on the samples of the comparison with classical decoders
+     * (evaluation/pursuit.c). */
     /* MCC of codes with the true codes: of the encoder's codes, of FISTA's on the learned dictionary, and of FISTA's on
      * the true one. */
     double code_encoder, code_learned, code_true;
     /* Mean Jaccard index of a decoder's supports with the encoder's. */
     double overlap_fista, overlap_omp, overlap_iht;
-    /* Mean share of the latents in a support whose matched true feature is active, for the supports of the encoder and
-     * of each decoder. */
+    /* For the supports of the encoder and of each decoder: the share of latents that are right, because the true
+     * feature matched to the latent is active in the sample. */
     double right_encoder, right_fista, right_omp, right_iht;
     double coherence;  /* largest |cosine| of two rows of the dictionary */
     double guaranteed; /* share of samples so sparse that the coherence guarantees their recovery */
@@ -71,11 +72,10 @@ struct method_run {
 
     /* The open case. */
     int seeds;
-    /* If the true features are known: data is the generator of samples, truth has the codes of the current samples. */
-    struct planted data;
-    struct planted_codes truth;
-    struct rows rows; /* otherwise */
-    float *vectors; /* source RUG, TRAINED: [features][inputs] of the hidden layer; checkpoints have those of TRAINED */
+    struct planted data;        /* the generator of samples, if the true features are known */
+    struct planted_codes truth; /* the true codes of the current samples, if they are known */
+    struct rows rows;           /* the source of samples, if the true features are unknown */
+    float *vectors; /* RUG, TRAINED: [features][inputs] vectors of the hidden layer; saved in checkpoints for TRAINED */
     bool adopted;   /* the vectors are those of another job */
     float *x;       /* [batch][inputs] */
     double scale;
@@ -89,7 +89,7 @@ struct method_run {
 
     /* Stored in checkpoints. */
     int64_t updates, samples;
-    int64_t position;       /* test samples measured; 0 unless the case is being evaluated */
+    int64_t position;       /* number of test samples measured so far; 0 unless the case is being evaluated */
     double *latents;        /* [width][LATENT_COLUMNS] if the run has one case; NULL with several cases */
     struct gallery gallery; /* of the only case */
 };
@@ -99,7 +99,8 @@ static inline const struct dictionary_case *run_case(const struct method_run *ru
     return &run->cases[run->sweep.at];
 }
 
-/* These functions are in work.c. run_rebuild() makes the data again, from vectors that were loaded. */
+/* These functions are in work.c. run_rebuild() creates the generator of samples again after a checkpoint with other
+ * vectors was loaded. */
 enum status run_rebuild(struct method_run *run, struct error *err);
 enum status run_open(struct method_run *run, struct error *err);
 void run_close(struct method_run *run);

@@ -162,7 +162,7 @@ static enum status update_seed(struct method_run *run, int s, int count, double 
         return alternate_update(&run->alternate[s], run->step, sae, run->x, count, part, out)
                    ? STATUS_OK
                    : thread_pool_check(run->sweep.env.pool, err);
-    /* L1 reaches its full sparsity, and tuning begins, after a third of the training. */
+    /* the sparsity factor of L1 grows during the first third of the training; tuning begins after this third */
     run->step->warm = jump ? 1 : fmin(1, 3 * part);
     params_begin_step(sae->params);
     if (!step_run(run->step, sae, run->x, count, true, out))

@@ -105,7 +105,7 @@ static double weights_of(const struct environments_config *c, const struct rows 
     return encoder_weights(c, (int)r->features) + based + edges_of(c, r) * k;
 }
 
-/* Memory of every run: pages of libraries, and the first block of an arena. */
+/* Memory that every run needs: pages of libraries, and the first block of an arena. */
 enum { BASE_BYTES = 3 << 19 };
 
 /* Bytes of the picture of the tree, with its fonts and its table. Only models with a tree draw it. The two coefficients
@@ -127,8 +127,8 @@ static double fit_bytes(const struct environments_config *c, const struct rows *
 }
 
 /* Bytes that the refit needs in addition to the data and one fit: first the codes of all rows, then the lower triangle
- * of the normal equations. Training sets some changes to zero, nobody knows how many. A model with more unknowns than
- * LEAST_UNKNOWNS is therefore counted as one that has just so few left that it is refitted. */
+ * of the normal equations. Training sets an unknown number of changes to zero. If a model has more unknowns than
+ * LEAST_UNKNOWNS, the estimate assumes that exactly LEAST_UNKNOWNS are left, because more are not refitted. */
 static double refit_bytes(const struct environments_config *c, const struct rows *r)
 {
     double k = (double)c->latent, codes = 4 * k * r->rows;

@@ -27,7 +27,8 @@ static double predicted(const float *w, const double *d, const float *z, int k)
     return sum;
 }
 
-/* Mean squared error. For outcomes of 0 and 1, also the fraction that a threshold of one half classifies correctly. */
+/* Returns the mean squared error. For outcomes of 0 and 1, also sets *accuracy to the share of rows that a threshold of
+ * one half classifies correctly. */
 static double errors(const struct environments *e, const float *z, const float *w, int k, double *accuracy)
 {
     double sum = 0, right = 0;

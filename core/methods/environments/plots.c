@@ -42,7 +42,8 @@ static double found_at(const struct method_run *run, int node, int c)
                : (double)case_fit(run)->model->changes->value[(ptrdiff_t)edge * k + c] * (double)run->edges.share[node];
 }
 
-/* Collects the marks of each node: its rings first, because later marks are drawn above earlier ones. */
+/* Collects the marks of each node. The rings, which stand for true changes, come first, because later marks are drawn
+ * above earlier ones. */
 static int collect_marks(const struct method_run *run, const int *match, struct tree_mark *marks)
 {
     int k = case_fit(run)->model->setup.latent, p = run->test->latent, count = 0;
@@ -144,8 +145,8 @@ struct curve {
 static const size_t columns[CURVES] = {OUTCOME_COLUMN(mcc), OUTCOME_COLUMN(mse), OUTCOME_COLUMN(mse_unseen),
                                        OUTCOME_COLUMN(mse_unseen_fit)};
 
-/* Collects one curve for each baseline. Without a sweep a curve is a single point, and the points stand side by
- * side. */
+/* Collects one curve for each baseline. Without a sweep, each curve is a single point, and the points of the baselines
+ * are side by side. */
 static int collect(const struct method_run *run, const struct summary *rows, int count, struct curve *curves)
 {
     int used = 0;

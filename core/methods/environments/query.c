@@ -8,9 +8,8 @@
 #include "core/methods/environments/run.h"
 #include "core/methods/environments/run_int.h"
 
-enum {
-    QUERY_SET = 1 << 20
-}; /* index of the set of simulated rows that queries use; training, tests and evaluations use other sets */
+/* Index of the set of simulated rows that queries use. Training, tests and evaluations use other sets. */
+enum { QUERY_SET = 1 << 20 };
 
 struct method_model {
     struct method_run *run; /* a run that takes no steps; it owns the case, the tree and the model */
@@ -273,7 +272,7 @@ enum status environments_encode_array(const struct method_question *question, st
     return status;
 }
 
-/* The tensors of the Open Inference Protocol. */
+/* Write the shapes of tensors of the Open Inference Protocol. */
 static void features_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
     *rank = 1;

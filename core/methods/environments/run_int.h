@@ -9,16 +9,13 @@
 #include "core/methods/shared/multi_start.h"
 #include "core/methods/shared/case_sweep.h"
 
-enum {
-    SET_TRAINING,
-    SET_TEST,
-    SETS_FRESH = 1000
-}; /* indices of the sets of simulated rows; evaluations simulate the sets from index SETS_FRESH on */
+/* Indices of the sets of simulated rows. Evaluations simulate the sets from index SETS_FRESH on. */
+enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 };
 
 /* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
  * apply. */
 struct outcome {
-    double mcc, linear_r2; /* on test rows of the training environments */
+    double mcc, linear_r2; /* recovery of the latent variables on test rows of the training environments */
     /* mse: mean squared error on test rows of the training environments; mse_unseen: on unseen environments, with the
      * weights of their parents */
     double mse, mse_unseen;
@@ -44,7 +41,7 @@ struct method_run {
     struct environments_case *cases;
     struct outcome *outcomes; /* the case sweep's list of outcomes */
 
-    /* The configuration and the data of the open case. */
+    /* The configuration of the open case (own), and its data. */
     struct environments_config own;
     struct tree *tree;
     struct environments *train, *test, *unseen; /* unseen: NULL when there are none */

@@ -51,7 +51,8 @@ static struct table_bytes table_of(const struct factors_config *c, const char *d
     return t;
 }
 
-/* Floats of one row of a batch in the encoder: activations and gradients. A gradient reuses the memory of others. */
+/* Number of floats that the encoder needs for one row of a batch: activations and gradients. Gradients that are not
+ * needed at the same time share memory. */
 static double encoder_floats(const struct fit_setup *setup)
 {
     double h = setup->shape.hidden, k = setup->shape.latent;

@@ -94,7 +94,7 @@ enum status factors_judge(struct method_run *run, struct findings *findings, str
     if (run->sweep.phase != CASE_SWEEP_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
     for (int i = first; i < last; i++) {
-        dead += run->outcomes[i].columns == 0; /* NaN: the model has no mask */
+        dead += run->outcomes[i].columns == 0; /* `columns` is NaN if the model has no mask */
         stuck += factors_stuck(run, &run->outcomes[i]);
     }
     if (2 * dead >= fits)

@@ -10,7 +10,7 @@ enum { MASK_ROWS_MOST = 64 };
 
 /* ---- the mask ----------------------------------------------------------------------------------------- */
 
-/* Scales the rows of |w| to sum 1; the first feature becomes the lowest row. */
+/* Writes |w| to `values`, with each row (feature) scaled to sum 1. */
 static void normalised(const float *mask, int g, int k, double *values)
 {
     for (int j = 0; j < g; j++) {

@@ -1,4 +1,4 @@
-/* Presets: the paper's settings (Table 6) and figures. */
+/* Presets: the settings of the paper (Table 6), the experiments of its figures, and further tables. */
 #include "core/methods/factors/config.h"
 
 static const struct config_setting synthetic[] = {{"restarts", "10"}, {"screen_epochs", "60"}, {NULL, NULL}};

@@ -17,7 +17,7 @@ struct method_model {
     struct latent_model *latent; /* either `latent` or `nmf` is the model; the other pointer is NULL */
     struct nmf *nmf;
     int features;
-    float *mask; /* NULL except for the sparse VAE */
+    float *mask; /* NULL: the model has no mask */
 };
 
 static enum status read_case(struct method_model *m, const struct snapshot_reader *from, struct error *err)
@@ -351,7 +351,7 @@ enum status factors_encode_array(const struct method_question *question, struct 
     return status;
 }
 
-/* The tensors of the Open Inference Protocol. */
+/* Write the shapes of tensors of the Open Inference Protocol. */
 static void features_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
     *rank = 1;

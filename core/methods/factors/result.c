@@ -103,8 +103,8 @@ static void write_rows(const struct method_run *run, const float *codes, int c, 
     sink_end_list(out);
 }
 
-/* Writes a used latent variable: the features on which it acts most, its anchors, and rows. codes: NULL if rows have no
- * titles. */
+/* Writes what is known about a latent variable: the features on which it acts most, its anchors, and the rows in which
+ * it is largest. codes: NULL if rows have no titles. */
 static void write_topic(const struct method_run *run, const float *reach, const float *mask, const float *codes, int c,
                         const struct sink *out)
 {
@@ -146,9 +146,9 @@ static void write_topic(const struct method_run *run, const float *reach, const 
     sink_end_object(out);
 }
 
-/* Ranks the features of a latent variable by how strongly their weights act on the decoder (prior_reach()). The mask is
- * not suitable for this, because it drops weights below PRIOR_ZERO even where the decoder amplifies them. Omits
- * features with less than a tenth of the largest reach. */
+/* Writes the latent variables that are in use. The features of each are ranked by how strongly their weights act on the
+ * decoder (prior_reach()). The mask is not suitable for this, because it drops weights below PRIOR_ZERO even where the
+ * decoder amplifies them. Omits features with less than a tenth of the largest reach. */
 static enum status write_topics(struct method_run *run, const struct sink *out, struct error *err)
 {
     /* The parts of an NMF have different scales, so no single limit fits all of them. */

@@ -16,7 +16,8 @@ enum { FRESH_SETS = 1 << 30 };
 /* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
  * apply. */
 struct outcome {
-    double mse, mse_mean; /* held-out error per entry; mse: with sampled latent variables; mse_mean: with their means */
+    double mse, mse_mean; /* mean squared error of a held-out entry; mse: with sampled latent variables; mse_mean: with
+                             their means */
     double nll, nll_mean; /* held-out negative log likelihood per row, only for counts and 0/1 data; nll: with sampled
                              latent variables; nll_mean: with their means */
     double dci, dci_16;   /* DCI scores from 500 and from 16 training rows */

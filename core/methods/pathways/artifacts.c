@@ -25,7 +25,8 @@ struct panel_plot {
     char title[48];
 };
 
-/* Fills the arrays of a chart from a curve. Intervals are 95 % of a normal distribution, clipped to [0, 1]. */
+/* Fills the arrays of a chart from a curve. The error bars are 95 % intervals of a normal distribution, clipped to
+ * [0, 1]. */
 static void fill_plot(const struct curve *curve, struct curve_plot *plot)
 {
     for (int i = 0; i < (int)curve->points; i++) {
@@ -48,8 +49,8 @@ static struct chart_series curve_series(const struct curve *curve, const struct 
                                  plot->share, plot->low,         plot->high, (size_t)curve->points};
 }
 
-/* Writes the chart's lines for bounds (3) and (5) (bounds.h). A limit of at most 1/2 gets no line, because it allows no
- * non-zeros. Returns the number of lines. */
+/* Writes the reference lines of a chart: the limits of the stripe sparsity by bounds (3) and (5) (bounds.h). A limit of
+ * at most 1/2 gets no line, because it allows no non-zeros. Returns the number of lines. */
 static int limits(const struct method_run *run, int64_t i, struct chart_reference out[2])
 {
     const struct pathways_case *plan = &run->plan[i];

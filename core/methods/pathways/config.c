@@ -127,7 +127,7 @@ int pathways_nonzeros(const struct pathways_config *c, int64_t out[PATHWAYS_POIN
 
 /* ---- checks -------------------------------------------------------------------------------------- */
 
-/* Sizes and tables must fit into memory, and every case must have room for its non-zeros. */
+/* Checks that sizes and tables fit into memory, and that every case has room for its non-zeros. */
 static void check_sizes(const struct pathways_config *c, const struct method_faults *faults)
 {
     const double table = 64e6, map = 16e6;

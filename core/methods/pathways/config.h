@@ -62,7 +62,7 @@ enum status pathways_estimate(const void *config, const char *data, struct metho
 /* One case: the curve to measure. */
 struct pathways_case {
     char label[40]; /* names the case within its run: "m=1024 random" */
-    int group;      /* cases of one group lie on one line of log S50 against log 1/mu */
+    int group;      /* pathways_fit() fits one line of the scaling law to the cases of a group */
     int family;
     int layers;
     struct dictionary_shape shape[PATHWAYS_DEPTH];

@@ -24,7 +24,8 @@ double point_error(const struct curve_point *p)
     return sqrt(fmax(0, variance) / (p->codes - 1));
 }
 
-/* Pool-adjacent-violators algorithm: finds the falling sequence that is closest to the shares, weighted by draws. */
+/* Finds the falling sequence that is closest to the shares of a curve, which are weighted by their draws, by the
+ * pool-adjacent-violators algorithm. */
 static int monotone(const struct curve *curve, double share[PATHWAYS_POINTS])
 {
     int count = (int)curve->points, blocks = 0, length[PATHWAYS_POINTS];

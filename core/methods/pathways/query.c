@@ -18,7 +18,8 @@ struct method_model {
     float *weights[PATHWAYS_DEPTH]; /* [filters][inputs][1][extent], the layout of convolutions */
 };
 
-/* Declares the filters of all layers. filters: NULL pointers declare shapes only. */
+/* Declares the filters of all layers as entries of a snapshot. filters: if the pointers are NULL, only shapes are
+ * declared. */
 static enum status declare_filters(const struct pathways_case *plan, float *const *filters, struct snapshot *snapshot,
                                    struct error *err)
 {

@@ -43,7 +43,7 @@ struct recovery {
     const struct method_recovery *request;
     const struct recover_options *options;
     struct arena arena;
-    struct thread_pool *pool; /* one thread; the request stops it */
+    struct thread_pool *pool; /* a pool of one thread, which request->stop can stop */
     struct dictionary dictionary[RECOVER_LAYERS];
     int layers, opened;
     float *signal;
@@ -189,8 +189,8 @@ static bool minus(const uint32_t *signs, size_t at)
     return signs[at / 32] >> (at % 32) & 1;
 }
 
-/* Writes D times the non-zeros of the map to r->sparse. Tiny entries are rounding errors of sums that cancel; they
- * become zero in the map. */
+/* Multiplies the non-zeros of the map by the signs D of layer l and writes them to r->sparse. Tiny entries are rounding
+ * errors of sums that cancel; they become zero in the map. */
 static void gather_signed(struct recovery *r, int l, float *map)
 {
     size_t count = dictionary_code_size(&r->dictionary[l]);

@@ -126,7 +126,7 @@ static enum status open_case(struct method_run *run, struct error *err)
 
 struct batch {
     struct method_run *run;
-    int first; /* index of the first item of the batch that this rank runs */
+    int first; /* this rank runs the items of the batch from this index on */
     struct trial_request request[BATCH_CODES];
     struct trial_outcome outcome[BATCH_CODES];
     enum status status[BATCH_CODES];

@@ -37,7 +37,7 @@ struct method_run {
     float *filters[PATHWAYS_DEPTH]; /* filters of the first case: the run's weights */
     float side;                     /* filter length m of a Walsh-Hadamard dictionary, which has no filters to store */
 
-    /* the current case; opened when it is first needed */
+    /* The current case; it is opened when it is first needed. */
     struct scenario scenario;
     int64_t opened; /* index of the open case; -1: none */
     struct trial_space **spaces;

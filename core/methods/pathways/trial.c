@@ -15,8 +15,8 @@
 #include "core/coding/decode.h"
 #include "core/coding/norms.h"
 
-/* First streams of the random numbers. The case's stream, which is below 1000, is added, so cases with equal streams
- * get the same codes. */
+/* Numbers of the streams of random numbers. The stream of the case (a number below 1000) is added to each of them, so
+ * cases with equal streams get the same codes. */
 enum {
     STREAM_FILTERS = 1,
     STREAM_SUPPORT = 10000,
@@ -257,7 +257,7 @@ static void encode(const struct drawing *w, bool signal)
 
 /* ---- decoder --------------------------------------------------------------------------------------- */
 
-/* code = A^T (A D x + v). */
+/* Computes t->code = A^T (A D x + v) for the first layer. signed_code: D x. */
 static void correlate(const struct drawing *w, const struct spikes *signed_code)
 {
     struct trial_space *t = w->t;

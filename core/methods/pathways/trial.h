@@ -24,15 +24,15 @@ enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const
                           const struct kernels *kernels, struct thread_pool *pool, struct scenario *out,
                           struct error *err);
 void scenario_close(struct scenario *scenario);
-/* Largest memory of a case in bytes: its dictionaries plus the larger of two phases, the trials with `nonzeros`
- * non-zeros on all threads and the charts that are drawn after the trials. bounds: whether trials compute the
- * guarantees. */
+/* scenario_bytes() returns the largest memory of a case in bytes, over three phases: drawing the dictionaries, the
+ * trials with `nonzeros` non-zeros on all threads, and drawing the charts, which needs PATHWAYS_CHART_BYTES. bounds:
+ * whether trials compute the guarantees. */
 enum { PATHWAYS_CHART_BYTES = 6 << 20 };
 double scenario_bytes(const struct pathways_case *plan, double nonzeros, bool bounds, int threads);
 
 /* Scratch of one thread. */
 struct trial_space;
-/* pictures: whether trial_draw() will use the space; it needs more memory than trial_run(). */
+/* Creates the scratch. pictures: whether trial_draw() will use it, which needs more memory than trial_run(). */
 enum status trial_space_create(const struct scenario *scenario, bool pictures, struct trial_space **space,
                                struct error *err);
 void trial_space_destroy(struct trial_space *space);
@@ -42,8 +42,8 @@ struct trial_request {
     int64_t nonzeros; /* number of non-zeros of the deepest code */
     int64_t number;   /* number of the code */
     int draws;        /* number of draws of the signs D; 1 for all-plus and for adversarial signs */
-    bool pilot;       /* use other random numbers than the measurement */
-    bool bounds;      /* compute the guarantees of the first draw's codes */
+    bool pilot;       /* the trial belongs to the pilot, whose random numbers differ from those of the measurement */
+    bool bounds;      /* whether to compute the guarantees for the codes of the first draw */
     double delta;
 };
 

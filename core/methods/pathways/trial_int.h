@@ -12,7 +12,7 @@ struct trial_space {
     uint64_t *taken; /* bit set of the drawn columns */
     int64_t room;    /* number of non-zeros for which the deepest layer's `truth`, `flips` and `terms` have room
                         (trial_space_room()) */
-    bool whole;      /* `found` has room for all entries of a code, instead of `room` */
+    bool whole;      /* true: `found` has room for all entries of a code; false: for `room` entries */
     uint8_t *flips;  /* flips [room] and terms [2 * room]: only for trials that handle several draws at once */
     struct banded_term *terms;
     uint32_t *signs[PATHWAYS_DEPTH];

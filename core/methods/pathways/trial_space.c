@@ -6,9 +6,9 @@
 
 #include "core/coding/decode.h"
 
-/* Which arrays a trial needs. A trial of one layer whose decoder keeps the largest entries needs only few of them. */
+/* Which arrays a trial needs, and for what. A trial of one layer with the decoder top-k needs only few of them. */
 struct space_needs {
-    bool whole;   /* for trials that run the whole encoder and decoder, or draw pictures */
+    bool whole;   /* the trial runs the whole encoder and decoder, or draws pictures */
     bool signal;  /* for the generated signal */
     bool code;    /* for the correlations of one draw; trials that handle several draws at once store only a tile of the
                      correlations */
@@ -31,7 +31,7 @@ static struct space_needs needs_of(const struct pathways_case *plan, bool pictur
     return n;
 }
 
-/* Allocates an array that a space needs; *made becomes false without memory. */
+/* Allocates an array if it is needed; otherwise returns NULL. Sets *made to false if there is not enough memory. */
 static void *array(bool needed, size_t count, size_t size, bool *made)
 {
     void *at = needed ? calloc(count, size) : NULL;

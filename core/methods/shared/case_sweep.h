@@ -18,7 +18,7 @@
 
 enum case_sweep_phase { CASE_SWEEP_TRAIN, CASE_SWEEP_EVALUATE, CASE_SWEEP_DONE };
 
-/* A number of the run that checkpoints contain: an int64_t or a double in its struct. */
+/* A number that checkpoints contain: a member of struct method_run, an int64_t or a double. */
 struct case_sweep_number {
     const char *name; /* name of the entry in a checkpoint */
     enum case_sweep_kind {
@@ -43,7 +43,7 @@ struct case_sweep_table {
     const struct case_sweep_metric *metrics; /* ends with a name NULL */
     int64_t least_samples, most_samples;     /* limits of an evaluation job */
 
-    /* Calls case_sweep_plan() and fills in the cases. The configuration is already in the run. */
+    /* Calls case_sweep_plan() and fills the list of cases from the configuration, which the run already contains. */
     enum status (*plan)(struct method_run *run, struct error *err);
     /* Clears the progress of the current case. May choose another phase. */
     void (*begin)(struct method_run *run);
@@ -56,7 +56,7 @@ struct case_sweep_table {
     enum status (*evaluate)(struct method_run *run, bool *done, struct error *err);
     /* Makes artifacts after the last case. A failure becomes a finding of the result. */
     enum status (*finish)(struct method_run *run, struct error *err);
-    void (*begin_evaluation)(struct method_run *run); /* may be NULL: nothing to do */
+    void (*begin_evaluation)(struct method_run *run); /* prepares an evaluation job; NULL: nothing to do */
     double (*part)(const struct method_run *run);     /* share of the open case that is done */
     /* Work of a case, in any unit. NULL: every case takes the same work. */
     double (*weight)(const struct method_run *run, int at);

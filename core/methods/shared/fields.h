@@ -33,7 +33,7 @@
 #define FLAG_FIELD(name, preset, group, level, applies, meaning)                                                       \
     {#name, FIELD_BOOL, offsetof(FIELD_STRUCT, name), preset, 0, 1, false, false, NULL, "", meaning,                   \
      GROUP_##group, LEVEL_##level, applies}
-/* The struct's member may have another name than the field. */
+/* For a choice whose field has another name (`name`) than the member of the struct (`member`). */
 #define CHOICE_FIELD_OF(name, member, preset, group, level, applies, meaning)                                          \
     {#name, FIELD_CHOICE, offsetof(FIELD_STRUCT, member), preset, 0, 0, false, false, name##_names, "", meaning,       \
      GROUP_##group, LEVEL_##level, applies}

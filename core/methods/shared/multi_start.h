@@ -29,7 +29,7 @@ struct multi_start_table {
 
 struct multi_start {
     const struct multi_start_table *table;
-    void *fit[MULTI_START_MOST]; /* fit[0] stays in the end */
+    void *fit[MULTI_START_MOST]; /* after the choice only fit[0] is left */
     int count;
     /* Checkpoints contain these members: the method lists them in the numbers of its case sweep (case_sweep.h). */
     int64_t chosen;          /* index of the start that was kept, -1 before the choice */

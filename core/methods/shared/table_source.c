@@ -11,7 +11,7 @@
 #include "core/data/uploads/collection.h"
 #include "core/metrics/components.h"
 
-enum { FIT_ROWS = 1000, FIT_COLUMNS = 512 }; /* the part of a table from which its components are counted */
+enum { FIT_ROWS = 1000, FIT_COLUMNS = 512 }; /* count_components() reads at most this part of a table */
 
 enum status source_named(const char *source, struct error *err)
 {

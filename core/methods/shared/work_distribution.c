@@ -18,7 +18,7 @@ struct distribution_turn {
     struct error error;
 };
 
-/* Updates the row of this rank's item in the table. */
+/* Updates the row of the table of items that belongs to this rank's item. */
 static void update(struct work_distribution *d, const struct method_run *run)
 {
     if (d->now < 0)
@@ -283,7 +283,7 @@ static enum status join_last_item(struct work_distribution *d, struct method_run
     return STATUS_OK;
 }
 
-/* Decides in the first step whether the item that the run contains stays on all ranks, or items are assigned anew. */
+/* Decides in the first step whether every rank keeps the item that the run contains, or items are assigned to ranks. */
 static enum status begin_first_step(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     struct comm *comm = comm_others(d->comm);
@@ -291,7 +291,7 @@ static enum status begin_first_step(struct work_distribution *d, struct method_r
     bool first = is(d, d->now, DISTRIBUTION_RUNNING);
     for (int64_t i = 0; i < d->now; i++)
         first = first && !is(d, i, DISTRIBUTION_RUNNING);
-    /* The last item has finished training and the others are done, so all ranks continue it together. */
+    /* If the last item has finished training and the others are done, all ranks continue it together. */
     bool in_step = d->now == last_item(d) && d->item[d->now].training == 0 && others_done(d, d->now);
     bool stay = in_step || (!comm && first);
     enum status status = STATUS_OK;
@@ -417,7 +417,7 @@ enum status distribution_step(struct work_distribution *d, struct method_run *ru
     int last = rank_of(d, last_item(d));
     if (distribution_apart(d) && last >= 0 && d->turns[last].waits && others_done(d, last_item(d)))
         return join_last_item(d, run, err);
-    if (d->item_done) { /* all ranks have the outcome, so this rank is free */
+    if (d->item_done) { /* all ranks have received the outcome of the item, so this rank can take another one */
         d->item_done = false;
         d->now = -1;
     }

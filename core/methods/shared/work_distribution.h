@@ -27,14 +27,14 @@
  * wait for each other after every step. */
 extern const double DISTRIBUTION_SECONDS;
 
-/* State of an item, the same on all ranks. Only doubles, because checkpoints save it as a table. */
 enum distribution_state { DISTRIBUTION_PENDING, DISTRIBUTION_RUNNING, DISTRIBUTION_DONE };
+/* An item; all ranks have the same values. Only doubles, because checkpoints save the items as a table. */
 struct work_item {
-    double state;
+    double state;           /* an enum distribution_state */
     double stage, training; /* stage: argument of distribution_table.stage; training: 1 while the item trains and may
                                request checkpoints */
     double work, seen;      /* work: number of updates; seen: number of samples */
-    /* fraction: share of its work that is done; left: samples still to be seen, NaN if unknown */
+    /* fraction: share of the item's work that is done; left: samples still to be seen, NaN if unknown */
     double fraction, left;
     double weight; /* work of the item, in any unit */
     double density, target, accuracy;
@@ -145,7 +145,7 @@ enum status distribution_load(struct work_distribution *distribution, struct met
 
 /* Stores a point of this rank's item. seen: samples of this item. Errors come back from the next step. */
 void distribution_metric(struct work_distribution *distribution, const char *name, int64_t seen, double value);
-/* Whether this rank's item must wait for the others before the part that all ranks do together. */
+/* Whether this rank's item must wait until the other items are done, before all ranks finish it together. */
 bool distribution_must_wait(const struct work_distribution *distribution);
 /* Whether this rank's item may request checkpoints. Only one item at a time may do so, because a checkpoint contains
  * all items. */

@@ -292,7 +292,8 @@ enum status sparling_load(struct method_run *run, const struct snapshot_reader *
 
 enum status sparling_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
-    /* A study can evaluate the loaded model, but sparling_step() refuses to train it. */
+    /* A study of several seeds can only evaluate the loaded model: sparling_step() refuses to train if study.warm is
+     * set. */
     run->study.warm = study_of_many(run);
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);

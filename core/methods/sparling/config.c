@@ -193,7 +193,8 @@ static bool same_value(const struct config_field *field, const void *a, const vo
     return true;
 }
 
-/* A setting of another domain has no effect, so it is probably a mistake. */
+/* Runs the check of the configured domain. Reports fields of other domains that differ from their defaults, because
+ * they have no effect and are probably mistakes. */
 static void check_domain(const struct sparling_config *c, const struct method_faults *faults)
 {
     const struct domain *own = domain_of(c);

@@ -158,8 +158,8 @@ void sparling_check(const void *config, const struct method_faults *faults);
 /* Parameters, multiply-adds, memory and likely samples of a run. Always STATUS_OK. */
 enum status sparling_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 
-/* Return the number of trainable parameters: of g; of the batch norm before the sparse layer and of the presence
- * objective; and of h. */
+/* Return numbers of trainable parameters. sparling_parameters_g(): of g; sparling_parameters_sparse(): of the batch
+ * norm before the sparse layer and of g's own objective; sparling_parameters_h(): of h. */
 int64_t sparling_parameters_g(const struct sparling_config *config);
 int64_t sparling_parameters_sparse(const struct sparling_config *config);
 int64_t sparling_parameters_h(const struct sparling_config *config);
@@ -185,14 +185,15 @@ struct sparling_geometry {
     int kernel_h, kernel_w; /* kernels of g's residual units */
     int max_pool_h, max_pool_w;
     int grid_rows, grid_cols; /* sizes of the pooled map */
-    int reach;                /* the windows of two positions overlap up to this distance */
+    int reach;                /* largest distance of two positions whose windows overlap */
 };
 struct sparling_geometry sparling_geometry(const struct sparling_config *config);
 /* Whether the bottleneck has thresholds that follow the density. */
 bool sparling_thresholds(const struct sparling_config *config);
-/* Whether thresholds collect several batches (accumulate_motifs, accumulate_elements), and whether unused channels are
- * reinitialised (reinitialise_below). Each is false where the rest of the configuration
- * excludes it, so a preset that sets these fields works with every bottleneck, head and domain. */
+/* sparling_collects() returns whether thresholds collect the values of several batches (accumulate_motifs,
+ * accumulate_elements). sparling_reinitialises() returns whether unused channels are reinitialised
+ * (reinitialise_below). Each returns false where the rest of the configuration excludes it, so a preset that sets these
+ * fields works with every bottleneck, head and domain. */
 bool sparling_collects(const struct sparling_config *config);
 bool sparling_reinitialises(const struct sparling_config *config);
 /* sparling_guided() returns whether g has an objective of its own: the presence objective or, with numbers as targets,

@@ -52,7 +52,7 @@ double sparling_dilated_macs(const struct sparling_config *c)
         dilated_unit(i, &taps, &dilation);
         total += 2 * taps * d * d;
     }
-    int mixed = units / 4; /* every fourth unit has a layer onto the skip path */
+    int mixed = units / 4; /* every fourth unit has a layer that adds to the skip path */
     return total + mixed * d * d;
 }
 
@@ -277,7 +277,7 @@ static double tally_bytes(const struct sparling_config *c)
 {
     enum { MOST = 64 }; /* TALLY_MOST in counts.c */
     double names = sparling_presence_names(c), longest = domain_shape(c).longest,
-           most = longest > 1 ? longest : MOST, /* labels of one token may be counts */
+           most = longest > 1 ? longest : MOST, /* a label of one token may be a count, which can be large */
         threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
     return c->tally_weight > 0 ? map_positions(c) * (4 * (double)c->batch * names + 8 * threads * (most + 4)) : 0;
 }

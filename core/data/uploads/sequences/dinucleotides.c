@@ -14,7 +14,7 @@ enum { LETTERS = 5 };
 struct walk {
     int64_t edges[LETTERS][LETTERS]; /* [a][b]: number of unused edges from letter a to letter b */
     int64_t leaving[LETTERS];
-    int last[LETTERS]; /* the target of the node's last edge */
+    int last[LETTERS]; /* [a]: the letter to which the last edge of letter a leads */
 };
 
 static int64_t below(const struct philox *from, uint64_t *at, int64_t n)
@@ -62,7 +62,7 @@ void dinucleotides_shuffle(const uint8_t *base, int64_t count, const struct phil
     int root = base[count - 1];
     draw_tree(&w, root, from, at);
     for (int i = 0; i < LETTERS; i++)
-        if (i != root && w.leaving[i] > 0) { /* the tree's edge waits until the others are used */
+        if (i != root && w.leaving[i] > 0) { /* the walk uses a node's edge of the tree last */
             w.edges[i][w.last[i]]--;
             w.leaving[i]--;
         }

@@ -32,7 +32,7 @@ struct regions {
 
 /* Reads the bases of a window, on its strand. */
 enum status regions_bases(struct regions *s, const struct region *r, uint8_t *bases, struct error *err);
-/* Adds a sample without a label. `ending` follows the place in its name. */
+/* Adds a window as a sample without a label. The sample is named by the place of the window, followed by `ending`. */
 enum status regions_sample(struct regions *s, const uint8_t *bases, const struct region *r, const char *ending,
                            struct error *err);
 /* Orders regions by chromosome and start, for qsort(). */
@@ -49,7 +49,7 @@ enum status regions_open_signal(struct regions *s, struct error *err);
  * genome do not fit each other. */
 enum status regions_add_signal(struct regions *s, const struct region *r, struct error *err);
 
-/* Adds a negative sample for each region that has a sample (regions_negatives.c). */
+/* Adds a negative sample for each sample that has a label (regions_negatives.c). */
 enum status regions_negatives(struct regions *s, struct error *err);
 
 #endif

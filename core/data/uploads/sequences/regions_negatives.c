@@ -10,10 +10,11 @@
 #include "core/data/uploads/sequences/regions_int.h"
 
 enum { TRIES = 2000, STREAM_MATCHED = 0x4743, STREAM_SHUFFLED_REGIONS = 0x5352 };
-/* Width of a bin of the GC content, and upper limit of unknown bases, as shares of a window. */
+/* Limits for a matched negative, as shares of its length. GC_BIN: difference of its number of G and C from that of the
+ * region; UNKNOWN_MOST: number of unknown bases. */
 static const double GC_BIN = 0.02, UNKNOWN_MOST = 0.1;
 
-/* Returns whether a window overlaps a region. sorted: the regions, sorted by place. */
+/* Returns whether window `r` overlaps any region. sorted: the regions, sorted by place. */
 static bool overlaps(const struct regions *s, const struct region *sorted, const struct region *r)
 {
     struct region key = {.chromosome = r->chromosome, .start = r->start - s->longest + 1};

@@ -1,5 +1,5 @@
-/* Reads tables. The header says which columns are features (table_columns.h); these are numbers in every row. Names of
- * rows are ignored. */
+/* Reads tables. The header says which columns are features (table_columns.h). Every row must have a number in each of
+ * these columns. Names of rows are ignored. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "core/data/uploads/collection_int.h"
 #include "core/data/files/table_columns.h"
 
-/* Which columns have which role. With target=number several columns may be targets. */
+/* The roles of the columns: feature, label, group or target. With target=number several columns may be targets. */
 struct roles {
     struct table_columns usual;
     int targets;

@@ -37,8 +37,8 @@ double hidden_explained(double p, double ratio)
     return 1 - theory_optimum(p, theory_sigma(p, ratio)).loss / theory_variance(p);
 }
 
-/* A rug consists of n_d rows of Sylvester's matrix (core/superposed/rug.h). The vector of feature i is their column i,
- * divided by sqrt(n_d). */
+/* Writes the vectors of a rug, which consists of n_d rows of Sylvester's matrix (core/superposed/rug.h). The vector of
+ * feature i is column i of these rows, divided by sqrt(n_d). */
 static enum status rug_vectors(const struct hidden *h, float *vectors, struct error *err)
 {
     struct rug rug;

@@ -116,7 +116,8 @@ static enum status open_evaluation(struct method_run *run, struct error *err)
 
 /* ---- a batch ------------------------------------------------------------------------------------------------- */
 
-/* Copies the codes of the step. Omits zeros, and adds up the values of a latent that was picked several times. */
+/* Copies the codes of the batch from run->step to own->kept. Omits zeros, and adds up the values of a latent that was
+ * picked several times. */
 static void keep_codes(const struct method_run *run, struct seed_sums *own, int count)
 {
     const struct entries *codes = &run->step->codes;
@@ -240,7 +241,8 @@ static enum status add_batch(struct method_run *run, int64_t position, int count
 
 /* ---- figures ------------------------------------------------------------------------------------------------- */
 
-/* Adds a seed's scores of how well its latents recover the true features. */
+/* Adds a seed's share of the mean scores to *o: how well the latents of the seed recover the true features. squares:
+ * sums for the standard deviations. */
 static void add_scores(const struct recovery_scores *score, double seeds, struct outcome *o, double squares[2])
 {
     o->mcc += score->mcc / seeds;
@@ -288,8 +290,8 @@ static void mean_of_seeds(const struct method_run *run, const struct evaluation 
     o->f1_sd = sqrt(bessel * fmax(0, squares[1] - o->f1 * o->f1));
 }
 
-/* Matches each pair of seeds. partner: [width] for each latent of seed 0, the smallest |cosine| with the latents that
- * are matched to it in the other seeds. */
+/* Matches the latents of each pair of seeds and computes how far they agree. partner: [width] for each latent of seed
+ * 0, the smallest |cosine| with the latents that are matched to it in the other seeds. */
 static enum status agree(const struct method_run *run, const struct evaluation *e, struct outcome *o, double *partner,
                          struct error *err)
 {

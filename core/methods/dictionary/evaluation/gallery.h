@@ -19,9 +19,9 @@ double gallery_bin_from(int bin);
 
 /* A row of each table. */
 struct gallery_counts {
-    int64_t input[GALLERY_TOP]; /* the strongest samples, by the indices of their rows in the data set or their indices
-                                   as test samples; -1: none */
-    int64_t bins[GALLERY_BINS]; /* active samples by activation */
+    int64_t input[GALLERY_TOP]; /* the strongest samples, as stored by run_input(): indices of rows of the data set, or
+                                   of test samples if there is no data set; -1: none */
+    int64_t bins[GALLERY_BINS]; /* number of samples whose activation is in each bin */
     int64_t together[GALLERY_NEAR]; /* latents that are most often active together with this one; -1: none */
     int64_t parent;                 /* -1: none */
 };

@@ -34,8 +34,8 @@ struct comparison {
     int count;
     /* Sums. */
     double samples, overlap[DECODED], right[DECODED + 1], guaranteed, coherence;
-    double *both, *either; /* [width] number of samples in which both encoder and OMP use the latent, and in which at
-                              least one of them does */
+    double *both, *either; /* [width] both: number of samples in which encoder and OMP both use the latent; either:
+                              number of samples in which at least one of them uses it */
     bool *mark;            /* [width] */
     struct pair_moments encoder, fista, perfect;
 };
@@ -187,7 +187,8 @@ static void decode_task(void *context, int chunk, int worker)
 
 /* ---- sums ---------------------------------------------------------------------------------------------------- */
 
-/* Share of a support's latents whose matched true feature is active in the sample. */
+/* Returns the share of the latents in a support that are right: the true feature matched to such a latent is active in
+ * the sample. */
 static double right_share(const struct recovery *recovery, const int32_t *support, int count, const int32_t *feature,
                           int features)
 {
@@ -234,7 +235,8 @@ static void add_row(struct comparison *c, const struct method_run *run, const st
     c->samples++;
 }
 
-/* Adds row r of the true codes and the code that FISTA computed for it to `moments`. index, value: scratch. */
+/* Adds the true code of sample r, and the code that FISTA computed for this sample, to `moments`. index, value:
+ * scratch. */
 static void add_dense(struct pair_moments *moments, const float *code, int width, const struct planted_codes *truth,
                       int r, int32_t *index, float *value)
 {

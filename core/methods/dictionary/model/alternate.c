@@ -113,7 +113,7 @@ double alternate_penalty(const struct sae_shape *shape, const struct kernels *ke
 
 /* ---- the dictionary ------------------------------------------------------------------------------------------ */
 
-/* For a block of latents, computes sums = keep * sums + (transposed codes) * table. */
+/* For a block of latents, computes sums = keep * sums + (transposed codes) * table / (number of samples). */
 static void add_products(const struct step *s, struct step_piece latents, const float *table, int columns, float keep,
                          float *sums)
 {
@@ -148,8 +148,8 @@ static void products_task(void *context, int chunk, int worker)
     add_products(p->step, latents, p->step->x, shape->inputs, keep, p->sums->target);
 }
 
-/* Reinitialises row j, which no code has used: its new direction is the sample with the largest error among those
- * that no other unused row has taken. */
+/* Reinitialises row j, which no code has used. Its new direction is the residual of the sample with the largest error
+ * among the samples that no other unused row has taken. */
 static void reinitialise(const struct step *s, int j)
 {
     int d = s->sae->shape.inputs, worst = 0;

@@ -9,7 +9,8 @@
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 
-/* Computes the gradient for h at the entries of a row, and for JUMPRELU also the gradient for the threshold. */
+/* Computes the members `slope` and, for JUMPRELU, `edge` of the codes of a row: the gradients of the loss for h and for
+ * the threshold. */
 static void slope_row(struct step *s, int r)
 {
     const struct sae *sae = s->sae;

@@ -51,12 +51,14 @@ struct sae_shape {
     int aux_latents, dead_after;       /* aux_latents: number of dead latents that the auxiliary loss of a sample uses;
                                           dead_after: a latent that has not fired for this number of updates is dead */
     double penalty;                    /* FISTA, for scaled samples */
-    int iterations;                    /* FISTA: steps of a code */
+    int iterations;                    /* FISTA: number of iterations that compute a code */
 };
 
-/* Indices into the arrays `cut` and `tuner`. */
-enum { CUT_MEAN, CUT_COUNT, CUTS };                                   /* mean smallest activation, number of updates */
-enum { TUNER_FACTOR, TUNER_L0, TUNER_CHANGE, TUNER_UPDATES, TUNERS }; /* factor, mean L0, mean change, updates */
+/* Indices into the array `cut`: the running mean of the smallest activation of a batch, and the number of updates. */
+enum { CUT_MEAN, CUT_COUNT, CUTS };
+/* Indices into the array `tuner`: the factor of the sparsity term, the running means of L0 and of its change, and the
+ * number of updates. */
+enum { TUNER_FACTOR, TUNER_L0, TUNER_CHANGE, TUNER_UPDATES, TUNERS };
 
 struct sae {
     struct sae_shape shape;

@@ -41,7 +41,7 @@ static const uint32_t INFINITE = 0x7f800000; /* the bits of infinity; those of n
 
 struct count_bits {
     struct step *step;
-    uint32_t prefix; /* the bits above `shift + width` that a value must have */
+    uint32_t prefix; /* only values with these bits from bit `shift + width` on are counted */
     int shift, width;
 };
 

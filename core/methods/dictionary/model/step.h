@@ -19,8 +19,8 @@ struct entries {
     int *start, *count;
     int32_t *index;
     float *value;
-    float *slope; /* gradient of the loss for h at each entry; JUMPRELU: also that of the threshold, in `edge` */
-    float *edge;
+    float *slope; /* gradient of the loss for h at each entry */
+    float *edge;  /* JUMPRELU: gradient of the loss for the threshold at each entry; others: NULL */
     int total, room;
 };
 
@@ -37,7 +37,7 @@ struct step {
     float *xhat;     /* [room][inputs] reconstruction by all latents */
     struct entries codes;     /* active latents; JUMPRELU: also those whose h is near the threshold, with value 0 */
     struct entries auxiliary; /* dead latents of the auxiliary loss */
-    struct entries columns;   /* codes by latent: row j lists samples */
+    struct entries columns;   /* `codes`, sorted by latent: row j lists the samples with an entry for latent j */
     struct entries auxiliary_columns;
     int *level_count; /* [room][SAE_LEVELS] number of entries of a row in each level */
     float *cut;       /* [room] the cut of each sample: activations above it are kept */

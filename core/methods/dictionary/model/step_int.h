@@ -26,7 +26,7 @@ static inline float *step_pull(const struct step *s, int level, int row)
 {
     return s->pull + ((ptrdiff_t)level * s->room + row) * s->sae->shape.inputs;
 }
-/* Number of picks of a row: l0, rounded. */
+/* Number of picks for each sample: l0, rounded, in [1, width]. */
 static inline int step_kept(const struct sae_shape *shape)
 {
     int k = (int)(shape->l0 + 0.5);

@@ -100,7 +100,7 @@ static enum status take_input(const struct method_question *question, float *x, 
 /* A sample and its code. The members point into `block`, which the caller frees, also after an error. */
 struct coded {
     int seed;
-    float *block, *x, *code, *back; /* [inputs], [width], [inputs] reconstruction */
+    float *block, *x, *code, *back; /* x: [inputs]; code: [width]; back: [inputs] reconstruction from the code */
 };
 
 static enum status read_coded(const struct method_question *question, struct coded *c, struct error *err)
@@ -205,7 +205,8 @@ enum status dictionary_encode_rows(const struct method_question *question, const
 
 /* ---- decode -------------------------------------------------------------------------------------------------- */
 
-/* Reads a code. x: [inputs], which the caller frees, also after an error. */
+/* Reads the code that a question contains, or computes the code of its sample. Writes the reconstruction from this code
+ * to *x, [inputs], which the caller frees, also after an error. */
 static enum status read_code(const struct method_question *question, int *seed, float **x, struct error *err)
 {
     const struct method_model *m = question->model;
@@ -311,8 +312,8 @@ static bool parse_changes(const char *text, int width, struct changes *out)
     return true;
 }
 
-/* Changes the code. Writes the reconstruction of the new code to c->back and the moved sample to c->x. before: the
- * code without the changes. */
+/* Changes the code of a sample as the question requests. Writes the reconstruction from the new code to c->back, and
+ * moves the sample c->x along the rows of the changed latents. before: the old values of the changed entries. */
 static enum status steer(const struct method_question *question, struct coded *c, struct changes *changes,
                          float before[CHANGES_MOST], struct error *err)
 {

@@ -17,7 +17,7 @@
 struct method_model {
     const struct kernels *kernels;
     struct dictionary_config config;
-    struct dictionary_case c; /* the case in which the checkpoint was saved */
+    struct dictionary_case c; /* the case whose dictionaries the checkpoint contains */
     double scale;
     int seeds;
     struct sae *sae[DICTIONARY_SEEDS];
@@ -26,7 +26,7 @@ struct method_model {
     int64_t tested;  /* number of test samples that were measured; 0: the tables below are empty */
     double *latents; /* [width][LATENT_COLUMNS] */
     struct gallery gallery;
-    struct rows rows;       /* rows of the data set; the file is -1 if there is no data set, or if it has changed */
+    struct rows rows;       /* rows of the data set; rows.file is -1 if there is no data set, or if it has changed */
     struct planted planted; /* generator of samples by their index; its directions are NULL if they are unknown or would
                                take long to create */
 };

@@ -37,8 +37,8 @@ enum status tree_edges_create(const struct tree *tree, const bool *seen, enum ed
                               struct tree_edges *edges, struct error *err);
 void tree_edges_close(struct tree_edges *edges); /* accepts a zeroed struct */
 
-/* Adds up the changes of nodes along each edge. by_node: [nodes][latent]; by_edge: [count][latent]. For EDGES_TREE
- * only. */
+/* For each edge, adds up the changes of the nodes that the edge spans. by_node: [nodes][latent]; by_edge:
+ * [count][latent]. For EDGES_TREE only. */
 void tree_edges_gather(const struct tree_edges *edges, const double *by_node, int latent, double *by_edge);
 /* Writes the weights of every node. w: [nodes][latent]. */
 void tree_edges_weights(const struct tree_edges *edges, const struct weight *base, const struct weight *changes,

@@ -243,7 +243,7 @@ static bool sharpened(const struct tree_fit *f)
     return s->sharpness > 0 && (double)f->updates > SHARP_AFTER * (double)s->updates;
 }
 
-/* Applies the proximal step to the changes that the update touched, with the step size that Adam used there. */
+/* Applies the proximal step of the penalty to each change, with the step size that Adam used for it in this update. */
 static void shrink(struct tree_fit *f, double rate, float *scales)
 {
     struct weight *w = f->model->changes;
@@ -363,7 +363,7 @@ static double squared_error(const struct tree_fit *f, const float *z, const floa
     return sum / data->rows;
 }
 
-/* The penalty that belongs to the proximal step of shrink(). */
+/* Returns the penalty on the changes; shrink() makes its proximal step. */
 static double penalty_of(const struct tree_fit *f)
 {
     const struct fit_setup *s = &f->model->setup;

@@ -35,10 +35,10 @@ struct tree_model {
     struct fit_setup setup;
     struct params *params;
     struct mlp encoder;
-    struct weight *deviation, *base, *changes; /* base and changes: NULL if the edges have none */
+    struct weight *deviation, *base, *changes; /* base: NULL without w_0; changes: NULL if no edge has a change */
 };
-/* Compares shapes only and allocates no weights. Returns STATUS_CORRUPT unless a checkpoint has an encoder of this
- * setup's shapes. */
+/* Checks that a checkpoint has an encoder of the shapes of this setup; otherwise STATUS_CORRUPT. Allocates no weights.
+ */
 enum status tree_model_fit(const struct fit_setup *setup, const struct snapshot_reader *from, struct error *err);
 
 struct tree_fit {
@@ -50,7 +50,7 @@ struct tree_fit {
     struct comm *comm; /* ranks that share the rows of a batch; NULL: one rank */
     struct arena arena;
     struct exec exec;
-    struct thread_pool *own; /* the fit's own thread; NULL: the caller's thread pool */
+    struct thread_pool *own; /* a pool of one thread for this fit alone; NULL: the fit uses the pool of its creator */
     float *x, *slope;        /* buffers of one batch */
     float *y;
     int32_t *node;

@@ -64,7 +64,7 @@ static int terms_of(const struct tree_edges *edges, int head, int k, const int *
     return count;
 }
 
-/* Adds a node's sums to the normal equations; a: lower triangle (identify.h). */
+/* Adds a node's sums to the normal equations. a: the lower triangle of their matrix; b: their right-hand side. */
 static void add_node(const struct least_sums *s, int node, const struct term *terms, int count, double *a, double *b)
 {
     int k = s->latent;

@@ -11,13 +11,13 @@
 #include "core/base/sorted.h"
 
 enum { STREAM_ORDER = 0x6f7264, EVALUATION_STEP = 0x7fffffff, ALIGNED = 16 };
-enum { ARENA_BLOCK = 1 << 18 }; /* small, because an array that is too large for the rest of a block leaves it unused */
+/* Blocks are small, because the rest of a block stays unused when the next array does not fit into it. */
+enum { ARENA_BLOCK = 1 << 18 };
 enum {
-    PIECE_BYTES = 4 << 20,
-    SKIPPING_BYTES = 32 << 20,
-    VIEW_LEAST = 4
-}; /* PIECE_BYTES: upper limit of the memory for activations; SKIPPING_BYTES: the same limit for a decoder that skips
-      zeros; VIEW_LEAST: fit_view() takes at least this number of rows at once, unless the batch has fewer. */
+    PIECE_BYTES = 4 << 20,     /* upper limit of the memory for activations of the decoder */
+    SKIPPING_BYTES = 32 << 20, /* the same limit for a decoder that skips zeros */
+    VIEW_LEAST = 4             /* fit_view() takes at least this number of rows at once, unless the batch has fewer */
+};
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
 /* ---- creation -------------------------------------------------------------------------------------- */
@@ -328,9 +328,9 @@ static enum status work_batch(struct fit *f, int rows, struct comm_share own, do
     struct tensor *total = op_known(e, z, decoded, f->dz);
     total = plus(e, total, latent_divergence(f->model, e, x, &code, f->setup.printed, divergence));
     if (f->model->pseudo &&
-        comm_rank(e->comm) == 0) /* all ranks have the same pseudo-inputs: one rank adds their term */
+        comm_rank(e->comm) == 0) /* all ranks have the same pseudo-inputs, so only one rank adds their term */
         total = plus(e, total, latent_rate(f->model, e, f->setup.rate, divergence * rows * (f->setup.printed ? g : k)));
-    if (comm_rank(e->comm) == 0) /* one rank adds the term to the sum over ranks */
+    if (comm_rank(e->comm) == 0) /* the loss is summed over ranks, so only one rank adds these terms */
         total = priors(f, total);
     status = tape_backward(e, total, NULL, err);
     if (status)

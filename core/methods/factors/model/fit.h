@@ -54,9 +54,9 @@ struct fit {
     struct gradients gradients;
     struct comm *comm; /* ranks that share the rows of a batch; NULL: one rank. With fewer rows than ranks, every rank
                           takes all rows */
-    struct exec exec, decoder; /* the decoder's passes use a tape of their own, a few rows at a time */
+    struct exec exec, decoder; /* decoder: a tape for the passes of the decoder, which take a few rows at a time */
     struct arena arena, decoder_arena;
-    struct thread_pool *own;              /* the fit's own thread; NULL: the caller's thread pool */
+    struct thread_pool *own; /* a pool of one thread for this fit alone; NULL: the fit uses the pool of its creator */
     float *x, *input, *dz, *coefficients; /* dz: [batch][latent] */
     int *order;
     int64_t ordered; /* epoch to which the row order in `order` belongs */

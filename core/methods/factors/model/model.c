@@ -236,7 +236,7 @@ static struct tensor *hidden(struct latent_model *m, struct exec *e, struct tens
     return linear_forward(e, &m->second, op_linear(e, u, m->first, &m->no_bias, true, 0), true, 0);
 }
 
-/* Decodes the features `which` (NULL: all) with one matrix product; the other columns are 0. */
+/* Decodes the features `which` (NULL: all of them) with one matrix product. The columns of other features become 0. */
 static struct tensor *masked(struct latent_model *m, struct exec *e, struct tensor *z, const int32_t *which, int count)
 {
     struct tensor *h = hidden(m, e, op_mask_rows(e, z, m->mask, which, count));

@@ -29,7 +29,7 @@ struct pass {
     double *violations;    /* [rows] */
 };
 
-/* Updates one row; returns its distance from the optimum. */
+/* Updates each coordinate of one row; returns the distance of the row from the optimum. */
 static double descend(int k, float *w, const float *product, const double *gram)
 {
     double violation = 0;
@@ -66,8 +66,8 @@ static void gram_of(const struct nmf *n, const float *matrix, int rows, double *
         gram[(ptrdiff_t)a * k + a] += n->setup.penalty;
 }
 
-/* products = X parts; with `transpose`, X' codes. Works on a block of rows at a time, and ends early when the pool was
- * stopped. */
+/* Computes n->products = X * matrix, or with `transpose` X' * matrix. matrix: the parts, or with `transpose` the codes.
+ * Works on a block of rows at a time, and ends early when the pool was stopped. */
 static void multiply(const struct nmf *n, bool transpose, const float *matrix)
 {
     int g = n->setup.features, k = n->setup.latent;

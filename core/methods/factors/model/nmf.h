@@ -34,8 +34,10 @@ struct nmf {
     double first, last; /* distance from the optimum at the first and at the last iteration */
 };
 
-/* All functions end early when the pool is stopped; then their results are undefined, and the caller checks the pool.
- * Creates a factorisation of rows `rows` of `features`, started by NNDSVD. If rows is NULL, the matrices are zero until
+/* The functions below end early when the pool is stopped. Their results are then undefined, and the caller checks the
+ * pool. */
+
+/* Creates a factorisation of rows `rows` of `features`, started by NNDSVD. If rows is NULL, the matrices are zero until
  * a snapshot is read into them. */
 enum status nmf_create(const struct nmf_setup *setup, const struct features *features, const int *rows, int count,
                        const struct kernels *kernels, struct thread_pool *pool, struct nmf **nmf, struct error *err);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Motif channels if targets are numbers, which do not say how many kinds of motifs there are. */
+/* Number of motif channels if targets are numbers, because numbers do not say how many kinds of motifs there are. */
 enum { NUMBER_CHANNELS = 8 };
 
 static bool has(const struct method_given *given, const char *field)
@@ -103,9 +103,9 @@ static void fit_without_phase(struct sparling_config *config, const struct metho
         config->momentum = 0.9;
 }
 
-/* Numbers as targets: one number says less about a sample than a label, so a model learns samples by heart sooner.
- * Replaced letters keep it from that. Validation estimates a share of explained variance, which needs more samples than
- * a share of right answers. */
+/* Sets fields for numbers as targets. One number says less about a sample than a label, so a model learns samples by
+ * heart sooner; replaced letters prevent this. Validation estimates a share of explained variance, which needs more
+ * samples than a share of right answers. */
 static void fit_numbers(struct sparling_config *config, const struct method_given *given, bool sound)
 {
     if (!config->dataset.numbers)

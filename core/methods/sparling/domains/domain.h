@@ -53,8 +53,7 @@ struct domain_shape {
     int tokens;               /* kinds of tokens in labels, numbered from 0 */
     int longest;    /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the number of columns */
     bool positions; /* a label has a class for each column; needs one row */
-    int numbers; /* > 0: the target is this many numbers, `tokens` names them, and labels are empty; 0: the target is a
-                    label */
+    int numbers; /* > 0: the target is this many numbers, which token() names, and labels are empty; 0: it is a label */
     int margin;  /* number of columns at each end that contain no boxes; motif errors ignore these columns */
     int trivial; /* the last `trivial` symbols are trivial: the motif errors of chance are also reported without them */
     int boxes;   /* upper limit of the boxes of a sample */
@@ -63,9 +62,8 @@ struct domain_shape {
 enum { DOMAIN_LABEL = 64 };
 
 enum domain_set {
-    DOMAIN_SAMPLE, /* sample `index` of the set `seed`: the run's seed trains, -1 validates, -2 tests */
-    DOMAIN_LESSON, /* as DOMAIN_SAMPLE, for training: with a `curriculum`, the first samples are easier, depending on
-                      `seen` */
+    DOMAIN_SAMPLE, /* sample `index` of the set `seed`: -1 for validation, -2 for tests, the run's seed for training */
+    DOMAIN_LESSON, /* as DOMAIN_SAMPLE, for training: with a `curriculum`, samples are easier while `seen` is small */
     DOMAIN_RECORD, /* sample `index` of the whole data set, in the order of the upload; only with record() */
     DOMAIN_EXAMPLE /* sample `index`, in [0, 2^32), of the set for motif errors, queries and pictures; `seed` is unused
                     */
@@ -93,7 +91,8 @@ struct domain_record {
     int length; /* number of positions of the sample that belong to the record; the rest of the sample is padding */
 };
 
-/* How the symbols of a sample depend on each other, for the alpha of the theorem (theorem.c). */
+/* How the symbols of a sample depend on each other: the alpha of the Motif Identifiability Theorem follows from it
+ * (theorem.c). */
 enum domain_drawing {
     DOMAIN_BOUND,   /* a symbol cannot be deleted or exchanged alone, as in a grammar */
     DOMAIN_FREE,    /* symbols are drawn independently from one distribution */
@@ -185,7 +184,8 @@ struct domain {
     void (*warn)(const struct domain_state *state, const struct method_input *input, const struct sink *out);
     /* How prepare() scales the values of a client: plane = (value - zero) / unit. NULL: it leaves them unchanged. */
     void (*scale)(const struct domain_state *state, float *zero, float *unit);
-    /* The input as a picture: grey [picture_rows][cols], 0 background to 1 ink. NULL: the first plane unchanged. */
+    /* Draws the input as a picture. grey: [picture_rows][cols], from 0 (background) to 1 (ink). NULL: the picture is
+     * the first plane. */
     void (*grey)(const struct domain_state *state, const float *planes, float *grey);
 };
 
@@ -193,7 +193,7 @@ struct domain {
 const struct domain *domain_of(const struct sparling_config *config);
 const struct domain *const *domains_all(size_t *count); /* domains in the order of the field's choices */
 struct domain_shape domain_shape(const struct sparling_config *config);
-/* Return the number of values in an input, and the number of positions in a map. */
+/* domain_inputs() returns the number of values in an input, domain_positions() the number of positions in a map. */
 size_t domain_inputs(const struct domain_shape *shape);
 size_t domain_positions(const struct domain_shape *shape);
 

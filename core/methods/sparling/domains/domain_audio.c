@@ -187,7 +187,8 @@ static enum status to_planes(const struct domain_state *s, const float *audio, i
     return STATUS_OK;
 }
 
-/* The curriculum begins with few words (see lesson() in domain_digitcircle.c). */
+/* Returns the generator of a requested clip. The curriculum begins with few words (see lesson() in
+ * domain_digitcircle.c). */
 static struct audio_sequence sequence_for(const struct domain_state *s, const struct domain_request *request)
 {
     bool test = request->set == DOMAIN_EXAMPLE || (request->set == DOMAIN_SAMPLE && request->seed == -2);
@@ -291,7 +292,7 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
     return status;
 }
 
-/* The picture has low frequencies at the bottom. */
+/* Draws the spectrogram with low frequencies at the bottom. */
 static void grey(const struct domain_state *s, const float *planes, float *out)
 {
     size_t frames = (size_t)s->frames;

@@ -17,9 +17,9 @@
 
 enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
 enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
-static const double CHUNK = 1.5; /* `chunk` of audio_spectrum_create(), as in domain_audio.c */
+static const double CHUNK = 1.5; /* argument `chunk` of audio_spectrum_create(); the same as in domain_audio.c */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F,
-                   SHOWN_TO = 3.5F; /* range of pictures: from noise to loud speech */
+                   SHOWN_TO = 3.5F; /* pictures of recordings show this range: from noise to loud speech */
 
 const char *const dataset_effort_names[] = {"quick", "normal", "thorough", NULL};
 const char *const dataset_split_names[] = {"samples", "groups", NULL};
@@ -34,11 +34,11 @@ struct domain_state {
     float low, high;                 /* values of white and black in pictures */
     float least, most;               /* range of the training data's values */
     double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
-    bool letters;                    /* samples are sequences of the alphabet's symbols, one-hot */
+    bool letters;                    /* samples are sequences of the four bases, one-hot */
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
-    int64_t *part[PARTS_OF_SET],
-        count[PARTS_OF_SET]; /* indices of the samples; training samples are sorted by the length of their labels */
-    int64_t *up_to;          /* [longest + 1] number of training samples with labels up to each length */
+    int64_t *part[PARTS_OF_SET], count[PARTS_OF_SET]; /* indices of the samples of each part, and their number; training
+                                                         samples are sorted by the length of their labels */
+    int64_t *up_to; /* [longest + 1] number of training samples with labels up to each length */
     int64_t curriculum;
     double mean;
 };
@@ -50,7 +50,7 @@ static int hop_of(int64_t mels)
     return (int)(2 * CHUNK * AUDIO_RATE / (double)mels) / 2;
 }
 
-/* Before the data set is read, small placeholder sizes stand in for the sizes that are still unknown. */
+/* Writes the sizes that the configuration states, or small placeholders until the data set has been read. */
 static void shape_of(const struct sparling_config *config, struct domain_shape *shape)
 {
     const struct dataset_config *c = &config->dataset;
@@ -109,8 +109,8 @@ static int64_t most_boxes(const struct collection *c)
     return most;
 }
 
-/* With numbers as targets, nothing is known about motifs; at first each channel is allowed one motif in every second
- * sample. */
+/* Returns the mean number of motifs that labels state for a sample. Numbers as targets state nothing about motifs; for
+ * them, the result is one motif for each channel in every second sample. */
 static double mean_label(const struct collection *c, int64_t channels)
 {
     if (c->target == TARGET_NUMBER)
@@ -347,7 +347,7 @@ static enum status to_spectrogram(const struct domain_state *s, const float *aud
     return good ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a spectrogram");
 }
 
-/* Values after the end of a shorter sequence are 0. */
+/* Writes the planes of a sample. Values after the end of a shorter sequence are 0. */
 static enum status to_planes(const struct domain_state *s, int64_t sample, float *planes, struct error *err)
 {
     const struct collection *c = &s->c;
@@ -467,7 +467,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
     return STATUS_OK;
 }
 
-/* The curriculum begins with short labels (see lesson() in domain_digitcircle.c). */
+/* Returns the index of the requested sample. The curriculum begins with short labels (lesson() of DigitCircle). */
 static int64_t choose(const struct domain_state *s, const struct domain_request *request)
 {
     if (request->set == DOMAIN_RECORD)
@@ -489,7 +489,7 @@ static int64_t choose(const struct domain_state *s, const struct domain_request 
     return s->part[PART_TRAIN][bits % (uint64_t)among];
 }
 
-/* A data set of letters with four symbols contains the bases A, C, G and T (or U). */
+/* If `letters` is true, the four channels are the bases A, C, G and T (or U). */
 static const struct alphabet *alphabet(const struct domain_state *s)
 {
     return !s->letters ? NULL : s->c.rna ? &alphabet_rna : &alphabet_dna;
@@ -546,8 +546,8 @@ static enum status sample(const struct domain_state *s, const struct domain_requ
     return status;
 }
 
-/* The validation and test sets end with their last sample. Examples and training samples are drawn at random, so these
- * sets never end. */
+/* Writes the record of the requested sample. Returns false after the last sample of the validation set or the test set.
+ * Examples and training samples have no last one: their indices go on without end. */
 static bool record(const struct domain_state *s, const struct domain_request *request, struct domain_record *out)
 {
     bool whole = request->set == DOMAIN_RECORD,

@@ -116,7 +116,8 @@ static enum status single(const struct domain_state *state, const struct domain_
     return STATUS_OK;
 }
 
-/* Replaces a digit by one that the image does not contain. The label then starts at the smallest digit. */
+/* Writes the label after the digit `from` is replaced by `to`; false if the image already contains `to`. The new label
+ * starts at the smallest digit. */
 static bool replace(const struct domain_state *state, const struct domain_truth *truth, int from, int to,
                     struct domain_truth *after)
 {
@@ -137,7 +138,7 @@ static bool replace(const struct domain_state *state, const struct domain_truth 
     return true;
 }
 
-/* Mean over 1000 images, as in the authors' code. */
+/* Returns the mean number of digits in 1000 images, as the authors' code does. */
 static double mean_symbols(const struct domain_state *state)
 {
     struct digitcircle clean = digitcircle_without_noise(state->circle);

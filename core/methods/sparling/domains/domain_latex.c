@@ -12,11 +12,11 @@ struct domain_state {
 };
 
 enum {
-    LABELS = LATEX_VOCABULARY - 2,
+    LABELS = LATEX_VOCABULARY - 2, /* number of tokens without START and END, which the method adds itself */
     TEST_SET = -2,
-    CROP_SET = -10,
+    CROP_SET = -10, /* seed of the formulas from which single characters are cropped */
     CROP_FORMULAS = 10000
-}; /* the method adds START and END itself */
+};
 
 static const struct config_field fields[] = {LATEX_FIELDS};
 
@@ -95,7 +95,7 @@ static struct latex lesson(const struct domain_state *state, const struct domain
     return latex;
 }
 
-/* DOMAIN_EXAMPLE draws samples of the test set, because the authors' code computes motif errors on the test set. */
+/* Draws a sample. DOMAIN_EXAMPLE stands for the test set, because the authors' code computes motif errors on it. */
 static enum status sample(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err)
 {
@@ -137,7 +137,7 @@ static enum status single(const struct domain_state *state, const struct domain_
     return STATUS_OK;
 }
 
-/* Mean over 200 formulas, as in the authors' code. */
+/* Returns the mean number of symbols in 200 formulas, as the authors' code does. */
 static double mean_symbols(const struct domain_state *state)
 {
     return latex_mean_characters(&state->latex, 200);
@@ -149,7 +149,7 @@ static const char *symbol_name(const struct domain_state *state, int symbol)
     return symbol >= 0 && symbol < LATEX_CLASSES ? latex_class_name(symbol) : NULL;
 }
 
-/* Tokens are LaTeX source: the tokens of a label one after another are the formula. */
+/* Returns the LaTeX source of a token. The sources of all tokens of a label, one after another, are the formula. */
 static const char *token_name(const struct domain_state *state, int token)
 {
     (void)state;

@@ -12,9 +12,10 @@
 enum { EXAMPLE_SEED = -5 };
 
 struct domain_state {
-    struct splicing_planted planted; /* with real genes, only its models and sizes are used */
+    struct splicing_planted planted; /* generator; for real genes, only its affinity models and sizes are used */
     struct splicing_corpus *corpus;  /* corpus of real genes; NULL: planted sequences */
-    int64_t seed, *order[2]; /* order: shuffled windows of the training set; [0]: for training, [1]: for validation */
+    int64_t seed, *order[2]; /* order: shuffled indices of the windows of the training set; [0]: for training; [1]: for
+                                validation */
     int64_t curriculum;
     int boxes;
 };
@@ -297,8 +298,8 @@ static enum status sample(const struct domain_state *state, const struct domain_
     return status;
 }
 
-/* Mean over some examples. It counts planted motifs and positions that bind by chance. The flanks have no boxes, so the
- * mean is scaled up from the other positions to the whole map. */
+/* Returns the mean number of motifs of some examples. It counts planted motifs and positions that bind by chance. The
+ * flanks have no boxes, so the mean is scaled up from the other positions to the whole map. */
 static double mean_symbols(const struct domain_state *state)
 {
     enum { SEQUENCES = 100 };

@@ -19,7 +19,8 @@ enum status motif_library_open(const char *data, const char *name, const char *p
                                struct motif_library *out, struct error *err);
 void motif_library_close(struct motif_library *library); /* a zeroed struct is allowed */
 
-/* The identifier and the name of a motif; the name is NULL if it has none. Valid until the library is closed. */
+/* Return the identifier and the name of a motif, valid until the library is closed. The name is NULL if the motif has
+ * none. */
 const char *motif_library_id(const struct motif_library *library, int motif);
 const char *motif_library_name(const struct motif_library *library, int motif);
 

@@ -30,7 +30,8 @@ static enum status window_fits(const struct sparling_config *config, const char 
                            LEAST_WINDOW, field, (long long)config->first_window);
 }
 
-/* Checks motif_start_words, which needs labels that contain a name or do not contain it. */
+/* Checks the field motif_start_words. It needs samples of bases, and labels of which some contain a name and others do
+ * not. */
 static enum status words_fit(const struct sparling_config *config, const struct collection *samples, struct error *err)
 {
     if (config->dataset.motif_start[0] != '\0')
@@ -84,7 +85,7 @@ static double log_odds(const double column[BASES], int base)
     return log(BASES * ((1 - RANDOM) * column[base] + RANDOM / BASES));
 }
 
-/* Returns the sum of p log p, which grows with the information of the column. */
+/* Returns the information of a column in nats: log 4 plus the sum of p log p over the bases. */
 static double information(const double column[BASES])
 {
     double sum = log(BASES);

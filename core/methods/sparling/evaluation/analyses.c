@@ -50,7 +50,7 @@ enum status analysis_single(struct method_run *run, struct network *network, int
     return status;
 }
 
-/* 1 minus the share of samples whose channel stands for their symbol. */
+/* Returns the share of samples in which the winning channel does not stand for the symbol of the sample. */
 static double single_error(const struct method_run *run)
 {
     int channels = (int)run->config.channels_motif, symbols = run->single.shape.symbols;
@@ -115,7 +115,7 @@ static enum status make_bins(struct method_run *run, struct error *err)
     for (size_t c = 0; c < channels; c++) {
         struct activations *list = &a->lists[c];
         if (list->count == 0)
-            continue; /* later activations of this channel stay unchanged */
+            continue; /* without bins, later activations of this channel stay as they are */
         qsort(list->values, list->count, sizeof *list->values, ascending);
         for (int i = 0; i < BINNINGS; i++)
             binning_make(&a->bins[c * BINNINGS + (size_t)i], bins_of[i], list->values, list->count);

@@ -63,8 +63,8 @@ static void add_pair(struct extent_truth *sums, const struct box *motif, const s
     sums->overlap += both;
 }
 
-/* Pairs the motifs of a sample with its true boxes. used: scratch [truth->boxes]. Boxes that have a partner get the
- * symbol -1. */
+/* Pairs the motifs of a sample with its true boxes. A motif that has a partner gets the symbol -1. used: scratch
+ * [truth->boxes]; whether each true box has a partner. */
 static void pair(struct method_run *run, struct box *motifs, int count, const struct domain_truth *truth, bool *used)
 {
     int half = sparling_geometry(&run->config).reach / 2;

@@ -16,9 +16,9 @@ enum { LEGEND = CHANNEL_NAME_TEXT + 16 };
 enum { CELL = 34, LABEL_ROWS = 4, CONFUSION_NAME = 64, CONFUSION_BYTES = 16 << 20 };
 
 struct confusion_column {
-    int symbol;                /* symbol whose row has the column's largest share; `symbols`: none */
-    double share;              /* the largest share */
-    int64_t *count;            /* [symbols + 1] counts of the rows */
+    int symbol;     /* symbol whose row has the column's largest share; the number of symbols stands for none */
+    double share;   /* the largest share */
+    int64_t *count; /* [symbols + 1] counts of the rows */
     char name[CONFUSION_NAME]; /* for instance "#3" or "#19/#9" */
 };
 

@@ -36,7 +36,8 @@ static struct evaluation_row new_row(double density, double checkpoint, int64_t 
                                    .binning = {NAN, NAN, NAN, NAN}};
 }
 
-/* Starts a row of the evaluation. With the objective single-motifs, the single-motif error is the only part. */
+/* Clears the counts at the start of a row of the evaluation, and selects its first part. With the objective
+ * single-motifs, the single-motif error is the only part. */
 static void clear_counts(struct method_run *run)
 {
     struct evaluation *e = &run->evaluation;
@@ -49,8 +50,8 @@ static void clear_counts(struct method_run *run)
     e->position = 0;
 }
 
-/* An evaluation begins with the extents of the run's own model, because they decide where motifs of all rows are
- * reported. */
+/* Makes the extents of the run's own model the first part of the evaluation, because they decide where the motifs of
+ * all rows are reported. */
 static void begin_extents(struct method_run *run)
 {
     if (evaluation_part_samples(run, PART_EXTENTS) > 0)
@@ -58,7 +59,7 @@ static void begin_extents(struct method_run *run)
 }
 
 /* Adds the checkpoint of a stage to the rows. If a density has several checkpoints, its row gets the last one. The
- * run's own density gets no row here; *own becomes the checkpoint that contains it. */
+ * run's own density gets no row here; if the checkpoint contains the run's own model, *own becomes its number. */
 static void list_stage(struct method_run *run, const struct method_checkpoint *stage, double *own)
 {
     struct evaluation *e = &run->evaluation;

@@ -23,14 +23,15 @@ enum {
 };
 _Static_assert((int)CUTS_SEQUENCE <= (int)EXTENT_CUTS, "the sums have room for all cuts");
 
-/* The cuts along one axis: cut j lies before offset at[j] from the motif. No cuts: the axis has one position. */
+/* The cuts along one axis. Cut j is just before the position at distance at[j] from the motif. No cuts: the axis has
+ * one position. */
 struct axis {
     int cuts;
     int at[EXTENT_CUTS];
     struct extent_falls *falls;
 };
 
-/* The inputs of the measurement. */
+/* Memory for the measurement. */
 struct extent_work {
     struct axis rows, cols;
     float *planes[2]; /* [channels][rows][cols] the sample and its replacement */

@@ -35,7 +35,8 @@ struct change {
     struct domain_truth after;
 };
 
-/* Draws the two symbols of the change. Returns false if no pair is possible. */
+/* Draws the two symbols of the change, and chooses the channel of the second one. Returns false if ATTEMPTS draws give
+ * no possible pair. */
 static bool choose(const struct method_run *run, const struct domain_truth *truth, const int *symbol_of, int64_t index,
                    struct change *change)
 {
