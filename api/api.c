@@ -240,7 +240,7 @@ static bool admit_body(struct exchange *x)
             size_t used = strlen(taken);
             (void)snprintf(taken + used, sizeof taken - used, "%s%s", used > 0 ? ", " : "", *each);
         }
-        bool stated = false; /* whether the client may state the format in the query string instead */
+        bool stated = false; /* true: the query string may state the format instead of Content-Type */
         for (const struct api_parameter *p = route->query; p != NULL && p->type != PARAMETER_END; p++)
             stated = stated || p->type == PARAMETER_FORMAT;
         respond_problem(x, PROBLEM_MEDIA_TYPE, "The Content-Type must be %s%s%s; got %.60s.",

@@ -25,7 +25,7 @@ bool audit_begin(struct exchange *x, bool *noted)
     struct error err;
     *noted = false;
     if (x->match.route->scope <= API_SCOPE_READ || x->match.route->scope == API_SCOPE_TRAINER ||
-        strcmp(x->match.route->method, "GET") == 0) /* reads and trainers' reports are not recorded */
+        strcmp(x->match.route->method, "GET") == 0) /* requests that read, and those of trainers, are not recorded */
         return true;
     error_clear(&err);
     copy_text(entry.who, sizeof entry.who, x->request->who);

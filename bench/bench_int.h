@@ -14,7 +14,7 @@ void bench_use_clock(bool processor_time);
 /* The selected clock, in seconds since a fixed moment. */
 double bench_now(void);
 
-/* Runs all chunks of a task: nothing stops a pool of this program. */
+/* Runs all chunks of a task. Ignores the result of thread_pool_run(), because no benchmark stops its pool. */
 static inline void bench_pool_run(struct thread_pool *pool, thread_pool_task *task, void *context, int chunks)
 {
     bool done = thread_pool_run(pool, task, context, chunks);

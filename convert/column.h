@@ -21,8 +21,8 @@ struct column {
     char **category; /* [categories] */
     int64_t categories;
     /* the block in memory */
-    int64_t row, end;     /* next row to return, and the first row after the block */
-    char *block, *at;     /* elements of the block, and the element of the next row */
+    int64_t row, end;     /* row: the next row to return; end: the first row after the block */
+    char *block, *at;     /* block: the elements of the block; at: the element of the next row */
     signed char *missing; /* [rows of the block] whether the value is missing */
     char text[TABLE_TEXT];
 };

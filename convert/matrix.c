@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes of what is in memory: values of a block of dense rows, entries of a sparse matrix that are read at once, and
- * entries of a block of rows that is collected from compressed columns. Tests compile this file with small sizes, so
- * that small files have many blocks. */
+/* Limits of memory. BLOCK_VALUES: values in a block of dense rows. PIECE_ENTRIES: entries of a sparse matrix that are
+ * read at once. TURN_ENTRIES: entries in a block of rows that is collected from compressed columns. Tests compile this
+ * file with small sizes, so that small files have many blocks. */
 #ifdef MOTIF_SMALL_BLOCKS
 enum { BLOCK_VALUES = 64, PIECE_ENTRIES = 16, TURN_ENTRIES = 40 };
 #else
@@ -37,11 +37,10 @@ struct matrix {
     bool sparse, by_rows;
     struct entries entries;
     int64_t *start; /* indptr: [rows + 1], or [cols + 1] */
-    /* The following members are used for compressed columns. `first`: [rows + 1] index at which the entries of each row
-     * begin, counted over all rows. `turned`: the entries of rows [block_begin, block_end), sorted by row. */
-    int64_t *first;
-    struct table_entry *turned;
-    int64_t *next; /* [rows] index in `turned` at which the next entry of each row will be stored */
+    /* for compressed columns only: */
+    int64_t *first;             /* [rows + 1] number of entries in all rows before each row */
+    struct table_entry *turned; /* the entries of rows [block_begin, block_end), sorted by row */
+    int64_t *next;              /* [rows] index in `turned` at which the next entry of each row will be stored */
 };
 
 int64_t matrix_rows(const struct matrix *matrix)

@@ -14,7 +14,7 @@
 
 enum ctl_exit {
     CTL_SUCCESS = 0,
-    CTL_FAILED = 1,      /* the job failed or was cancelled, or the server could not carry out the request */
+    CTL_FAILED = 1,      /* a job failed or was cancelled, or a request failed */
     CTL_USAGE = 2,       /* wrong options, fields or job */
     CTL_UNREACHABLE = 3, /* no server, or the server is not ready */
     CTL_PARTLY = 4,      /* `watch --require`: the job's verdict is `partly` */
@@ -70,8 +70,7 @@ int ctl_get(struct ctl *ctl, const char *path, cJSON **json);
 int ctl_show(struct ctl *ctl, const struct http_request *request, void (*view)(struct ctl *ctl, const cJSON *document));
 /* Sends a request and writes the body of the answer to a file. */
 int ctl_save(struct ctl *ctl, const struct http_request *request, const char *file);
-/* Like ctl_save(), for bodies of any size: the bytes go to FILE.part while they arrive, which gets its name at the
- * end. */
+/* Like ctl_save(), for bodies of any size: the arriving bytes go to FILE.part, which is renamed to FILE at the end. */
 int ctl_download(struct ctl *ctl, const struct http_request *request, const char *file);
 /* Prints the error of an answer on stderr and returns its exit code. */
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer);
@@ -126,7 +125,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour);
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour);
 /* Appends why a job failed. */
 void view_job_error(struct buf *out, const cJSON *job, bool colour);
-/* Appends an object without nested objects as two columns. */
+/* Appends the members of an object as a table of names and values. Leaves out members that are objects or lists. */
 void view_object(struct buf *out, const cJSON *object, bool colour);
 /* Writes a number, a string or another single value as text: numbers are shortened, strings are unchanged. */
 void view_scalar(const cJSON *value, char *out, size_t bytes);

@@ -255,9 +255,9 @@ static void legend_line(const struct motif_answer *answer, int channel, bool col
 
 enum { MARK_LINES = 4 };
 
-/* Marks the part of a motif that lies in [first, end): the channel's letter at the place that the model marks, '='
- * along its extent, and an arrow at its end in the direction of its strand. The marks go to the first line on which
- * they hide no other mark. */
+/* Marks the part of a motif that lies in [first, end): the channel's letter at the motif's position, '=' along its
+ * extent, and an arrow at its end in the direction of its strand. The marks go to the first line on which they hide no
+ * other mark. */
 static void mark(const struct motif_answer *answer, size_t index, int first, int end, int (*line)[SIDE_MAX])
 {
     const struct draw_motif *motif = &answer->motifs[index];

@@ -8,7 +8,7 @@
 
 #include "core/base/utf8.h"
 
-#define RECORD "record" /* member of an answer: the name of the input in the file of inputs */
+#define RECORD "record" /* member of an answer that contains the name of the input */
 
 /* ---- cutting ----------------------------------------------------------------------------------------------------- */
 
@@ -150,7 +150,7 @@ int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **d
 
 #define SHAPE "'shape': ("
 
-/* bytes before the header of a .npy file, and upper limit of the bytes of the header */
+/* NPY_HEAD: bytes of a .npy file before its header; NPY_LINE: upper limit of the bytes of the header */
 enum { NPY_HEAD = 10, NPY_LINE = 256 };
 
 struct joined {

@@ -24,8 +24,9 @@ struct reservations {
 };
 
 struct reservation_limits {
-    const char *root;   /* the folder of data sets */
-    int64_t all, owner; /* upper limits of the bytes of all data sets, and of one owner's data sets (0: no limit) */
+    const char *root; /* the folder of data sets */
+    /* upper limits of bytes; all: of all data sets; owner: of the data sets of one owner; 0: no limit */
+    int64_t all, owner;
 };
 
 /* Reserves `least` to `most` bytes, in place of those that `r` holds already. The caller sets r->owner and r->part. The

@@ -30,7 +30,7 @@ struct upload_request {
     enum collection_negatives negatives;
     char genome[64];      /* for regions: name of the genome; "": none */
     char signal[64];      /* for regions: name of the signal; "": none */
-    int bins;             /* for regions with a signal: parts of a window; 0: not stated */
+    int bins;             /* for regions with a signal: number of equal parts of a window; 0: not stated */
     int window;           /* for regions: length of a window in bases; 0: whole regions; -1: the default */
     char hash[HASH_TEXT]; /* SHA-256 of the whole upload in hex, which the client announced; "": not announced */
     int64_t offset;       /* bytes that arrived in earlier requests */

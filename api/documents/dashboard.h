@@ -10,7 +10,7 @@ struct dashboard_file {
     const char *type;           /* Content-Type */
     const char *tag;            /* hash of the bytes in hex, which becomes the ETag */
     const unsigned char *bytes; /* the content, compressed by gzip */
-    size_t size, plain_size;    /* bytes of the compressed and of the uncompressed content */
+    size_t size, plain_size; /* size: bytes of the compressed content; plain_size: bytes of the uncompressed content */
 };
 
 extern const struct dashboard_file dashboard_files[];

@@ -231,8 +231,8 @@ static void write_paths(const struct route_table *table, const struct sink *out)
     sink_end_object(out);
 }
 
-/* Writes the fields of a group as one object, which clients may send instead of single fields. If a field has the same
- * name as the group, the name stands for the field. */
+/* Writes the fields of a group as one object, which clients may send instead of single fields. Writes nothing if a
+ * field has the name of the group, because that member already has the schema of the field. */
 static void group_schema(const struct sink *out, const struct config_table *table, enum field_group group,
                          const void *defaults)
 {

@@ -30,8 +30,8 @@ static void typed(const struct sink *out, const char *key, const char *type)
 
 /* ---- iteration over the queries that share a route ---- */
 
-/* Returns the next query, from (*method, *index) on, that shares the route with `query`, and moves the position behind
- * it. NULL: there is none. */
+/* Returns the next query, from (*method, *index) on, that shares the route with `query`, and sets (*method, *index) to
+ * the place after it. NULL: there is none. */
 static const struct method_query *next_query(const struct api *api, const struct method_query *query, size_t *method,
                                              size_t *index)
 {

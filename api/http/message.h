@@ -48,7 +48,8 @@ struct api_request {
     size_t body_bytes;
     struct api_upload *upload; /* open upload, on routes that take the body as a stream; else NULL */
     enum api_scope scope;      /* scope of the caller's token; ADMIN if the daemon needs no tokens */
-    const char *who, *peer;    /* name of the token and address of the client, for the audit log; NULL means "" */
+    /* for the audit log; who: name of the client's token; peer: address of the client; NULL means "" */
+    const char *who, *peer;
     /* The adapter chooses the id (letters, digits, '-'). If it is "", api_handle() generates one. */
     char id[API_REQUEST_ID];
 };

@@ -99,7 +99,7 @@ static float half(uint16_t bits)
     return (bits & 0x8000) != 0 ? -value : value;
 }
 
-/* Reads an element of `size` little-endian bytes. */
+/* Converts one element, type->bytes little-endian bytes, to a float. */
 static float element(const struct tensor_datatype *type, const unsigned char *bytes)
 {
     uint64_t bits = 0;

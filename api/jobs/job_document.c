@@ -60,7 +60,8 @@ static void method_links(struct exchange *x, const struct storage_job *job)
 {
     const struct method *method = api_method(x->api, job->kind);
     for (size_t i = 0; method != NULL && method->open != NULL && i < method->query_count; i++) {
-        bool linked = method->queries[i].item != NULL; /* GET and POST of one query have one link */
+        /* true: no link is written, because the query is about an item, or GET and POST of its path share a link */
+        bool linked = method->queries[i].item != NULL;
         for (size_t before = 0; before < i; before++)
             linked |= method->queries[before].item == NULL &&
                       strcmp(method->queries[before].name, method->queries[i].name) == 0;

@@ -125,7 +125,7 @@ void metrics_read(struct exchange *x)
     for (size_t i = 0; i < count; i++)
         series_write(x->out, &series[i]);
     sink_end_object(x->out);
-    sink_begin_object(x->out, "points"); /* number of stored points; this answer may contain fewer */
+    sink_begin_object(x->out, "points"); /* how many points of each series are stored; this answer may contain fewer */
     for (size_t i = 0; i < count; i++)
         sink_integer(x->out, series[i].name, series[i].total);
     sink_end_object(x->out);

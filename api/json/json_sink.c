@@ -119,7 +119,7 @@ void json_write_number(struct buf *out, double value)
         if (strtod(text, NULL) == value)
             break;
     }
-    /* such integers get an exponent, because json_scan() refuses them in the form of an integer */
+    /* a whole number above JSON_INTEGER gets an exponent, because json_scan() refuses it without one */
     if (fabs(value) > JSON_INTEGER && strpbrk(text, ".e") == NULL)
         (void)snprintf(text, sizeof text, "%.16e", value);
     buf_text(out, text);

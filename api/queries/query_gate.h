@@ -40,6 +40,6 @@ enum query_entry query_gate_enter(struct query_gate *gate, struct query_ticket *
 /* Lets waiting queries go first; called between two inputs. False: ticket->stop() has ended the wait. */
 bool query_gate_yield(struct query_gate *gate, struct query_ticket *ticket);
 void query_gate_leave(struct query_gate *gate, struct query_ticket *ticket);
-int query_gate_computing(struct query_gate *gate); /* queries that compute at the moment */
+int query_gate_computing(struct query_gate *gate); /* returns the number of queries that compute now */
 
 #endif

@@ -54,7 +54,7 @@ struct tensor {
      * computes the values itself, from `norm`. */
     real *data;
     real *grad;             /* NULL until the backward pass reaches this tensor */
-    size_t count;           /* numbers in `data`, halo and padding included */
+    size_t count;           /* number of reals in `data`, including halo and padding */
     double *moments;        /* for a convolution's result: sums from which a batch norm gets the mean and variance,
                              * [2][padded channels] for each piece of the map; else NULL */
     int moment_pieces;      /* the argument `least` with which map_split() cuts the map into the pieces of `moments` */
@@ -79,8 +79,9 @@ struct exec_profile {
 
 struct tape; /* contains the nodes of the step, and spare gradient buffers */
 
-/* Whether backward passes compute only the active positions behind a threshold: never, always, or where a cost model
- * predicts that this is faster. The model uses the positions only, so results do not depend on clocks or threads. */
+/* Whether backward passes compute gradients only at the positions that a threshold left active: never, always, or where
+ * a cost model predicts that this is faster. The model uses the positions only, so results do not depend on clocks or
+ * threads. */
 enum exec_sparse { EXEC_DENSE, EXEC_SPARSE, EXEC_SPARSE_AUTO };
 
 struct exec {

@@ -171,8 +171,9 @@ struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
 /* Fills in `call`: its sizes, and the weights w [out][in][kernel_h][kernel_w], packed as the functions of the kernel
  * table read them; with `transposed`, for the gradient of the input. False after a failure. */
 bool conv_weights_prepare(struct exec *e, const struct weight *w, bool transposed, struct conv_call *call);
-/* Adds `count` partial gradients, `stride` reals apart, to the gradients of w and b, in order. A partial: the packed
- * gradient of w, then that of the bias, padded. b: NULL if there is none. */
+/* Adds `count` partial gradients, one after another, to the gradients of w and b. A partial gradient is the packed
+ * gradient of w, then that of b with padded channels; the next one begins `stride` reals later. b: NULL if there is
+ * none. */
 void conv_weights_collect(struct exec *e, const real *partials, int count, size_t stride, struct weight *w,
                           struct weight *b);
 

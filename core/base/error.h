@@ -13,7 +13,7 @@ enum status {
     STATUS_CONFLICT,    /* the current state does not allow the request */
     STATUS_LIMIT,       /* a limit on size, depth or count was exceeded */
     STATUS_NO_MEMORY,   /* an allocation failed */
-    STATUS_IO,          /* the operating system or the database refused */
+    STATUS_IO,          /* a file, the system or the database reported a failure */
     STATUS_CORRUPT,     /* stored bytes do not decode */
     STATUS_NUMERIC,     /* a loss, weight or statistic is not finite */
     STATUS_UNAVAILABLE, /* not possible now: queue full, daemon draining */

@@ -1,4 +1,4 @@
-/* Formats a log line and passes it to the hook. */
+/* Formats a log line and passes it to the function that the process supplies (struct log_hook). */
 #include "core/base/log.h"
 
 #include <stdarg.h>

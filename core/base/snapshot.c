@@ -2,7 +2,7 @@
  *
  * The reader loads and checks the whole table of contents before it reads data, so a stream that does not fit leaves
  * the caller's memory unchanged. The checks accept only what the writer produces: names padded with zeros, roles in
- * order, every offset at its place. Entries therefore cannot overlap, and sizes cannot overflow. */
+ * ascending order, every offset at its place. Entries therefore cannot overlap, and sizes cannot overflow. */
 #include "core/base/snapshot.h"
 
 #include <stdbool.h>

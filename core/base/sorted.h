@@ -11,13 +11,13 @@ static inline int sorted_order(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Sorts values: [count] in ascending order, without NaN. */
+/* Sorts `count` values in ascending order. No value may be NaN. */
 static inline void sorted_make(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, sorted_order);
 }
 
-/* The value at `fraction` (0 to 1) of sorted: [count], count >= 1, linearly interpolated as in numpy. */
+/* The quantile `fraction` (0 to 1) of `count` >= 1 sorted values, linearly interpolated as in numpy. */
 static inline double sorted_quantile(const double *sorted, size_t count, double fraction)
 {
     double at = fraction * (double)(count - 1);

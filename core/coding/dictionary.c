@@ -411,7 +411,7 @@ static void list_terms(const struct dictionary *d, const struct correlation *c, 
     }
 }
 
-/* All rows have the same length, so the rows of one pattern that overlap a tile are consecutive in the sorted list. */
+/* All rows have the same length, so those rows of a group (list_terms()) that overlap a tile are consecutive. */
 void dictionary_correlate_draws(const struct dictionary *d, const struct correlation *c)
 {
     const ptrdiff_t circle = (ptrdiff_t)dictionary_code_size(d), row = (ptrdiff_t)d->gram_w * d->shape.filters;

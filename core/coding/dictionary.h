@@ -92,7 +92,7 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
  * dictionary's `bands` is NULL. */
 struct correlation {
     const struct spikes *x;
-    const uint8_t *flips;      /* [x->count] bit r: D_jj = -1 in draw r */
+    const uint8_t *flips;      /* [x->count] bit r of entry i: draw r changes the sign of non-zero i of x */
     const float *added;        /* added to every draw: A^T v, or NULL */
     struct banded_term *terms; /* scratch: [2 * x->count] */
     void *context;

@@ -1,4 +1,4 @@
-/* `motifctl artifacts`: lists and saves the pictures and tables that a method made beside its result. */
+/* `motifctl artifacts`: lists and saves the pictures and tables that a method has stored in addition to its result. */
 #include <stdlib.h>
 #include <string.h>
 

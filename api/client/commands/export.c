@@ -178,7 +178,7 @@ static int fetch(struct export *export, struct error *err)
     enum status status = http_call(export->ctl->http, &request, &answer, err);
     bool closed = fclose(request.file) == 0;
     int code = CTL_SUCCESS;
-    if (status == STATUS_IO || !closed) { /* another try would fail in the same way */
+    if (status == STATUS_IO || !closed) { /* the file cannot be written, so another try would fail too */
         code = ctl_fault(export->ctl, CTL_FAILED,
                          (error_clear(err),
                           error_set(err, STATUS_IO, NULL, "%.200s: cannot be written; is the disk full?", export->part),
@@ -243,7 +243,7 @@ static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *se
     return code;
 }
 
-/* Chooses the path on the server and the name of the file. */
+/* Writes the path of the request to `path`, and the name that the exported file has by default to `name`. */
 static int choose(struct ctl *ctl, const struct options *args, const char *id, char seq[32], char path[160],
                   char name[128])
 {

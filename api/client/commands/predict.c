@@ -5,7 +5,7 @@
 #include "api/client/ctl.h"
 #include "api/client/query_pieces.h"
 
-#define RECORD "record" /* member of an answer: the name of the input in its file */
+#define RECORD "record" /* member of an answer that contains the name of the input */
 
 static const struct option_spec options[] = {
     QUERY_INPUT_OPTIONS,

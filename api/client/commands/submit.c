@@ -196,7 +196,7 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
         cJSON_AddNumberToObject(body, integers[i], (double)number);
     }
     if (from) {
-        char id[CTL_ID], job[160]; /* a name has at most 127 bytes */
+        char id[CTL_ID], job[160]; /* job: the text before the ':'; the name of a job has at most 127 bytes */
         snprintf(job, sizeof(job), "%.*s", (int)strcspn(from, ":"), from);
         int code = ctl_job_id(ctl, job, true, id);
         if (code != CTL_SUCCESS)

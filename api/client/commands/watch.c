@@ -265,7 +265,7 @@ static void listen_to(struct watch *watch)
         request.headers[0] = last;
     watch->code = CTL_SUCCESS;
     event_stream_begin(&watch->events, on_event, watch);
-    (void)http_call(watch->stream, &request, &answer, NULL); /* the caller then requests the job in any case */
+    (void)http_call(watch->stream, &request, &answer, NULL); /* errors are ignored: the caller requests the job next */
     http_answer_close(&answer);
 }
 

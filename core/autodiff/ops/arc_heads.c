@@ -11,7 +11,7 @@
  *
  * The backward pass goes around the circle in the same way. It sums the rows' gradients of p_t, and each unit gets the
  * difference between the sums at the points where it switches off and on. Groups are distributed over a fixed number of
- * tasks, whose partial gradients are added in order. */
+ * tasks, whose partial gradients are added in the order of the tasks. */
 #include "core/autodiff/tape_int.h"
 
 #include <stdlib.h>

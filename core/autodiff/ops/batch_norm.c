@@ -34,8 +34,8 @@ struct norm_task {
     const real *x, *dy;
     real *y, *dx;
     bool add;
-    double *sums; /* [chunks][2][padded]. Forward pass: moments (moments_merge()). Backward pass: the sums that the
-                   * kernel norm_sums() computes */
+    double *sums; /* [chunks][2][padded channels]. Forward pass: moments (moments_merge()). Backward pass: the sums that
+                     the kernel norm_sums() computes */
     int only;     /* index of the image that gets the gradient of the statistics, as in norm_node */
 };
 
@@ -101,7 +101,7 @@ static double map_positions(const struct exec *e, const struct map_shape *s)
     return op_total(e, (double)s->images * s->height * s->width);
 }
 
-/* Merges the moments of all ranks in rank order. moments: [2][padded]. */
+/* Merges the moments of all ranks in rank order. moments: [2][padded channels]. */
 static bool merge_ranks(struct exec *e, double *moments, int64_t *count, int padded)
 {
     size_t each = 2 * (size_t)padded + 1, ranks = (size_t)comm_size(e->comm);
@@ -129,8 +129,8 @@ static bool merge_ranks(struct exec *e, double *moments, int64_t *count, int pad
     return true;
 }
 
-/* Returns the mean and the biased variance of the batch, [2][padded]. Merges the moments of the map's pieces in their
- * order. */
+/* Returns the mean and the biased variance of each channel over the batch: [2][padded channels]. Merges the moments of
+ * the map's pieces in the order of the pieces. */
 static double *batch_statistics(struct exec *e, const struct tensor *x)
 {
     int padded = map_padded(x->map.channels);

@@ -79,7 +79,7 @@ static void take_norm_sums(const struct conv_back *task, const struct map_piece 
     task->kernels->norm_sums(&call);
 }
 
-/* Adds the sums of the strips to those of their chunks, in order. */
+/* Computes the sums of each chunk: adds the sums of its strips in the order of the strips. */
 static void join_norm_sums(const struct conv_back *task)
 {
     size_t count = 2 * (size_t)map_padded(task->x->map.channels);

@@ -133,7 +133,7 @@ struct planar_task {
     struct tensor *out;
     const real *weights, *bias; /* forward: packed weights, and the bias */
     double *moments;
-    real *partials;              /* backward: [chunks][products + 1][padded] gradients of the weights and the bias */
+    real *partials; /* backward: [chunks][products + 1][padded output channels] gradients of the weights and the bias */
     const struct region *region; /* backward: the region of the gradient, or NULL */
     struct region_cut cut;
 };

@@ -1,6 +1,6 @@
-/* Embedding and max pooling of the motif map in one pass: the first stage of SPARLING's head. If the active
- * positions of the map are listed, windows without an active position are skipped. The token of such a window is the
- * bias. The map needs no gradient in such a window, because the threshold that made the map discards gradients at
+/* Embedding and max pooling of the motif map in one pass: the first stage of SPARLING's head. If the map has a list of
+ * its active positions (tensor.active), windows without an active position are skipped. The token of such a window is
+ * the bias. The map needs no gradient in such a window, because the threshold that made the map discards gradients at
  * inactive positions. */
 #include <string.h>
 
@@ -14,8 +14,7 @@ struct embed_node {
     int ph, pw;
     real *packed;
     uint16_t *arg; /* [tokens][features] position of each maximum in its window */
-    bool *active;  /* [tokens] whether each window has an active position; NULL if the map's active positions are not
-                    * listed */
+    bool *active;  /* [tokens] whether each window has an active position; NULL: the map has no list of them */
 };
 
 struct embed_job {
@@ -27,7 +26,8 @@ struct embed_job {
     bool part; /* backward: the gradient is needed at active positions only */
     real *tokens;
     const real *dtokens;
-    real *dx, *partials; /* partials: [chunks][features][padded + 1] weight gradients; NULL in the forward pass */
+    real *dx, *partials; /* partials: [chunks][features][padded channels + 1] gradients of the weights and the bias;
+                            NULL in the forward pass */
 };
 
 /* Processes some rows of tokens: calls the kernel once for each active window. */

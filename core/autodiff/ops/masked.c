@@ -2,7 +2,8 @@
  * feature's mask; its output is one number. Between input and output, all (sample, feature) pairs are rows of the
  * same large matrix products.
  *
- * Backward: the task of a sample sums over features, the task of a feature sums over samples, each in order. */
+ * Backward: for the gradient of a sample, one task adds up the features in their order; for the gradient of a feature,
+ * one task adds up the samples in their order. */
 #include "core/autodiff/tape_int.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Max pooling of a map, and a map as rows. If the map's active positions are listed, windows
- * without one are skipped, because their maximum is 0. */
+/* Max pooling of a map, and a map as rows. If the map has a list of its active positions (tensor.active), windows
+ * without an active position are skipped, because their maximum is 0. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -11,7 +11,8 @@ struct max_pool_node {
     struct map_shape pooled;
     int ph, pw;
     uint16_t *arg; /* [images][blocks][rows][cols][16] position of each maximum in its window */
-    bool *active;  /* [images][rows][cols] whether each window has an active position; NULL: positions are not listed */
+    bool *active;  /* [images][rows][cols] whether each window has an active position; NULL: the map has no list of
+                      active positions */
 };
 
 struct pool_job {

@@ -1,8 +1,9 @@
 /* A channel of limited capacity, as in SPARLING's published package: normalises all elements together and adds Gaussian
  * noise.
  *
- * Each row of each channel is summed on its own, and these sums are added in order. The noise is a function of the
- * element's position in the planes. So neither the number of threads nor the layout changes the result. */
+ * Each row of each channel is summed on its own, and these sums are always added in the same order. The noise is a
+ * function of the element's position in the planes. So neither the number of threads nor the layout changes the
+ * result. */
 #include <math.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@ struct norm_region_task {
     struct norm_call call;
     real *dx;
     bool add;
-    /* sums: [pieces][2][padded], of which the first piece receives the total; room: [workers][2][padded] */
+    /* sums: [pieces][2][padded channels]; the total goes to piece 0. room: [workers][2][padded channels] */
     double *sums, *room;
 };
 

@@ -1,5 +1,5 @@
 /* A linear head for every node of a tree: the parent's head plus the change on the edge between them. One thread
- * processes the rows in order, because heads are short and most of the work is in the encoder. */
+ * processes all rows, one after another, because heads are short and most of the work is in the encoder. */
 #include "core/autodiff/tape_int.h"
 
 #include <string.h>

@@ -41,7 +41,7 @@ static const struct {
     {0.925241, 0.387464, 1.025241, 0.531909, 0.503555, 0.403555, 0.294446, 0.2, 0.048571},
 };
 
-/* Widths in em at each size, and the italic corrections. */
+/* Widths (of '+' also height and depth) in em at each size. italic_y, italic_z: italic corrections of y and z. */
 static const double digit_width[LATEX_SIZES] = {0.500002, 0.5694475, 0.680567};
 static const double plus_width[LATEX_SIZES] = {0.777781, 0.876988, 1.027796};
 static const double plus_height[LATEX_SIZES] = {0.583334, 0.619049, 0.666675};

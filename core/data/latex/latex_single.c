@@ -18,7 +18,7 @@ struct latex_crops {
     struct crop *crop; /* the crops, sorted by class */
     int count, room;
     int first[LATEX_SINGLE_CLASSES + 1];         /* index of each class's first crop */
-    int present[LATEX_SINGLE_CLASSES], presents; /* the classes that have crops, and the number of these classes */
+    int present[LATEX_SINGLE_CLASSES], presents; /* present: the classes that have crops; presents: their number */
 };
 
 /* A hash table with open addressing. An entry is the index of a crop; -1: the entry is free. */

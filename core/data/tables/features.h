@@ -13,11 +13,10 @@ struct features {
     char **names;  /* [columns] names of the features; NULL: they have none */
     char **titles; /* [rows] names of the rows, each may be NULL; NULL: no row has a name */
 
-    /* Only generated data have these: the factors behind each row, and which factors each feature depends on. Other
-     * tables have 0 and NULL. */
+    /* Only generated data have these. Other tables have 0 and NULL. */
     int factors;
-    float *truth;           /* [rows][factors] */
-    unsigned char *support; /* [columns][factors] */
+    float *truth;           /* [rows][factors] the factors from which each row was generated */
+    unsigned char *support; /* [columns][factors] 1 if the feature depends on the factor, else 0 */
 
     /* Only tables whose rows have classes have these. Other tables have 0 and NULL. */
     int classes;

@@ -7,7 +7,7 @@
 /* Applies all steps of a filter in place. STATUS_INVALID: fewer than two genes are left. */
 enum status genes_choose(struct features *f, const struct cells_filter *filter, struct error *err);
 
-/* Keeps the `most` columns of the largest variance, in their order. */
+/* Keeps the `most` columns of the largest variance, without changing the order of the columns. */
 enum status genes_keep_varied(struct features *f, int most, struct error *err);
 
 /* Single steps of the filter. Those with a pool return STATUS_CANCELLED when it is stopped. genes_neighbours() counts

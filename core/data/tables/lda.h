@@ -9,7 +9,7 @@
 #include "core/data/tables/features.h"
 
 struct lda_setup {
-    /* number of topics, maximum passes over all documents, maximum updates of a document per pass */
+    /* topics: their number; passes: maximum passes over all documents; inner: maximum updates of a document per pass */
     int topics, passes, inner;
     /* concentrations of two Dirichlet priors: `document` of the topics in a document, `word` of the words in a topic */
     double document, word;

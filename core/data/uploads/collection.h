@@ -68,11 +68,11 @@ struct collection {
     int64_t count; /* number of samples */
     int channels, rows, cols;
     int longest; /* length of the longest label, in tokens */
-    /* Sample i begins at start[i] * channels * rows. If `values` is NULL, the values are bytes: the value of byte b is
-     * b, or b / 255 with `unit`. collection_value() reads both. */
+    /* The values are in `values` or, if that is NULL, in `bytes`. Sample i begins at index start[i] * channels * rows.
+     * collection_value() reads both forms. */
     float *values;
     uint8_t *bytes;
-    bool unit;
+    bool unit;      /* the value of byte b is b / 255 if this is true, else b */
     int64_t *start; /* [count + 1] first column of each sample */
     int32_t *label; /* sample i has label[label_start[i] ... label_start[i + 1]); TARGET_POSITIONS: -1 is unknown */
     int64_t *label_start; /* [count + 1] */
@@ -90,15 +90,14 @@ struct collection {
     int32_t (*box)[5]; /* [boxes] each box is symbol, row0, row1, col0, col1 */
     bool
         channels_first; /* the axes of the upload's array were [n][channels][rows][cols]; not part of the stored form */
-    /* what collection_read() noticed; not part of the stored form */
     int warnings;
-    struct collection_warning *warning; /* [warnings] */
+    struct collection_warning *warning; /* [warnings] made by collection_read(); not part of the stored form */
     /* private */
     void *mapping;
     size_t mapped;
     void *store; /* the memory of `values` or `bytes`, if it is a mapped file of its own */
     size_t stored;
-    struct collection_moments moments; /* their `count` is 0 until they are known */
+    struct collection_moments moments; /* moments of all values; moments.count is 0 until they are known */
 };
 void collection_close(struct collection *c); /* a zeroed struct is allowed */
 
@@ -179,14 +178,11 @@ struct collection_options {
     const int
         *store; /* descriptor of an empty file for the values, so that memory does not grow with them; NULL: none */
     enum collection_negatives negatives;
-    /* for regions: the folder of data sets, the name of the genome's folder in it, and the number of bases of a window
-     * (0: the region itself, below 0: 200) */
+    /* for regions; data: the folder of data sets; genome: the name of the genome's folder in `data` */
     const char *data, *genome;
-    int window;
-    /* for regions with numbers as targets: the name of the signal's folder in `data`, and into how many equal parts a
-     * window is divided (0: one) */
-    const char *signal;
-    int bins;
+    int window;         /* for regions: number of bases of a window; 0: the region itself; below 0: 200 */
+    const char *signal; /* for regions with numbers as targets: the name of the signal's folder in `data` */
+    int bins;           /* for regions with numbers as targets: number of equal parts of a window; 0: one */
 };
 
 /* What each upload option means, in the formats that have it. Clients show these texts. */
