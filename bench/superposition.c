@@ -26,7 +26,7 @@ struct bench_step {
     struct exec exec;
     struct autoencoder *model;
     struct adam *adam;
-    struct batch *batch[2]; /* batch[0] uses sparse products, batch[1] does not */
+    struct batch *batch[2]; /* batch[0] multiplies with sparse products, batch[1] with dense ones */
     real *a, *b, *c;
     int64_t samples;
     int rows;

@@ -39,7 +39,7 @@ struct http_request {
 
 struct http_answer {
     long status;
-    struct buf body; /* the body if it did not go to `file`, such as that of an error */
+    struct buf body; /* the body if it did not go to `file` or piece(), for example the body of an error */
     char etag[128], location[512], content_type[128], content_range[128];
     double retry_after; /* value of Retry-After in seconds; 0: the header is missing */
     int64_t file_bytes; /* bytes written to `file` */

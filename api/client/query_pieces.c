@@ -68,7 +68,7 @@ static bool pieces_next(struct pieces *pieces, struct http_request *request)
 {
     const struct buf *file = &pieces->input->body;
     size_t left = file->size - pieces->at;
-    /* A file without records is sent as well, so that the server says what is wrong with it. */
+    /* A table that has a header and no rows is sent as well, so that the server says what is wrong with it. */
     bool only_header = pieces->at == pieces->header && left == 0;
     if ((left == 0 && !only_header) || file->size == 0 || (only_header && pieces->body.size > 0))
         return false;

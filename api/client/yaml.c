@@ -32,7 +32,8 @@ static bool is_flow(const cJSON *item)
     return cJSON_IsArray(item);
 }
 
-/* A key needs no quotation marks if it is a word of letters, digits and underscores that is no flag and no number. */
+/* A key needs no quotation marks if it consists of small letters, digits and underscores, does not begin with a digit,
+ * and is no flag such as "yes". */
 static void write_key(struct buf *out, const char *key)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";

@@ -18,7 +18,7 @@ static const struct {
 } operator_folders[] = {{OPTION_GENOME, collection_genome_files}, {OPTION_SIGNAL, collection_signal_files}};
 enum { OPERATOR_FOLDERS = sizeof operator_folders / sizeof operator_folders[0] };
 
-/* The folders of the operator that are values of one option: [count] names. */
+/* The names of the operator's folders that one option can have as its value: [count]. */
 struct folders {
     const char **name;
     size_t count;

@@ -242,7 +242,8 @@ struct arrived {
     int64_t bytes;
 };
 
-/* Returns the layout by which the upload was read: the one that the client chose, or the one that the file states. */
+/* Returns the layout by which the upload was read: the one that the client chose, else the one that the reader
+ * found. */
 static const char *layout_of(const struct arrived *a)
 {
     if (a->request->layout == LAYOUT_SIGNALS)

@@ -12,7 +12,7 @@
 #include "storage/storage.h"
 
 /* Reads the version of the job from If-Match, with or without the progress after its dot ("7.31" or "7"). *version is 0
- * if the request has no condition. False: the function has responded 412. */
+ * if the request may change any version (no If-Match, or "*"). False: the function has responded 412. */
 static bool expected_version(struct exchange *x, const struct storage_job *job, int64_t *version)
 {
     *version = 0;

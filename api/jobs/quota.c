@@ -1,5 +1,5 @@
-/* The quota of a token (threads and bytes of checkpoints), and the limit of a job's memory. The quota's limit of
- * unfinished jobs is enforced by storage, in the transaction that stores a job. */
+/* Checks the quota of a token (threads and bytes of checkpoints), and the limit of a job's memory. Storage checks the
+ * third part of the quota, the number of unfinished jobs, in the transaction that stores a job. */
 #include "api/jobs/quota.h"
 
 static const char *owner_of(const struct exchange *x)

@@ -303,7 +303,7 @@ void config_sink(const struct config_table *table, const void *config, const cha
     sink_end_object(out);
 }
 
-/* Returns the rank of a field in the display. Fields that the configuration has changed come first (rank 0). Fields
+/* Returns the rank of a field in the display. Fields with another value than their default come first (rank 0). Fields
  * with their default follow: basic, advanced, research. */
 static int display_rank(const struct config_field *field, const void *config, const void *defaults)
 {

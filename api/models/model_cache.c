@@ -148,7 +148,7 @@ static struct model_entry *find(struct model_cache *cache, const char *job, int6
     return entry;
 }
 
-/* Ends the caller's use of an entry in the state FAILED. */
+/* Copies the error of an entry in the state FAILED to *err, and ends the caller's use of the entry. */
 static enum status fail(struct model_entry *entry, struct error *err)
 {
     enum status status = error_set(err, entry->err.code, entry->err.pointer, "%s", entry->err.message);

@@ -288,7 +288,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
     merge(r, query, &merged);
     camel(query->item != NULL ? query->item : query->name, title, sizeof title);
     (void)snprintf(name, sizeof name, "query%s", title);
-    if (named(r, name)) /* GET and POST of one path would have the same name */
+    if (named(r, name)) /* the other row of the same path (GET or POST) has this name */
         (void)snprintf(name, sizeof name, "query%s%s", title, query->verb == METHOD_GET ? "ByGet" : "ByPost");
     struct query_schemas *schemas = &r->schemas[r->count - r->fixed];
     schemas->answer = text(r, "Answer_%s", name + 5);

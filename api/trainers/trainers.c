@@ -332,7 +332,7 @@ void trainer_report(struct exchange *x)
     }
     sink_begin_object(x->out, NULL);
     sink_text(x->out, "requested_state", requested_states[requested]);
-    /* False for trainers in a cluster, which continue when the daemon stops. */
+    /* Always false for trainers under Slurm, which continue when the daemon stops. */
     sink_boolean(x->out, "draining", api_draining(x->api) && strcmp(lease.executor, "slurm") != 0);
     sink_end_object(x->out);
     respond_json(x, 200);

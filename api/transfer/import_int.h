@@ -1,4 +1,4 @@
-/* Steps that both imports need: of weights (imports.c) and of bundles (bundle_import.c). */
+/* Steps that the import of weights (imports.c) and the import of bundles (bundle_import.c) share. */
 
 #include "api/http/exchange.h"
 #include "storage/storage.h"

@@ -43,8 +43,8 @@ struct region *region_grow(struct exec *e, struct region *region, int rows, int 
 struct region *region_unite(struct exec *e, struct region *a, struct region *b);
 struct region *region_image(struct exec *e, const struct map_shape *shape, int image);
 
-/* Divides the boxes into at most `most` groups of about equal size, each of at least `least` positions. Group i
- * consists of boxes cut[i] to cut[i + 1] - 1. cut is NULL if there is no memory. */
+/* region_cut() divides the boxes into at most `most` groups of about equal size, each of at least `least` positions.
+ * `pieces`: number of groups. Group i consists of boxes cut[i] to cut[i + 1] - 1. cut is NULL if there is no memory. */
 struct region_cut {
     int pieces, *cut;
 };

@@ -112,7 +112,7 @@ bool options_next(struct option_reader *reader, struct option_item *item)
     return true;
 }
 
-/* Sets the error that describes a fault. */
+/* Sets `err` to a message about the fault of an argument. */
 static enum status refuse(const struct option_reader *reader, const struct option_item *item, struct error *err)
 {
     const struct option_spec *spec = item->spec;

@@ -135,7 +135,8 @@ static void measure(const struct dictionary *d, const struct dictionary *next, c
 static void conclude(const struct dictionary *d, const struct spikes *x, double delta, bool instance, double *scratch,
                      struct layer_guarantee *g)
 {
-    if (x->count == 0) { /* an empty code is certainly recovered only if its input has no error */
+    /* without non-zeros, the decoder certainly finds the empty support if the layer's input has no error */
+    if (x->count == 0) {
         g->uniform = g->zeta_in == 0;
         g->uniform_limit = g->probabilistic_limit = NAN;
         g->failure = g->zeta_in == 0 ? 0 : 1;

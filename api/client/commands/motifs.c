@@ -90,7 +90,8 @@ static int draw_one(struct ctl *ctl, const char *path, const char *body, long lo
     return draw_answer(ctl, &(struct http_request){.method = "POST", .path = path, .body = body}, title);
 }
 
-/* Carries out --input: writes the numbers of the motif map to --output, or draws the motif map. */
+/* Carries out --input: writes the numbers of the motif map to the file of --output; without --output, draws the map.
+ * With --png, also saves the picture. */
 static int ask_file(struct ctl *ctl, const struct options *args, const char *id)
 {
     const char *output = options_value(args, "output"), *png = options_value(args, "png");

@@ -65,7 +65,7 @@ struct conv_back {
     size_t partial, packed;
     int strip, strips;      /* strip: number of rows of a strip; strips: number of strips in a chunk */
     struct norm_sums *norm; /* sums of the batch norm whose result is x, if this pass computes them; else NULL */
-    double *norm_room;      /* [chunks][strips][2][padded] sums over one strip */
+    double *norm_room;      /* [chunks][strips][2][padded channels] sums over one strip */
 };
 
 /* Computes the sums over a strip of dx, which was just written. number: index of the strip in the whole batch. */

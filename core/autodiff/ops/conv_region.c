@@ -39,7 +39,7 @@ static double rows_cost(const struct box_cost *cost, const struct box *box)
 
 static double tiles_cost(const struct box_cost *cost, int rows, int cols)
 {
-    /* number of 4 x 4 tiles that cover the box; tiles at the lower and right edge may be partial */
+    /* number of rows and of columns of the 4 x 4 tiles that cover the box; the last ones may extend beyond it */
     int high = (rows + 3) / 4, wide = (cols + 3) / 4;
     return cost->setup + cost->tile * high * wide;
 }

@@ -119,8 +119,8 @@ static void layer_backward(struct exec *e, struct node *node)
                               .dout = out->grad,
                               .dx = out->grad};
     task.partials = op_zeros(e, (size_t)task.split.chunks * 2 * (size_t)out->cols);
-    /* dx replaces dout in its buffer, except if y needs a gradient too; then dx has a buffer of its own. Without y,
-     * the norm adds directly to the gradient of x. */
+    /* dx replaces dout in its buffer. If y needs a gradient, dy gets a buffer of its own. Without y, and if x already
+     * has a gradient, dx is added to it directly. */
     if (n->y != NULL && n->y->wants_grad)
         task.dy = grad_buffer(e, n->y);
     else if (n->y == NULL && n->x->grad_ready) {

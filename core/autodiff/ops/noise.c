@@ -36,7 +36,7 @@ static ptrdiff_t plane_row(const struct map_shape *s, int chunk, int row)
     return map_offset(s, chunk / s->channels, channel / MAP_LANES, row, 0) + channel % MAP_LANES;
 }
 
-/* Without dy, sums of x - mean and of its square; with dy, sums of dy and of dy xhat. */
+/* Without dy, computes the sums of x - mean and of its square; with dy, the sums of dy and of dy xhat. */
 static void sums_task(void *context, int chunk, int worker)
 {
     const struct noise_task *t = context;

@@ -40,7 +40,8 @@ static void find_peaks(const struct map_shape *s, const real *at, real *peak)
                 peak[lane] = x[lane] > peak[lane] ? x[lane] : peak[lane];
 }
 
-/* The sum of a row for each lane. Uses four partial sums, so that an addition need not wait for the previous one. */
+/* Adds the sum of a row, separately for each lane, to sums[lane]. Uses four partial sums, so that an addition need not
+ * wait for the previous one. */
 static void add_row(const real *x, int width, double *sums)
 {
     real part[4][MAP_LANES] = {{0}};

@@ -27,8 +27,8 @@ void tree_heads_expand(const struct tree_heads *heads, const struct weight *base
     }
 }
 
-/* Adds the gradients of the nodes' heads up the tree: to the change on each edge and to the parent. sums:
- * [nodes][cols]. */
+/* Adds the gradient of each node's head to the gradient of the change on its edge and to the gradient of its parent's
+ * head. sums: [nodes][cols] the gradients of the heads. */
 static void to_changes(const struct heads_node *n, int cols, real *sums)
 {
     bool add;

@@ -60,7 +60,7 @@ struct reading {
     const char *name;
     struct affinity_protein protein;
     int columns[AFFINITY_MATRICES]; /* number of columns of each matrix */
-    int left;                       /* rows that the current matrix still needs */
+    int left;                       /* number of rows of the current matrix that have not been read yet */
     double most;                    /* largest A0 of the file */
 };
 

@@ -32,7 +32,7 @@ static const struct small_model small[SMALL] = {
  * 5P. */
 static const char *const core_names[2] = {"3P", "5P"};
 static const char *const core_words[2][2] = {{"tCTTTCAGg", "tTCTTCAGa"}, {"cAGGTAAGt", "aAGGTGAGt"}};
-/* position of the site relative to the middle of the word, which is column 4 of the columns 0 to 8 */
+/* distance from the middle of the word (column 4 of the columns 0 to 8) to the site, in bases */
 static const int core_sites[2] = {3, -1};
 
 static enum status add_cores(struct splicing_planted *domain, double threshold, struct error *err)

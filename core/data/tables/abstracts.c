@@ -217,8 +217,8 @@ void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WO
         }
 }
 
-/* Finds the singular of each word. A word with several possible singulars is counted as the first that occurs in the
- * data. */
+/* Finds the singular of each word. If a word has two possible singulars, takes the first one that abstracts_singular()
+ * lists, or the second one if the first does not occur in the data. */
 static void find_plurals(struct corpus *c)
 {
     for (int i = 0; i < c->word_count; i++) {

@@ -1,4 +1,4 @@
-/* What the simulation, the readers and the planting of environments share. Private to core/data/trees. */
+/* Functions that the simulation, the readers and the planting of environments share. Private to core/data/trees. */
 #ifndef MOTIF_CORE_DATA_TREES_ENVIRONMENTS_INT_H
 #define MOTIF_CORE_DATA_TREES_ENVIRONMENTS_INT_H
 
