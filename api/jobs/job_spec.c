@@ -200,7 +200,7 @@ static void read_executor(struct reading *r, const cJSON *value)
                    value->valuestring);
 }
 
-/* Only mpirun and slurm can start more than one process. */
+/* Sets the default executor. Adds a fault if a job has several ranks, and its executor is neither mpirun nor slurm. */
 static void settle_executor(struct reading *r)
 {
     const char *executor = r->spec->executor[0] != '\0'  ? r->spec->executor
@@ -255,8 +255,8 @@ static const struct member {
 };
 #define MEMBERS (sizeof members / sizeof members[0])
 
-/* Makes two values equal: `threads` is a member of the job and, for methods with such a field, also of the
- * configuration. */
+/* Makes the member `threads` of the job and the field `threads` of its configuration equal. Some methods do not have
+ * the field. */
 static void settle_threads(struct reading *r)
 {
     const struct config_field *field = config_find(&r->spec->method->config, "threads");

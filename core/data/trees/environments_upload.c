@@ -65,7 +65,7 @@ static enum status list_add(struct edge_list *l, const char *path, size_t bytes,
     return STATUS_OK;
 }
 
-/* Adds a group's name, and every path that is a prefix of it. */
+/* Adds the edge above a group's node, and the edges above all inner nodes on its path that are not in the list yet. */
 static enum status add_path(struct edge_list *l, const char *path, struct error *err)
 {
     enum status status = STATUS_OK;

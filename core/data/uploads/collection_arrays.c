@@ -191,8 +191,8 @@ static enum status take_counts(struct builder *b, const struct arrays *a, int64_
     return status;
 }
 
-/* Adds the class of each position of a sample. With `names`, the elements are indices into them, which have become the
- * vocabulary. */
+/* Adds the class of each position of a sample. With `names`, an element is the index of a name, and the names have
+ * become the vocabulary. */
 static enum status take_positions(struct builder *b, const struct arrays *a, int64_t sample, struct error *err)
 {
     char name[NPY_TEXT];
