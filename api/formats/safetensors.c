@@ -1,5 +1,5 @@
-/* Reads a stored checkpoint as a safetensors file. The header is built when the file is opened. A table of pieces maps
- * offsets in the data of the file to offsets in the stored stream. */
+/* Reads a stored checkpoint as a safetensors file. The header is built when the file is opened. A table with a struct
+ * piece for each tensor maps offsets in the data of the file to offsets in the stored stream. */
 #include "api/formats/safetensors.h"
 
 #include <stdlib.h>
@@ -145,7 +145,7 @@ uint64_t safetensors_bytes(const struct safetensors *file)
     return file->header.size + file->data_bytes;
 }
 
-/* Returns the last piece that begins at or before `at`. The file must have data. */
+/* Returns the index of the last tensor whose data begin at or before offset `at`. The file must have data. */
 static size_t find_piece(const struct safetensors *file, uint64_t at)
 {
     size_t low = 0, high = file->count;

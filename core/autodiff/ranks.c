@@ -1,5 +1,5 @@
-/* Batches that ranks share: sums over all ranks, the position of a rank's samples in the batch, and marks for the
- * backward pass. */
+/* Batches that ranks share: sums over all ranks, the position of a rank's samples in the batch, and the marks that
+ * exec_done_from() sets. */
 #include "core/autodiff/tape_int.h"
 
 void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t total)

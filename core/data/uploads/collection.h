@@ -85,7 +85,8 @@ struct collection {
     struct collection_names records;
     bool rna;       /* the sequences are RNA, so motifs are on one strand only */
     int32_t *group; /* [count] index into `groups`, for splits; NULL: no groups */
-    /* box_start: [count + 1]; NULL: the positions of the symbols are unknown */
+    /* boxes: number of all boxes; box_start: [count + 1] index of each sample's first box; NULL: the places of the
+     * symbols are unknown */
     int64_t boxes, *box_start;
     int32_t (*box)[5]; /* [boxes] each box is symbol, row0, row1, col0, col1 */
     bool
