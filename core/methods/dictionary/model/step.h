@@ -48,8 +48,9 @@ struct step {
     double *error;       /* [room] squared error of the whole reconstruction */
     double *aux;         /* [room] auxiliary loss of each sample, without its weight */
     float *smallest;     /* [room] smallest value in the code of each sample; infinity if the code is empty */
-    uint32_t *bins;      /* counts of activations, for the selection of BATCHTOPK */
+    uint32_t *bins;      /* counts of activations, for batch_cut() */
     float *norms;        /* [width] L1: norms of the decoder's rows */
+    float *before;       /* [width] JUMPRELU: the thresholds before the update */
     float *gram, *picks; /* MATCHING_PURSUIT: gram: products of the decoder's rows; picks: residuals before each pick,
                             and their gradients */
     double warm;         /* warm-up factor of the sparsity term, from 0 to 1; 1 after step_create() */
@@ -75,8 +76,8 @@ struct step_outcome {
  * learner and the sizes of the shape that step_create() got. Not for FISTA. train: also writes the gradients of the
  * autoencoder's arrays and marks them as ready. Returns false if the pool was stopped. */
 bool step_run(struct step *step, struct sae *sae, const float *x, int count, bool train, struct step_outcome *out);
-/* After a training batch and its update: updates the state of the autoencoder (unfired, cut, tuner). rate: largest
- * relative change by the tuner. */
+/* After a training batch and its update: updates the state of the autoencoder (unfired, cut, tuner), and moves the
+ * thresholds of JUMPRELU further in short trainings. rate: largest relative change by the tuner. */
 void step_finish(struct step *step, const struct step_outcome *outcome, double rate);
 
 /* Factor of the sparsity term, with warm-up and tuning; 0 for learners without one. */

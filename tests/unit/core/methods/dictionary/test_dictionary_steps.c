@@ -227,6 +227,34 @@ static void the_tuner_raises_the_sparsity_while_l0_is_too_high(void **state)
     thread_pool_destroy(pool);
 }
 
+static void thresholds_move_further_than_adam_moves_them_if_the_training_is_short(void **state)
+{
+    static const struct {
+        double rate; /* largest change by the tuner: 3e-4 in a training of 195,312 updates */
+        float moved; /* distance by which a threshold moves if Adam moves it by 0.01 */
+    } cases[] = {{1e-4, 0.01f}, {3e-4, 0.01f}, {6e-4, 0.02f}, {0.02, 0.1f}};
+    struct sae_shape shape = shape_of(LEARNER_JUMPRELU, INPUTS, WIDTH, 4);
+    struct thread_pool *pool;
+    struct sae *sae;
+    struct step *step;
+    struct step_outcome out;
+    (void)state;
+    assert_ok(thread_pool_create(1, &pool, err));
+    assert_ok(sae_create(&shape, "", true, &sae, err));
+    assert_ok(step_create(&shape, pool, kernels_best(), SAMPLES, &step, err));
+    sae_init(sae, 5);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        float before = sae->threshold->value[3];
+        assert_true(step_run(step, sae, inputs(), SAMPLES, true, &out));
+        sae->threshold->value[3] += 0.01f;
+        step_finish(step, &out, cases[i].rate);
+        assert_float_equal(sae->threshold->value[3] - before, cases[i].moved, 1e-6);
+    }
+    step_destroy(step);
+    sae_destroy(sae);
+    thread_pool_destroy(pool);
+}
+
 static void unit_rows_stay_unit_and_lose_the_gradient_along_them(void **state)
 {
     struct step_outcome out;
@@ -255,6 +283,7 @@ int main(void)
         cmocka_unit_test(batchtopk_keeps_the_largest_activations_of_the_batch),
         cmocka_unit_test(the_cut_follows_the_smallest_activation_of_the_batch),
         cmocka_unit_test(the_tuner_raises_the_sparsity_while_l0_is_too_high),
+        cmocka_unit_test(thresholds_move_further_than_adam_moves_them_if_the_training_is_short),
         cmocka_unit_test(unit_rows_stay_unit_and_lose_the_gradient_along_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
