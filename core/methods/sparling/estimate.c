@@ -184,7 +184,7 @@ static double activation_floats(const struct sparling_config *c)
     double map = map_positions(c);
     double m = padded((double)c->channels_motif), d = (double)c->channels;
     double f = (double)c->feed_forward, n = (double)g.grid_rows * g.grid_cols;
-    double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers, heads = (double)c->heads;
+    double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers;
     double maps = motif_model_floats(c);
     if (domain_shape(c).positions) { /* four maps for each unit, the skip path, gradients, and the classes twice: as a
                                         map and as rows */
@@ -193,9 +193,22 @@ static double activation_floats(const struct sparling_config *c)
                dilated_packed(c);
     }
     double lstm = c->lstm ? n * 8 * d : 0;
-    double encoder = layers * (n * (12 * d + 2 * f) + 3 * heads * n * n);
-    double decoder = layers * (t * (20 * d + 2 * f) + n * 2 * d + 2 * heads * t * (t + n));
+    double encoder = layers * n * (12 * d + 2 * f);
+    double decoder = layers * (t * (20 * d + 2 * f) + n * 2 * d);
     return maps + lstm + encoder + decoder;
+}
+
+/* Floats in the tables of attention probabilities for `inputs` inputs at once (core/autodiff/ops/attention.c). Training
+ * keeps a table for each input and head until the step ends, and with each forward and each backward pass two tables
+ * for each thread that works. An evaluation only has one table for each of these threads. */
+static double attention_floats(const struct sparling_config *c, double inputs, bool training)
+{
+    struct sparling_geometry g = sparling_geometry(c);
+    double n = (double)g.grid_rows * g.grid_cols, t = (double)domain_shape(c).longest + 1;
+    double pairs = inputs * (double)c->heads, threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
+    double working = fmin(threads, pairs), passes = c->dropout > 0 ? 2 : 1;
+    double tables = training ? pairs + passes * 2 * working : working;
+    return domain_shape(c).positions ? 0 : (double)c->layers * tables * (n * n + t * (t + n));
 }
 
 /* Values that the thresholds collect over several batches, and the scratch of each thread that sorts them. */
@@ -288,9 +301,10 @@ static double run_bytes(const struct sparling_config *c, double parameters)
 {
     double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);
     double copies = 4 * (dilated_lines(c) + 2 * unit_copies(c) + unit_partials(c));
-    double train = maps * batch + 8 * dilated_packed(c) + copies + collected_bytes(c) + tally_bytes(c);
-    double evaluate =
-        4 * evaluation_floats(c) * piece + 4 * unit_copies(c) + 4 * parameters + fmax(chance_bytes(c), lists_bytes(c));
+    double train = maps * batch + 4 * attention_floats(c, batch, true) + 8 * dilated_packed(c) + copies +
+                   collected_bytes(c) + tally_bytes(c);
+    double evaluate = 4 * (evaluation_floats(c) * piece + attention_floats(c, piece, false)) + 4 * unit_copies(c) +
+                      4 * parameters + fmax(chance_bytes(c), lists_bytes(c));
     return 16 * parameters + fmax(train, evaluate);
 }
 
