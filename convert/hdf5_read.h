@@ -17,7 +17,7 @@
 /* Returns whether a group has a child of this name, of any type. The name must not contain a slash. */
 bool hdf5_has(hid_t group, const char *name);
 bool hdf5_is_group(hid_t group, const char *name);
-/* The caller closes *child with H5Gclose(). */
+/* Opens a group that is a child of `group`. The caller closes *child with H5Gclose(). */
 enum status hdf5_open_group(hid_t group, const char *name, hid_t *child, struct error *err);
 
 /* Reads an attribute that is a text into text[room]. Returns false if there is no such attribute, if it is not a

@@ -39,7 +39,7 @@ static const char *find_authorities(void)
     return file && file[0] ? file : NULL;
 }
 
-/* Fills the members. The caller destroys `http` on failure. */
+/* Fills the members of `http`, which the caller destroys after a failure too. */
 static enum status open_http(struct http *http, const char *server, const char *token, struct error *err)
 {
     http->curl = curl_easy_init();

@@ -5,7 +5,7 @@
 #include "api/client/ctl.h"
 #include "api/client/query_formats.h"
 
-/* Rows of a command's table of options. */
+/* The options --input, --batch and --output, as rows of a command's table of options. */
 #define QUERY_INPUT_OPTIONS                                                                                            \
     {"input", "FILE",                                                                                                  \
      "the input: a picture, recording, array or sequence; its ending names the format (.png, .wav, .npy, ...)"},       \

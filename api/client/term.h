@@ -25,7 +25,7 @@ void term_init(struct term *term, FILE *stream);
 /* Writes a buffer to the stream and empties it. */
 void term_flush(struct term *term, struct buf *out);
 
-/* Styles. term_style() writes nothing without colour. */
+/* Styles of text. term_style() appends the escape sequence that begins a style, or nothing if `colour` is false. */
 enum term_style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_GREEN, STYLE_YELLOW, STYLE_BLUE, STYLE_CYAN };
 void term_style(struct buf *out, bool colour, enum term_style style);
 /* The style of a job state, such as green for succeeded and red for failed. */

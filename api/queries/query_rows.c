@@ -14,7 +14,7 @@
 
 enum { PIECE = 256 }; /* rows of a piece */
 
-/* The answer in a file; it exists until the response is closed. */
+/* The file that contains the answer. It exists until the response is closed. */
 struct spool {
     int file;
     uint64_t bytes;

@@ -60,7 +60,8 @@ void region_clear_rest(const struct region *region, int rows, int cols, const st
 void region_clear(struct exec *e, const struct map_shape *shape, real *data, const struct region *within,
                   const struct region *keep);
 
-/* The strip of a map at the box's first position; kernels then run over box->rows and box->cols. */
+/* Returns the strip of a map that begins at the first position of `box`. Kernels process box->rows rows and box->cols
+ * columns from there on. */
 static inline struct map_strip region_strip(const struct map_shape *s, const real *data, const struct box *box)
 {
     struct map_strip strip = map_strip_at(s, data, box->image, box->row);

@@ -77,7 +77,8 @@ size_t spectrum_scratch(const struct dictionary_shape *s)
     return 2 * (((size_t)s->inputs + 2) * positions(s) + line_size(s));
 }
 
-/* Copies filter f's entries of channel c into `to`, with the filter at the origin. */
+/* Copies channel c of filter f to the real or the imaginary parts of `to`. The filter's first entry goes to position
+ * 0. */
 static void place(const struct dictionary_shape *s, const float *filters, int f, int c, bool imaginary,
                   kiss_fft_cpx *to)
 {

@@ -34,7 +34,8 @@ static size_t scratch_size(const struct line_source *s)
     return (size_t)map_padded(s->shape->channels) * scratch_width(s);
 }
 
-/* The `width` pixels that begin at `at`; `reach` pixels on either side are readable too. */
+/* Returns the `width` pixels of an image that begin at column `at`. The caller may also read `reach` pixels on either
+ * side of them. */
 static struct map_strip line_read(const struct line_source *s, int image, int at, int width, int worker)
 {
     struct map_strip strip = map_strip_at(s->shape, s->data, image, 0);
