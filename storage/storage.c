@@ -107,8 +107,8 @@ static enum status set_pragmas(struct db *db, struct error *err)
     return status;
 }
 
-/* Cleans up after the last process, in one transaction: returns running jobs to the queue (or to the state that was
- * requested) and removes incomplete checkpoints. */
+/* Cleans up after the process that had the store open before, in one transaction: returns running jobs to the queue (or
+ * to the state that was requested) and removes incomplete checkpoints. */
 static enum status recover(struct storage *storage, struct error *err)
 {
     struct db *db = &storage->writer.db;
@@ -153,7 +153,8 @@ static enum status open_writer(struct storage *storage, struct error *err)
     if (status != STATUS_OK)
         return status;
     sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
-    /* The file may belong to another program: until schema_check() has succeeded, closing must not change it. */
+    /* The file may belong to another program. Until schema_check() has succeeded, closing the connection must not
+     * change the file. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     status = schema_check(&storage_schema, db, &version, err);
     if (status != STATUS_OK)

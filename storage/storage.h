@@ -54,7 +54,7 @@ struct storage_options {   /* Options of a store. In every field, zero selects t
     int busy_ms;           /* milliseconds to wait for a lock of another program; 0 selects 5000 */
     int64_t queue_limit;   /* upper limit of queued jobs; 0: no limit */
     int64_t owner_threads; /* upper limit of the threads that one owner's running jobs use together; 0: no limit */
-    int threads_of_job;    /* number of threads that owner_threads counts for a job that sets none */
+    int threads_of_job; /* threads that a job counts towards owner_threads if it does not state its number of threads */
     const char *maker; /* name and version of the writing program, stored with every checkpoint; borrowed; NULL: none */
     enum storage_durability durability;
     bool allow_network_fs;   /* accept NFS, SMB and similar file systems */
@@ -98,7 +98,7 @@ enum storage_check {
     STORAGE_CHECK_UNREADABLE, /* the check could not complete, because a read failed or there was not enough memory */
     STORAGE_CHECKS
 };
-/* "none", "running", ... for documents and the log. */
+/* Returns the name of a state, "none", "running", ..., for documents and the log. */
 const char *storage_check_name(enum storage_check check);
 
 struct storage_stats {
@@ -338,7 +338,7 @@ struct storage_checkpoint {
     double density, accuracy; /* NaN: unknown */
     int64_t bytes;
     uint8_t sha256[32]; /* SHA-256 of all bytes of the checkpoint */
-    bool stage_end;     /* the last checkpoint at its density */
+    bool stage_end;     /* true: this is the last checkpoint at its density */
     bool pinned;
     int64_t created_at;
 };
@@ -368,7 +368,7 @@ enum storage_pick { STORAGE_LATEST, STORAGE_SEQ, STORAGE_DENSITY, STORAGE_BEST }
 struct storage_checkpoint_pick {
     enum storage_pick by;
     int64_t seq;    /* for STORAGE_SEQ: sequence number of the checkpoint */
-    double density; /* for STORAGE_DENSITY: the last checkpoint within a relative distance of 1e-6 */
+    double density; /* for STORAGE_DENSITY: selects the last checkpoint of this density (relative tolerance 1e-6) */
 };
 
 /* Reads the facts of one checkpoint. NOT_FOUND: no checkpoint matches `pick`. */
@@ -381,10 +381,10 @@ enum status storage_checkpoint_list(struct storage *storage, const char *id, str
 enum status storage_checkpoint_pin(struct storage *storage, const char *id, int64_t seq, bool pinned,
                                    struct error *err);
 
-/* Reads the bytes of a checkpoint. An open reader keeps the bytes: reading also works if the checkpoint is deleted
- * meanwhile. read() has the signature that struct snapshot_reader requires and costs one read of the requested range,
- * at any offset; chunks are 1 MiB. It returns CORRUPT for a range beyond the end. No database lock is held between two
- * calls. `info` may be NULL. */
+/* A reader of the bytes of one checkpoint. While a reader is open, the bytes stay readable, also if the checkpoint is
+ * deleted. storage_checkpoint_read() has the signature that struct snapshot_reader requires. It reads only the
+ * requested range, which may begin at any offset, and returns CORRUPT for a range beyond the end. No database lock is
+ * held between two calls. `info` may be NULL. */
 struct storage_checkpoint_reader;
 enum status storage_checkpoint_open(struct storage *storage, const char *id, struct storage_checkpoint_pick pick,
                                     struct storage_checkpoint_reader **reader, struct storage_checkpoint *info,
@@ -410,8 +410,8 @@ enum status storage_chain_list(struct storage *storage, const char *id, struct a
 
 /* ---- import of finished jobs ------------------------------------------------------------------------- */
 
-/* A stream in two parts of memory, one after the other; either may be empty. So a model's file can get a new beginning
- * without being copied. */
+/* A stream whose bytes are in two parts of memory, one after the other; either part may be empty. An import can so put
+ * a new beginning before the bytes of a model's file without copying them. */
 struct storage_import_bytes {
     const void *part[2];
     size_t count[2];
@@ -467,14 +467,15 @@ enum status storage_artifact_get(struct storage *storage, const char *id, const 
 
 struct storage_token {
     uint8_t hash[32]; /* hash of the secret, which is never stored */
-    char name[64];    /* unique among the tokens that are neither revoked nor expired */
+    char name[64];    /* name of the token; no two tokens that are neither revoked nor expired have the same name */
     int scope;        /* the caller defines its meaning */
     int64_t created_at;
     int64_t expires_at; /* time of expiry; 0: the token does not expire */
     bool revoked;
 };
 
-/* Adds a token; token->created_at and token->revoked are ignored. CONFLICT: the hash or the name is in use. */
+/* Adds a token; token->created_at and token->revoked are ignored. CONFLICT: a token with this hash exists, or a valid
+ * token has this name. */
 enum status storage_token_add(struct storage *storage, const struct storage_token *token, struct error *err);
 /* Finds a token by the hash of its secret. NOT_FOUND: there is none, or it is revoked or expired. */
 enum status storage_token_find(struct storage *storage, const uint8_t hash[32], struct storage_token *out,
@@ -493,18 +494,18 @@ enum status storage_token_revoke(struct storage *storage, const char *name, stru
 struct storage_lease {
     char job[STORAGE_ID];
     enum lease_state state;
-    int64_t epoch;          /* increases with every grant and every registration */
-    const char *executor;   /* name of the executor that granted the lease */
-    const char *foreign_id; /* id of the started process or cluster job; "": unknown */
-    int64_t sequence;       /* sequence number of the newest stored report */
-    int tries;              /* leases granted since the job's newest checkpoint */
-    int64_t seen;           /* time of the last message from the trainer */
-    enum job_event ending;  /* for LEASE_ENDED: how the run ended; the text that does not apply is NULL */
-    const char *result, *error;
+    int64_t epoch;              /* increases with every grant and every registration */
+    const char *executor;       /* name of the executor that granted the lease */
+    const char *foreign_id;     /* id of the started process or cluster job; "": unknown */
+    int64_t sequence;           /* sequence number of the newest stored report */
+    int tries;                  /* leases granted since the job's newest checkpoint */
+    int64_t seen;               /* time of the last message from the trainer */
+    enum job_event ending;      /* for LEASE_ENDED: how the run ended */
+    const char *result, *error; /* for LEASE_ENDED: result or error document; the one that does not apply is NULL */
 };
 
 /* All functions that change a lease are urgent and follow the table in lease_state.h. CONFLICT: the table does not
- * allow the event, or `epoch` is not the current one. */
+ * allow the change in the present state of the lease, or `epoch` is not the current one. */
 
 /* Grants a lease for a running job to the trainer whose token has this hash. *tries is the number of leases since the
  * newest checkpoint, this one included. */
@@ -528,9 +529,10 @@ enum status storage_lease_end(struct storage *storage, const char *id, int64_t e
 /* Closes the lease after the trainer is gone; its token becomes invalid. */
 enum status storage_lease_close(struct storage *storage, const char *id, struct error *err);
 
-/* Reads a lease by job or by token. NOT_FOUND: the job never had a lease, or no open lease has this token. */
+/* Reads the lease of a job. NOT_FOUND: the job never had a lease. */
 enum status storage_lease_get(struct storage *storage, const char *id, struct arena *arena, struct storage_lease *out,
                               struct error *err);
+/* Reads the open lease whose token has this hash. NOT_FOUND: there is none. */
 enum status storage_lease_find(struct storage *storage, const uint8_t hash[STORAGE_LEASE_HASH], struct arena *arena,
                                struct storage_lease *out, struct error *err);
 
@@ -547,7 +549,7 @@ struct storage_notice {
     int tries;         /* failed deliveries */
 };
 
-#define STORAGE_NOTICE_DELAY_MAX ((int64_t)3600 * 1000) /* longest time in ms between two deliveries of a notice */
+#define STORAGE_NOTICE_DELAY_MAX ((int64_t)3600 * 1000) /* longest time in ms from a failed delivery to the next */
 
 /* Reads the notice that is due first. NOT_FOUND: none is due at the time `now` (milliseconds since 1970). */
 enum status storage_notice_next(struct storage *storage, int64_t now, struct arena *arena, struct storage_notice *out,
@@ -573,9 +575,10 @@ struct storage_audit {
     char made[STORAGE_ID]; /* id of the job that the request created; "": none */
 };
 
-/* storage_audit_begin() records a request before it is handled; storage_audit_end() records how it was answered. Both
- * writes are lazy. The first is on disk no later than the change that the request makes. */
+/* Lazy. Records a request before it is handled. The record is on disk no later than the change that the request
+ * makes. */
 enum status storage_audit_begin(struct storage *storage, const struct storage_audit *entry, struct error *err);
+/* Lazy. Records how the request was answered. */
 enum status storage_audit_end(struct storage *storage, const char *request, int answer, const char *made,
                               struct error *err);
 /* Lists entries with ids below `before`, newest first. */

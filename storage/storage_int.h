@@ -23,10 +23,10 @@ struct command;
 
 /* How lazy commands of one kind wait in the retry queue (retry_queue.c). */
 struct retry_rule {
-    bool (*same)(const struct command *earlier,
-                 const struct command *later); /* both commands change the same rows, so their order must be kept */
-    bool (*join)(struct command *earlier, struct command *later); /* moves the content of `later` into `earlier` and
-                                                                     updates earlier->bytes; false: impossible */
+    /* Returns whether both commands change the same rows, so that their order must be kept. */
+    bool (*same)(const struct command *earlier, const struct command *later);
+    /* Moves the content of `later` into `earlier` and updates earlier->bytes. Returns false if it cannot. */
+    bool (*join)(struct command *earlier, struct command *later);
 };
 
 struct command {
@@ -55,17 +55,19 @@ struct writer {
     struct command *head, **tail; /* urgent and lazy commands in order of arrival */
     struct command *open;         /* the first lazy command after the last urgent one; NULL if there is none */
     struct command *bulk_head, **bulk_tail;
-    /* numbers of queued urgent commands, of all queued commands, and of callers that wait for space */
+    /* urgent: number of queued urgent commands; depth: number of all queued commands; blocked: number of callers that
+     * wait for space in the queue */
     int urgent, depth, blocked;
     size_t lazy_bytes;
     int64_t lazy_due;    /* monotonic ms at which the oldest lazy command must be committed */
     bool closing, sweep; /* sweep: the table `pending_delete` may have rows */
-    bool tidy;           /* the log is to be truncated when no commands arrive */
+    bool tidy;           /* true: truncate the write-ahead log when no commands arrive */
     int64_t commits, commands;
     double commit_seconds, commit_seconds_max;
     struct histogram commit_times;
     /* Only the writing thread uses these members: */
-    int wal_frames, wal_next;    /* number of frames in the log, and the number at which the log is copied back */
+    int wal_frames, wal_next;    /* wal_frames: number of frames in the write-ahead log; wal_next: number of frames at
+                                    which the log is copied back */
     int synchronous;             /* level of PRAGMA synchronous on the connection; -1: unknown */
     struct command *retry_queue; /* commands that wait for disk space, in order of arrival (retry_queue.c) */
     size_t retry_bytes;
@@ -115,8 +117,9 @@ struct readers {
 
 /* Opens one connection with the settings of the pool. */
 enum status reader_open(struct storage *storage, struct db *db, struct error *err);
-/* Open and close all connections of the pool. */
+/* Opens `count` connections, which are the pool. */
 enum status readers_open(struct storage *storage, int count, struct error *err);
+/* Closes all connections of the pool. */
 void readers_close(struct storage *storage);
 /* Takes a free connection from the pool; waits for one if necessary and never fails. A thread must not take two at a
  * time. */
@@ -141,15 +144,16 @@ struct holds {
     struct hold *first;
 };
 
-/* Begin and end the hold of a reader on a checkpoint. hold_release() returns true if it was the last hold; the caller
- * then calls writer_want_sweep(). */
+/* Begins the hold of a reader on a checkpoint. */
 enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *err);
+/* Ends the hold. Returns true if it was the last hold on this checkpoint; the caller then calls writer_want_sweep(). */
 bool hold_release(struct storage *storage, int64_t checkpoint);
 /* Removes a bounded number of rows; *more is true if rows are left. */
 enum status sweep_step(struct storage *storage, struct db *db, bool *more, struct error *err);
-/* In a transaction: list a checkpoint, or the checkpoints, series and events of a job, in the table `pending_delete`,
- * and delete the rows of these checkpoints and series. */
+/* In a transaction: lists the checkpoints, series and events of a job in the table `pending_delete`, and deletes the
+ * rows of these checkpoints and series. */
 enum status delete_job_later(struct db *db, int64_t job, struct error *err);
+/* In a transaction: lists a checkpoint in the table `pending_delete`, and deletes its row. */
 enum status delete_checkpoint_later(struct db *db, int64_t checkpoint, struct error *err);
 
 /* ---- checking (check.c) ------------------------------------------------------------------------------ */
@@ -219,8 +223,9 @@ double clock_seconds(void); /* seconds of the monotonic clock */
 int64_t db_stamp(struct db *db);
 enum status db_stamp_resume(struct db *db, struct error *err); /* sets the earliest time to that of the newest event */
 
-/* id.c: id_resume() reads the last id from the database; id_next() creates the next one. */
+/* id.c: reads the last id from the database. */
 enum status id_resume(struct id_source *ids, struct db *db, struct error *err);
+/* Creates the next id. */
 enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err);
 
 /* file.c: opens, creates and locks the database file, and records its identity. CONFLICT: another process has it open,
@@ -228,8 +233,8 @@ enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], 
 enum status file_hold(struct storage *storage, struct error *err);
 /* Records which file is the write-ahead log, which SQLite keeps while a connection is open. */
 enum status file_identify_log(struct storage *storage, struct error *err);
-/* Any thread: UNAVAILABLE if the path of the database or of its log no longer names the open file, because somebody
- * moved, replaced or deleted it. A write would be lost at the next start. */
+/* Returns UNAVAILABLE if the path of the database or of its log no longer names the open file, because somebody moved,
+ * replaced or deleted the file. Later writes would then be lost at the next start. Any thread may call it. */
 enum status file_in_place(const struct storage *storage, struct error *err);
 
 /* job_read.c */

@@ -15,8 +15,8 @@
 
 /* ---- saving ------------------------------------------------------------------------------------------ */
 
-/* Writes to the coordinator's writer. A save that has not ended half a second after a cancel stops together with the
- * thread pool, because a cancelled job needs no checkpoint. */
+/* A save that is in progress. If it has not ended half a second after a cancel, it stops together with the thread pool,
+ * because a cancelled job needs no checkpoint. */
 struct saving {
     struct job_run *run;
     struct snapshot_writer to;
@@ -88,8 +88,8 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
 
 /* ---- restoring --------------------------------------------------------------------------------------- */
 
-/* Whether a stream has nothing but weights, as after an import of weights. An evaluation then starts from the weights;
- * the state of the training is not there. */
+/* Sets *only to whether the stream contains nothing but weights, as after an import of weights. An evaluation of such a
+ * job loads the weights alone, because the state of the training is missing. */
 static enum status weights_only(const struct snapshot_reader *from, bool *only, struct error *err)
 {
     struct snapshot_entry *entries = NULL;

@@ -31,10 +31,9 @@ struct coordinator {
     enum status (*artifact)(void *context, const char *name, const char *media_type, const void *bytes, size_t count,
                             struct error *err);
 
-    /* Saves a checkpoint: save_begin, then writes to `to`, then commit, or abandon with the reason. Only one is open
-     * at a time. commit and abandon end it, also when they fail. commit sets *seq to 0 if the sequence number of the
-     * checkpoint is not known yet.
-     */
+    /* Saves a checkpoint: save_begin, then writes to `to`, then commit, or abandon with the reason. Only one checkpoint
+     * may be open at a time. commit and abandon close it, also when they fail. commit sets *seq to 0 if the sequence
+     * number of the checkpoint is not known yet. */
     enum status (*save_begin)(void *context, const struct storage_checkpoint_new *what, struct snapshot_writer *to,
                               struct error *err);
     enum status (*save_commit)(void *context, int64_t *seq, struct error *err);
@@ -51,11 +50,13 @@ struct coordinator {
     /* Removes metric points after `last_samples`, because the run continues from there. */
     enum status (*rewind)(void *context, int64_t last_samples, struct error *err);
 
-    bool (*must_yield)(void *context); /* Called after every step. True: the run saves a checkpoint and yields. */
-    /* Called within a step, from any thread of the run, about every 10 ms; returns quickly. True: the job was
-     * cancelled, so the run gives up a step or a save that takes longer than half a second. May be NULL. */
+    /* Called after every step. Returns true if the run must save a checkpoint and yield. */
+    bool (*must_yield)(void *context);
+    /* Called within a step, from any thread of the run, about every 10 ms; returns quickly. Returns true if the job was
+     * cancelled; the run then gives up a step or a save that takes longer than half a second. May be NULL. */
     bool (*must_stop)(void *context);
-    bool (*draining)(void *context); /* True: the process is ending, so the run does not repeat a failed save. */
+    /* Returns true if the process is ending; the run then does not repeat a failed save. */
+    bool (*draining)(void *context);
     /* Reports a completed step. gflops is the speed of one thread; 0: unknown. */
     void (*stepped)(void *context, int64_t samples, double seconds, double gflops);
     void (*line)(void *context, enum log_level level, const char *text);

@@ -20,7 +20,7 @@
 struct distributed_run {
     struct comm *comm;                 /* NULL: one rank */
     struct coordinator outside;        /* the coordinator that is connected to the outside; only rank 0 uses it */
-    const atomic_bool *stop_requested; /* set by a signal handler: save a checkpoint and yield */
+    const atomic_bool *stop_requested; /* set by a signal handler: the run must save a checkpoint and yield */
     /* how the run ended; valid after leave() */
     enum job_event end;
     char failure[512]; /* the beginning of the error document of a failed run */

@@ -189,7 +189,7 @@ static bool find_token(const struct arguments *arguments, int rank, char token[T
 
 /* ---- a run ------------------------------------------------------------------------------------------------ */
 
-/* Returns true if the daemon has recorded the end of the run, or will receive it from rank 0. */
+/* Runs the job. Returns true if the daemon has recorded the end of the run, or will receive it from rank 0. */
 static bool run(const struct arguments *arguments, const struct kernels *kernels, const struct storage_job *job,
                 struct remote *remote, struct comm *comm)
 {
@@ -212,7 +212,7 @@ static bool run(const struct arguments *arguments, const struct kernels *kernels
     (void)run_job(&setup, &coordinator, job);
     bool ended = remote != NULL ? remote_ended(remote) : !comm_broken(comm);
     if (comm_size(comm) > 1 &&
-        (distributed.end == JOB_EVENT_FAIL || comm_broken(comm))) { /* other ranks may wait for this one */
+        (distributed.end == JOB_EVENT_FAIL || comm_broken(comm))) { /* end all ranks: others may wait for this one */
         if (remote == NULL)
             (void)sleep(ALONE_SECONDS);
         (void)fprintf(stderr, "%s: rank %d: %s\n", ranks_program, comm_rank(comm), distributed.failure);

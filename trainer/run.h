@@ -22,7 +22,7 @@ struct run_setup { /* everything is borrowed */
     const struct kernels *kernels;
     const char *data; /* folder of data sets */
     int threads_default, threads_max;
-    int64_t job_memory;                  /* what a job may need by its estimate, in bytes (job_memory.h); 0: no limit */
+    int64_t job_memory; /* bytes that a job may need according to its estimate (job_memory.h); 0: no limit */
     const char *build, *cpu, *blas_core; /* stored in every result */
     struct comm *comm;                   /* the ranks of a distributed run (distributed_run.h); NULL: one rank */
 };

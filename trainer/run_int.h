@@ -52,7 +52,7 @@ struct job_run {
 void run_line(const struct job_run *run, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* report.c: what a run sends to its coordinator. */
+/* report.c: pass a point of a series or a file on to the coordinator; report_flush() sends the collected points. */
 void report_metric(void *context, const char *name, int64_t step, double value);
 void report_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count);
 enum status report_flush(struct job_run *run, struct error *err);

@@ -174,7 +174,7 @@ static void bench_checkpoint(const char *id, size_t megabytes)
         double commit = now();
         need(storage_checkpoint_commit(writer, &seq, &err), &err);
         double end = now();
-        if (round > 0) /* during these seconds storage removes the previous checkpoint */
+        if (round > 0) /* go on measuring for 3 s, while storage removes the previous checkpoint */
             sleep(3);
         atomic_store(&stop, true);
         pthread_join(threads[0], NULL);

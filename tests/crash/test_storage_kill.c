@@ -146,7 +146,7 @@ static void check_checkpoint(struct fixture *f, const struct report *report)
     assert_int_equal(info.bytes, 1400000);
     OK(storage_checkpoint_verify(reader, &f->err));
     storage_checkpoint_close(reader);
-    /* the series reaches at least the step of the checkpoint, without a gap */
+    /* the series must reach at least the step of the checkpoint, without a gap */
     struct storage_series *series;
     size_t count;
     struct storage_metric_query query = {.since = INT64_MIN};
@@ -205,7 +205,7 @@ static void acknowledged_changes_survive_a_kill(void **state)
         }
         close(ends[1]);
         int wait_ms = 20 + (int)(lcg(&chance) % 700);
-        /* read the pipe regularly, because it holds only about a thousand reports */
+        /* let the process work; its reports stay in the pipe until the process is killed */
         for (int i = 0; i < wait_ms; i += 5)
             sleep_ms(5);
         assert_int_equal(kill(pid, SIGKILL), 0);

@@ -37,7 +37,7 @@ static void add_head(struct buf *out, const char *head)
     buf_append(out, "        ", padded - length);
 }
 
-/* Two members: "metrics" contains {}, "checkpoint.1" contains abc. */
+/* Makes a bundle with this manifest and two members: "metrics" contains {}, "checkpoint.1" contains abc. */
 static void wrap(const char *manifest, struct buf *out)
 {
     static const char *const names[] = {"metrics", "checkpoint.1"};

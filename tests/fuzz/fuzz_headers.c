@@ -59,7 +59,7 @@ static void stop(void)
     (void)rmdir(kept.folder);
 }
 
-/* If no token exists, loopback has every scope and other addresses have none. */
+/* Checks that loopback has every scope, and other addresses have none, while no token exists. */
 static void check_open(void)
 {
     char name[AUTH_NAME];
@@ -68,7 +68,7 @@ static void check_open(void)
     FUZZ_CHECK(auth_scope(&kept.auth, NULL, name) == API_SCOPE_ADMIN && name[0] == '\0');
 }
 
-/* A token grants the scope that it was created with. */
+/* Checks that a token grants the scope that it was created with. */
 static void check_made(void)
 {
     char line[AUTH_SECRET + 16], name[AUTH_NAME];

@@ -22,7 +22,7 @@
 #include "storage/storage.h"
 
 #define FIN_AFTER_MS 1
-#define DEADLINE_MS 300 /* after this time the server closes a connection that no FIN has ended */
+#define DEADLINE_MS 300 /* milliseconds after which the server closes a connection that the client has not closed */
 #define PATIENCE_MS 20000
 
 const struct fuzz_seed fuzz_seeds[1]; /* no seeds here: they are files in corpus/http */
@@ -127,7 +127,7 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
     for (bool open = true; open && got < room - 1;) {
         struct pollfd ready = {.fd = fd, .events = (short)(POLLIN | (sent < size ? POLLOUT : 0))};
         int some_way = wait_for(&ready, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
-        /* After the FIN the server must answer or close in time. Otherwise this loop would never end. */
+        /* After the FIN, the server must answer or close the connection within PATIENCE_MS. */
         FUZZ_CHECK(some_way == 1 || !ended);
         /* The server has not answered for FIN_AFTER_MS, so the client closes its side. It waits because the
          * server would not notice a FIN that arrives together with the last bytes until its next event. */

@@ -239,7 +239,7 @@ static enum status evaluate(const struct method *method, const void *config, str
     return status;
 }
 
-/* Prints the metrics of a run as they arrive. */
+/* Evaluates the weights of the run `trained` on 1000 samples of the validation set. */
 static enum status follow(const struct method *method, const void *config, struct run_env *environment,
                           struct method_run *trained, struct error *err)
 {

@@ -28,7 +28,8 @@ struct run_env {
     struct run_env_checkpoint *list; /* checkpoints: all that end a stage, and the newest of the others */
     size_t count;
     int64_t seq;
-    /* Each step calls these functions for its metrics and artifacts, with `watcher`. They may be NULL. */
+    /* Each step passes its metrics to metric() and its artifacts to artifact(), with `watcher` as their context. Both
+     * functions may be NULL. */
     void *watcher;
     void (*metric)(void *watcher, const char *name, int64_t step, double value);
     void (*artifact)(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count);

@@ -362,7 +362,7 @@ static void leave(void *context, enum job_event event, const char *result, const
     if (atomic_load(&remote->cancelled))
         remote_drop_checkpoints(remote);
     (void)pthread_mutex_lock(&remote->lock);
-    /* if the daemon has refused a message, the run has failed, and the daemon must still receive this end */
+    /* if the daemon has refused a message, the run has failed; this end must still be sent to the daemon */
     bool refused = remote->failure.code != STATUS_OK;
     (void)pthread_mutex_unlock(&remote->lock);
     if (remote_settle(remote, &err) != STATUS_OK && !refused)

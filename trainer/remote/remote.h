@@ -19,7 +19,7 @@ struct remote_options {               /* The caller keeps everything valid until
     const char *server, *token, *job; /* URL of the daemon without a path; token of the lease; id of the job */
     int64_t buffer_bytes;             /* upper limit of the bytes in the queue of messages */
     int patience_s;
-    const atomic_bool *stop_requested; /* set by a signal handler: save a checkpoint and yield */
+    const atomic_bool *stop_requested; /* set by a signal handler: the run must save a checkpoint and yield */
     bool requeued;                     /* a cluster will start the run again, so a stop is not reported as its end */
 };
 

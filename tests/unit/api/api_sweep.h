@@ -7,7 +7,7 @@
 #include "tests/unit/api/api_fixture.h"
 
 struct request_case {
-    const char *method, *target; /* "@" stands for the id of the subject, or its name */
+    const char *method, *target; /* in `target`, "@" stands for the id or the name of the subject */
     const char *body;            /* NULL: no body; "#NAME": the bytes with that name in `bodies` of struct sweep */
     int status;
     int subject; /* a number that the test defines; it selects what the "@" in `target` stands for */

@@ -309,7 +309,8 @@ static void newest_evaluation_is_shown(void **state)
     header(f, "Idempotency-Key", "evaluate-once");
     assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), "{\"checkpoint\":1,\"samples\":50,\"seed\":-1}"), 201);
     assert_string_equal(text_at(f, "/id"), evaluation);
-    header(f, "Idempotency-Key", "evaluate-once"); /* the same key and body on another route count as another request */
+    /* refused, because this key was used for a request on another route */
+    header(f, "Idempotency-Key", "evaluate-once");
     (void)ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\"}");
     assert_problem(f, 422, "idempotency-key-reused");
 

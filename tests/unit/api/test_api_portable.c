@@ -339,7 +339,8 @@ static void faulty_files_are_refused_where_they_are_wrong(void **state)
     refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 0, "/a", "dtype, shape");
     refuse(f, "{\"a\":{\"dtype\":3,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a/dtype", "F32");
     refuse(f, "{\"__metadata__\":[]}", 0, "/__metadata__", "object of texts");
-    /* empty tensors have the same offset as another tensor */
+    /* valid, because the empty tensors `a` and `c` may have the offset of `b`; the file is refused only because it
+     * names no kind */
     refuse(f,
            "{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\",\"shape\":[0],"
            "\"data_offsets\":[0,0]},"

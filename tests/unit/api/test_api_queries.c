@@ -345,7 +345,7 @@ static void simultaneous_queries_open_a_model_once(void **state)
     assert_int_equal(answered + refused, 16);
     assert_true(answered >= 6);
     assert_int_equal(atomic_load(&echo_opened), 1);
-    assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* the refused queries have left no place occupied */
+    assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* the refused queries have given their places back */
 }
 
 static void cache_closes_the_model_unused_for_longest(void **state)
@@ -379,7 +379,7 @@ static void cache_closes_the_model_unused_for_longest(void **state)
     assert_int_equal(model_cache_get(cache, &echo_method, &job, 2, &leases[1], &f->err), STATUS_OK);
     assert_int_equal(atomic_load(&echo_opened), 3);
     model_cache_release(cache, &leases[1]);
-    model_cache_forget(cache, id); /* model 3 is in use, so it is closed when its user releases it */
+    model_cache_forget(cache, id); /* model 3 is in use, so it stays open until its user releases it */
     assert_int_equal(atomic_load(&echo_closed), 2);
     model_cache_release(cache, &leases[2]);
     assert_int_equal(atomic_load(&echo_closed), 3);

@@ -189,7 +189,8 @@ static void admission_refuses_before_the_body(void **state)
         }
     }
     struct api_response response;
-    struct api_request request = {.scope = API_SCOPE_NONE}; /* refused before anything of the request arrived */
+    /* a request that is refused before any byte of it has arrived */
+    struct api_request request = {.scope = API_SCOPE_NONE};
     api_refuse(f->api, &request, 429, NULL, "Slow down.", 7, &response);
     assert_int_equal(response.status, 429);
     assert_string_equal(api_response_header(&response, "Retry-After"), "7");

@@ -92,7 +92,7 @@ static void invalid_options_are_refused_by_name(void **state)
     static const struct config_setting set[] = {{"width", "8"}, {NULL, NULL}};
     const struct bench_options network[] = {{.preset = "small"}, {.backward = "dense"}, {.set = set}};
     static const char *const pointers[] = {"/preset", "/backward", "/set"};
-    for (int i = 0; i < 3; i++) { /* options of a network, which "peak" does not measure */
+    for (int i = 0; i < 3; i++) { /* refused: these are options of a network, but "peak" runs none */
         error_clear(&err);
         assert_int_equal(bench_run("peak", &network[i], &sink, &err), STATUS_INVALID);
         assert_string_equal(err.pointer, pointers[i]);

@@ -155,7 +155,7 @@ static void an_abandoned_upload_ends_the_program(void **state)
     (void)state;
     assert_int_equal(run("exec sleep 1000", &t), STATUS_CANCELLED);
     t = (struct taken){.stop_after = 3};
-    /* the program closes the table, but does not end */
+    /* the program closes its output, which carries the table, but does not end */
     assert_int_equal(run("exec sleep 1000 >&-", &t), STATUS_LIMIT);
 }
 

@@ -174,7 +174,7 @@ static void lines_of_other_threads_do_not_split_a_line_of_the_report(void **stat
         assert_int_equal(in_child(abort_beside_a_log), RAISED + SIGABRT);
         assert_true(read_text(output));
         for (char *line = strtok(report, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-            assert_null(strstr(line + 1, LOG_LINE)); /* a line of the log begins at the beginning of a line */
+            assert_null(strstr(line + 1, LOG_LINE)); /* no line of the log begins within another line */
             first = first || strncmp(line, "motifd ended by SIGABRT sent by process ", 40) == 0;
             last = last || strcmp(line, "end of the report") == 0;
         }

@@ -88,8 +88,8 @@ static void output_arrives_line_by_line(void **state)
     wanted[CHILD_LINE] = '\0';
     assert_memory_equal(lines.text, wanted, CHILD_LINE);
     assert_int_equal(strlen(lines.text), 600 + 3);
-    /* The last output line of motif-train or mpirun that gives a reason becomes part of `death`, the text that says why
-     * the child ended. */
+    /* `death` says why the child ended. It quotes the last line of output that contains "motif-train" or mpirun's words
+     * "noticed that". */
     child =
         run("echo motif-train: not enough memory; echo motif-train: lost; echo bye; exit 7", NULL, NULL, true, &lines);
     assert_string_equal(child.death, "the trainer ended with exit code 7 and gave no reason: motif-train: lost");

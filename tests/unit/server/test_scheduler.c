@@ -243,8 +243,8 @@ static void workers_run_jobs_at_the_same_time(void **state)
     bench->scheduler = NULL;
 }
 
-/* Runs that last until the test releases them. The variable is static, because the runs may outlive a test that
- * fails. */
+/* Runs that go on until the test releases them. The variable is static, because the runs may outlive a test that fails.
+ */
 static struct held {
     struct storage *storage;
     atomic_bool released;

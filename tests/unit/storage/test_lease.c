@@ -1,8 +1,8 @@
 /* Tests leases: every entry of the state table, and the stored rows. */
 #include "tests/unit/storage/storage_fixture.h"
 
-/* The expected table. Its rows are the states none, offered, held and ended; its columns are the events. A letter is
- * the first letter of the next state; '-' means that the event is refused. */
+/* Compares the table of lease states with the expected one. Its rows are the states none, offered, held and ended; its
+ * columns are the events. A letter is the first letter of the next state; '-' means that the event is refused. */
 static void table_allows_exactly_the_expected_events(void **state)
 {
     static const char *const expected[LEASE_STATES] = {

@@ -30,8 +30,8 @@ enum { WORLD = 64, MOST = 1 << 22, SLOTS = 1 << 23 };
 struct search {
     unsigned char (*worlds)[WORLD]; /* [MOST] the states in the order in which they were found */
     uint32_t *slots;                /* [SLOTS] hash table of the states: index of the state + 1; 0: free */
-    uint32_t *from;                 /* [MOST] index of the state from which each was reached */
-    const char **by;                /* [MOST] the event that led to each */
+    uint32_t *from;                 /* [MOST] for each state, the index of the state from which it was reached */
+    const char **by;                /* [MOST] for each state, the event that led to it */
     size_t count, at, steps;
     size_t bytes;
     const char *broken; /* the invariant that does not hold; NULL: all hold */

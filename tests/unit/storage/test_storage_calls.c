@@ -131,7 +131,8 @@ static enum status list_holding(struct sets *s)
     const char **names;
     size_t count;
     enum status status = dataset_list_holding(s->root, wanted, &s->arena, &names, &count, &s->err);
-    if (status == STATUS_OK && count != 0) /* an upload made the folder with the file "data", not the operator */
+    /* the list must be empty: the folder with the file "data" was made by an upload, not by the operator */
+    if (status == STATUS_OK && count != 0)
         complain("%zu folders are listed\n", count);
     return status;
 }
@@ -247,8 +248,8 @@ static void failed_call_leaves_data_sets_whole(void **state)
     assert_int_equal(complaints, 0);
 }
 
-/* Two clients remove the same data set. The second client finds it, but before the second client moves it away, the
- * first one has done so. */
+/* Two clients remove the same data set. The second client finds the set, but the first client moves the set away before
+ * the second one can. */
 static void a_set_that_another_client_removes_first_is_not_found(void **state)
 {
     struct sets *s = *state;

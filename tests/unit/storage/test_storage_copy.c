@@ -101,7 +101,7 @@ static void copy_of_a_busy_store_is_complete(void **state)
     options.context = &calls;
     OK(storage_copy(&options, &report, &f->err));
     int after = atomic_load(&submitter.done);
-    while (atomic_load(&submitter.done) < after + 2) /* the writer must continue during the copy */
+    while (atomic_load(&submitter.done) < after + 2) /* submissions must go on after the copy */
         sleep_ms(1);
     atomic_store(&submitter.stop, true);
     pthread_join(thread, NULL);

@@ -363,7 +363,7 @@ static void leaving_job_records_its_result_or_error(void **state)
     assert_int_equal(now, JOB_FAILED);
     assert_string_equal(job_of(f, id).error, "{\"title\":\"loss\"}");
     assert_null(job_of(f, id).result);
-    /* leaving fails, because a queued job has no executor */
+    /* storage_job_leave() is refused, because this job is queued and has no executor */
     submit(f, "sparling", 0, id);
     REFUSED(STATUS_CONFLICT, storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, &now, &f->err));
 }

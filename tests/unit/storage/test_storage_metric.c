@@ -150,7 +150,7 @@ static void rewind_cuts_series_at_any_step(void **state)
         for (int i = 0; i < 500; i++)
             append(f, id, "loss", i, i);
         append(f, id, "late", 450, 1);
-        /* no flush before this call, because storage must execute the calls in their order */
+        /* no flush before this call: storage must execute it after the appends that are still in the queue */
         OK(storage_job_rewind(f->storage, id, cuts[c], &f->err));
         for (int i = keep; i < 600; i++)
             append(f, id, "loss", i, -i);
@@ -242,7 +242,7 @@ static void reduced_series_follow_the_definition(void **state)
 
 /* ---- long series: summaries give the same result as the points --------------------------------------- */
 
-#define LONG 70000 /* number of points, whose summaries need more than four rows, so level 2 exists */
+#define LONG 70000 /* number of points; their summaries fill four rows of level 1, so level 2 exists */
 
 static void fill_long(struct fixture *f, const char *id, struct storage_point *all, int from, int to)
 {

@@ -125,7 +125,7 @@ static struct tensor *build_line_unit(struct probe *p, const void *context)
     return op_conv_line(&p->exec, op_batch_norm(&p->exec, y, &c->norm, true), c->w, c->b, c->dilation, y);
 }
 
-/* The same tensor is input and residual, so it gets both gradients. */
+/* Builds a convolution whose input is also its residual, so the input gets both gradients. */
 static struct tensor *build_conv_self(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
@@ -228,8 +228,8 @@ static void batch_norm_gradients_match_differences(void **state)
     check_norm((struct map_case){.in = {1, 3, 1, 11, 0, 1}, .relu = true, .affine = true});
 }
 
-/* Builds the residual unit: the norm uses statistics from the convolution before it, and a skip connection goes around
- * both. */
+/* Builds the residual unit: a batch norm uses the moments that the convolution before it computed, and a skip
+ * connection goes around both. */
 static struct tensor *build_unit(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;

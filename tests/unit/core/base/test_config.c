@@ -166,7 +166,7 @@ static void shorter_text_leaves_no_rest_of_a_longer_one(void **state)
     assert_memory_equal(&a, &b, sizeof a);
 }
 
-/* A table in which fields depend on a choice and on a flag. */
+/* A table in which fields depend on a choice and on a flag: first the names of the choice, then the fields. */
 static const char *const heads[] = {"lstm", "transformer", "splice", NULL};
 static const struct config_field dependent[] = {
     {"head", FIELD_CHOICE, AT(norm), "transformer", 0, 0, false, false, heads, "", "Head.", GROUP_MODEL, LEVEL_BASIC,

@@ -273,7 +273,7 @@ static void sizes_that_overflow_are_refused(void **state)
             assert_null(entries);
         }
     }
-    from.total_bytes = UINT64_MAX; /* a byte source with a wrong length */
+    from.total_bytes = UINT64_MAX; /* the byte source claims the largest possible length */
     const uint64_t rest = UINT64_MAX - 192;
     memcpy(bytes + 8, &counts[1], 4);
     memcpy(bytes + 16, &rest, 8);

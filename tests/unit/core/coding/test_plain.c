@@ -42,7 +42,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* |x - a W|^2 / 2 + penalty |a|_1 */
+/* Returns |x - a W|^2 / 2 + penalty |a|_1, where x is the signal, a the code and W the dictionary. */
 static double objective(const float *signal, const float *code, double penalty)
 {
     double sum = 0;

@@ -352,7 +352,7 @@ static void noise_is_drawn_as_published(void **state)
     float *audio = malloc(120000 * sizeof *audio);
     struct mt19937 rng;
     struct audio_truth truth;
-    domain.min_symbols = domain.max_symbols = 0; /* without words, the noise is drawn first */
+    domain.min_symbols = domain.max_symbols = 0; /* without words, the first draws are those of the noise */
     mt19937_init(&rng, 0);
     audio_sequence_draw(&domain, &rng, audio, &truth);
     assert_int_equal(truth.count, 0);

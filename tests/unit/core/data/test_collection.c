@@ -249,7 +249,7 @@ static void files_that_unpack_to_too_much_are_refused(void **state)
     limits = COLLECTION_LIMITS;
     assert_int_equal(read_bytes("npz", p.bytes, p.size / 2, "", &c), STATUS_CORRUPT);
     assert_int_equal(read_bytes("npy", header, 128, "", &c), STATUS_CORRUPT); /* refused before 64 MiB are allocated */
-    /* The limits also count members that the caller skips. */
+    /* The limits of an archive also count members that the caller skips. */
     struct archive_reader *reader;
     struct archive_limits bounds = {10, 1 << 20};
     struct byte_source_memory memory = {(const unsigned char *)p.bytes, p.size, 0};

@@ -288,8 +288,8 @@ static void samples_depend_on_seed_and_index_only(void **state)
     assert_true(fabs(white / (20.0 * 120 * 360) - 0.739) < 0.004);
 }
 
-/* If the page is larger than the picture, equal parts are cut off at opposite sides, and boxes stay inside. Length 0
- * gives an empty picture. */
+/* If the page is larger than the picture, equal parts are cut off at opposite sides, and boxes stay inside. A
+ * formula of length 0 gives an empty picture. */
 static void larger_pages_are_cut_at_all_sides(void **state)
 {
     static float image[24 * 60];

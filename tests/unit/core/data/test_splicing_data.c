@@ -125,7 +125,7 @@ static void affinity_files_of_random_bytes_never_crash(void **state)
             text[mt19937_integer(&rng, 0, (int64_t)sizeof text)] = (char)mt19937_integer(&rng, 0, 256);
         struct affinity_set set = {0};
         size_t size = (size_t)mt19937_integer(&rng, 0, (int64_t)sizeof text);
-        char *exact = malloc(size + 1); /* exact size, so that a sanitizer sees reads beyond */
+        char *exact = malloc(size + 1); /* exact size, so that a sanitizer sees reads beyond the end */
         memcpy(exact, text, size);
         char *fitted = realloc(exact, size > 0 ? size : 1);
         if (affinity_add_text(&set, "X", fitted, size, NULL) == STATUS_OK) {

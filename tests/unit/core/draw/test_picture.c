@@ -139,7 +139,8 @@ static void palette_colours_differ(void **state)
     }
     (void)picture_palette(-2147483647 - 1);
     assert_true(same(picture_contrast(white), black) && same(picture_contrast(black), white));
-    assert_true(same(picture_contrast(picture_palette(3)), black)); /* colour 3 of the palette is yellow */
+    /* colour 3 of the palette is yellow, so black is the colour with contrast to it */
+    assert_true(same(picture_contrast(picture_palette(3)), black));
 }
 
 static void impossible_sizes_and_failed_allocations_are_reported(void **state)
@@ -301,7 +302,7 @@ static void damaged_files_never_crash_the_reader(void **state)
     buf_init(&file, 1 << 16);
     assert_int_equal(png_encode(picture, &file, NULL), STATUS_OK);
     for (size_t length = 0; length < file.size; length++) {
-        char *exact = malloc(length > 0 ? length : 1); /* exact size, so that a sanitizer sees reads beyond */
+        char *exact = malloc(length > 0 ? length : 1); /* exact size, so that a sanitizer sees reads beyond the end */
         assert_non_null(exact);
         memcpy(exact, file.data, length);
         assert_int_equal(decode(exact, length, 100), STATUS_CORRUPT);

@@ -26,8 +26,8 @@
 
 enum {
     PAIRS = SANITIZED ? 50 : 150, /* number of pairs of ends for each base, drawn with a fixed seed */
-    PLAN_SECONDS = 2,             /* processor time for check() and estimate() of one case */
-    RUN_SECONDS = 10,             /* processor time for create() and all steps of one case */
+    PLAN_SECONDS = 2,             /* seconds of processor time that check() and estimate() of one case may take */
+    RUN_SECONDS = 10,             /* seconds of processor time that create() and all steps of one case may take */
     STEPS = 3,
     VALUES_MOST = 2 /* a field has at most two ends */
 };

@@ -107,17 +107,18 @@ static struct recovery absorbed(const int32_t *latent, const float *value, int l
     return r;
 }
 
-/* The main latent of feature 1 is latent 1, with cosine -1 and norm 2, so latent 1 contributes a negative value when it
- * is active. Latent 2 has cosine 0.6 with the feature. */
+/* The main latent of feature 1 is latent 1, with cosine -1 and norm 2. Latent 1 is silent in a sample that does not
+ * list it. Latent 2 has cosine 0.6 with the feature. */
 static void a_feature_whose_main_latent_is_silent_is_fully_absorbed_by_a_large_other_one(void **state)
 {
     (void)state;
-    struct recovery r =
-        absorbed((int32_t[]){2}, (float[]){1}, 1, 1); /* latent 2 contributes 0.6, at least 0.4 of the projection 1 */
+    /* latent 2 contributes 0.6, which is at least 0.4 times the projection 1 */
+    struct recovery r = absorbed((int32_t[]){2}, (float[]){1}, 1, 1);
     assert_int_equal(r.absorbed, 1);
     assert_near(r.absorbed_share, 1); /* the main latents contribute nothing */
     recovery_close(&r);
-    r = absorbed((int32_t[]){2}, (float[]){1}, 1, 2); /* latent 2 contributes 0.6, less than 0.4 of the projection 2 */
+    /* latent 2 contributes 0.6, which is less than 0.4 times the projection 2 */
+    r = absorbed((int32_t[]){2}, (float[]){1}, 1, 2);
     assert_int_equal(r.absorbed, 0);
     assert_near(r.absorbed_share, 0);
     recovery_close(&r);

@@ -342,8 +342,8 @@ static void evaluation_leaves_thresholds_unchanged(void **state)
     layer_close(&l);
 }
 
-/* An update from several batches equals an update from all values of these batches. Between updates no threshold moves.
- */
+/* Asserts that an update from several batches equals an update from all values of these batches, and that no threshold
+ * moves between updates. */
 static void check_collected(enum sparse_mode mode, bool interpolate)
 {
     enum { BATCHES = 4, CHANNELS = 3 };

@@ -22,7 +22,8 @@
 enum { WINDOWS = 400, WIDE = 61, MOTIF = 10, WIDTH = 21, SHIFT = 12, JITTER = 6 };
 static const double even[BASES] = {0.25, 0.25, 0.25, 0.25};
 
-/* A motif without symmetry: the bases TGACGTTTCA, and the probability of its base at each position. */
+/* The planted motif is TGACGTTTCA, which has no symmetry. strength[i] is the probability of the motif's base at
+ * position i; consensus[i] is this base. */
 static const double strength[MOTIF] = {0.8, 0.95, 0.95, 0.7, 0.95, 0.9, 0.9, 0.95, 0.8, 0.9};
 static const unsigned char consensus[MOTIF] = {3, 2, 0, 1, 2, 3, 3, 3, 1, 0};
 

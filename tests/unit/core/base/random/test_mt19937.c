@@ -8,7 +8,7 @@
 
 #include "core/base/random/mt19937.h"
 
-/* The range has 2^32 values, so a draw is the next word of the generator. */
+/* Returns the next word of the generator: a draw from a range of 2^32 values takes exactly one word. */
 static uint32_t word(struct mt19937 *rng)
 {
     return (uint32_t)mt19937_integer(rng, 0, INT64_C(1) << 32);

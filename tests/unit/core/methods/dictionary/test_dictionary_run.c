@@ -178,7 +178,7 @@ static void the_penalty_of_dictionary_learning_falls_to_its_own_value(void **sta
     assert_true(fabs(alternate_penalty(&shape, k, x, 2, 0.35) - sqrt(2 * 0.1)) < 1e-6);
     assert_true(fabs(alternate_penalty(&shape, k, x, 2, 0.7) - 0.1) < 1e-12);
     assert_true(fabs(alternate_penalty(&shape, k, x, 2, 1) - 0.1) < 1e-12);
-    shape.penalty = 3; /* larger than the penalty with which the training would begin */
+    shape.penalty = 3; /* larger than the penalty with which the training would otherwise begin */
     assert_true(fabs(alternate_penalty(&shape, k, x, 2, 0) - 3) < 1e-12);
 }
 

@@ -210,7 +210,7 @@ static void objectives_equal_their_definition(void **state)
         for (size_t i = 0; i < m->log_variance.w->count; i++)
             m->log_variance.w->value[i] = 0;
         for (int k = 0; k < 5; k++)
-            m->log_variance.b->value[k] = -40; /* the variance makes the noise negligible */
+            m->log_variance.b->value[k] = -40; /* a log variance of -40 makes the noise negligible */
         int n = 400, g = SYNTHETIC_FEATURES, k = 5;
         double squares = 0, divergence = 0, penalty = 0, logs = 0, inverse = 0;
         float coefficients[35];

@@ -200,7 +200,7 @@ static void damaged_streams_are_refused(void **state)
     run_env_close(&environment);
 }
 
-/* The streams are complete, but contain states that no run writes. */
+/* Streams are refused that are complete but contain states that no run writes. */
 static void impossible_states_are_refused(void **state)
 {
     struct run_env environment;

@@ -137,7 +137,8 @@ static struct sparling_config configured(const char *name, const struct config_s
             fail_msg("%s %s", err.pointer, err.message);
     if (sparling_method.resolve(&c, NULL, root, &err))
         fail_msg("%s %s", err.pointer, err.message);
-    for (int i = 2; i < 4; i++) /* resolve() has set fields, because no client has given them */
+    /* sets the same fields again, because resolve() has set every field that no client has given */
+    for (int i = 2; i < 4; i++)
         if (all[i] && config_apply(&sparling_config_table, &c, all[i], &err))
             fail_msg("%s %s", err.pointer, err.message);
     return c;

@@ -224,7 +224,7 @@ static void name_that_no_channel_predicts_gives_partly(void **state)
     struct fixture *f = *state;
     evidence_of(f)->tokens[3].explained = 0.1;
     assert_int_equal(verdict_by(f, "symbol-without-channel"), VERDICT_PARTLY);
-    evidence_of(f)->tokens[3].explained = NAN; /* every channel is always or never active */
+    evidence_of(f)->tokens[3].explained = NAN; /* no channel varies: each is always or never active */
     assert_int_equal(verdict_by(f, "symbol-without-channel"), VERDICT_PARTLY);
     evidence_of(f)->tokens[3].explained = 0.4;
     assert_null(found(f, "symbol-without-channel"));

@@ -179,7 +179,7 @@ static void statistics_equal_those_of_the_explicit_matrix(void **state)
     assert_ok(autoencoder_create(&shape, true, &m, err));
     assert_ok(thread_pool_create(2, &pool, err));
     params_init(m->params, 4, NULL);
-    /* the decoder does not represent feature 3 */
+    /* adds the encoder three times to the decoder, except for feature 3, which the decoder then hardly represents */
     for (int i = 0; i < N; i++)
         for (int k = 0; k < D; k++)
             m->decoder->value[i * D + k] += m->encoder->value[i * D + k] * (i == 3 ? 0 : 3);
@@ -217,7 +217,7 @@ static void statistics_equal_those_of_the_explicit_matrix(void **state)
     assert_ok(statistics_rug(&rug, pool, kernels_best(), 0.2, 1.5, -0.2, 1, &s, err));
     assert_true(fabs(s.diagonal_mean - 1.5) < 1e-6 && s.diagonal_sd < 1e-7 && s.antisymmetric == 0 && s.dropped == 0);
     assert_true(fabs(s.saturation - 1) < 1e-5);
-    assert_true(fabs(s.symmetric - 1.5 * 64 / sqrt(24)) < 1e-3); /* the matrix has n_d eigenvalues of n_s / n_d */
+    assert_true(fabs(s.symmetric - 1.5 * 64 / sqrt(24)) < 1e-3); /* the matrix has n_d eigenvalues of 1.5 n_s / n_d */
     rug_close(&rug);
     autoencoder_destroy(m);
     thread_pool_destroy(pool);
