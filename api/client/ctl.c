@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <strings.h>
 
 /* --- reading documents --- */
@@ -223,6 +224,14 @@ int ctl_save(struct ctl *ctl, const struct http_request *request, const char *fi
     return code;
 }
 
+int ctl_may_replace(struct ctl *ctl, const char *file)
+{
+    struct stat info;
+    if (stat(file, &info) != 0 || S_ISREG(info.st_mode))
+        return CTL_SUCCESS;
+    return ctl_usage(ctl, "%.200s exists and is not a regular file", file);
+}
+
 int ctl_download(struct ctl *ctl, const struct http_request *request, const char *file)
 {
     struct http_answer answer = {.status = 0};
@@ -231,12 +240,15 @@ int ctl_download(struct ctl *ctl, const struct http_request *request, const char
     char part[4096];
     if (snprintf(part, sizeof part, "%s.part", file) >= (int)sizeof part)
         return ctl_usage(ctl, "the name %.80s... is too long", file);
+    int code = ctl_may_replace(ctl, file);
+    if (code != CTL_SUCCESS)
+        return code;
     into.file = fopen(part, "wb");
     if (!into.file) {
         error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", file);
         return ctl_fault(ctl, CTL_FAILED, &err);
     }
-    int code = ctl_call(ctl, &into, &answer, NULL);
+    code = ctl_call(ctl, &into, &answer, NULL);
     bool closed = fclose(into.file) == 0;
     if (code == CTL_SUCCESS && (!closed || rename(part, file) != 0)) {
         error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", file);

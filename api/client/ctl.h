@@ -72,6 +72,9 @@ int ctl_show(struct ctl *ctl, const struct http_request *request, void (*view)(s
 int ctl_save(struct ctl *ctl, const struct http_request *request, const char *file);
 /* Like ctl_save(), for bodies of any size: the arriving bytes go to FILE.part, which is renamed to FILE at the end. */
 int ctl_download(struct ctl *ctl, const struct http_request *request, const char *file);
+/* Returns CTL_SUCCESS if a download may replace FILE: it does not exist, or is a regular file. Otherwise prints a usage
+ * error, because the rename would replace a device, a pipe or a folder. */
+int ctl_may_replace(struct ctl *ctl, const char *file);
 /* Prints the error of an answer on stderr and returns its exit code. */
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer);
 /* ctl_fault() prints an error on stderr and returns `code`. ctl_usage() also prints how to get help, and returns

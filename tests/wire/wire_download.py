@@ -242,6 +242,10 @@ def clients_save_the_file(daemon, motifctl, folder):
     nowhere = os.path.join(folder, "missing", "x.npz")
     done = subprocess.run([motifctl, "--server", daemon.url, "datasets", "get", "fasta", "--output", nowhere], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and f"{nowhere}: cannot be written" in done.stderr, done
+    pipe = os.path.join(folder, "pipe")
+    os.mkfifo(pipe)
+    done = subprocess.run([motifctl, "--server", daemon.url, "datasets", "get", "fasta", "--output", pipe], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "is not a regular file" in done.stderr and not os.path.isfile(pipe), done
     client = motifd.Client(daemon.url)
     arrays = client.dataset("fasta")
     assert sorted(arrays) == ["id", "length", "names", "options", "x", "y"] and arrays["x"].shape[1] == 4

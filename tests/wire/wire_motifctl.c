@@ -516,6 +516,13 @@ static void checkpoints_are_exported(void **state)
     expect(2);
     in_folder("x.safetensors", path);
     assert_int_not_equal(access(path, F_OK), 0);
+    in_folder("pipe", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    ctl("export %s pipe", done);
+    expect(2);
+    assert_non_null(strstr(got.err, "pipe exists and is not a regular file"));
+    assert_int_equal(stat(path, &whole), 0);
+    assert_true(S_ISFIFO(whole.st_mode));
     ctl("artifacts %s motifs.png --output four.png", done);
     expect(0);
     assert_true(is_png("four.png"));
