@@ -20,7 +20,8 @@ static void initialise(void)
     (void)bwInit(1 << 17); /* fails only for files with a URL, which motifd does not open */
 }
 
-void bigwig_ready(void)
+/* Initialises libBigWig at the first call, because the library keeps values for the whole process. */
+static void prepare(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, initialise);
@@ -85,7 +86,7 @@ enum status bigwig_write(const char *const *names, const uint32_t *lengths, int 
     if (file < 0)
         return error_set(err, STATUS_IO, NULL, "there is no room for a bigWig file");
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    bigwig_ready();
+    prepare();
     bigWigFile_t *to = bwOpen(path, NULL, "w");
     int failed = !to || write_all(to, names, lengths, chromosomes, intervals, count);
     if (to)

@@ -18,8 +18,4 @@ struct bigwig_interval {
 enum status bigwig_write(const char *const *names, const uint32_t *lengths, int chromosomes,
                          const struct bigwig_interval *intervals, size_t count, struct buf *out, struct error *err);
 
-/* Initialises libBigWig at the first call. Writer and reader call it, because the library keeps values for the whole
- * process. Any thread. Only in builds with the library. */
-void bigwig_ready(void);
-
 #endif

@@ -1,5 +1,4 @@
-/* Reads bigWig files (libBigWig). A build without the library (meson option bigwig) refuses with STATUS_CONFLICT. One
- * thread at a time may use an open file. */
+/* Reads bigWig files. Damaged files give errors. One thread at a time may use an open file. */
 #ifndef MOTIF_CORE_FORMATS_BIGWIG_READ_H
 #define MOTIF_CORE_FORMATS_BIGWIG_READ_H
 
@@ -10,7 +9,7 @@
 struct bigwig;
 
 /* Opens a file. Messages call it `shown`, a text that must outlive the file. STATUS_NOT_FOUND: there is no such file.
- * STATUS_CORRUPT: it is no bigWig file. STATUS_CONFLICT, STATUS_NO_MEMORY. */
+ * STATUS_CORRUPT: it is no bigWig file. STATUS_NO_MEMORY. */
 enum status bigwig_open(const char *path, const char *shown, struct bigwig **file, struct error *err);
 void bigwig_close(struct bigwig *file); /* NULL is fine */
 /* Length of a chromosome; -1: the file has no chromosome of this name. */
