@@ -17,6 +17,9 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("3\xEF\xBB\xBF"
               "id\tf\tgroup\r\nr\t1e3\ttest\r\ns\t-2\ttrain"),
     FUZZ_SEED("5>one donor acceptor\nACGTN\nacg\n>two\nUUU\n"),
+    /* numbers: the sizes of these seeds give TARGET_NUMBER, and the first one LAYOUT_SIGNALS */
+    FUZZ_SEED("3a,b,label\n1,2,0.5\n3,4,-1e3\n5,6,7\n10,11,12\n10,11,12\n10,11,12\n10,11,12\n10,11,120000\n"),
+    FUZZ_SEED("5>one 1.5 -2\nACGTN\n>two 3e2 0\nACGTAAAACCCCCCCCCCC\n"),
     FUZZ_SEED("6MEME version 4\nALPHABET= ACGT\nMOTIF a b\nletter-probability matrix: alength= 4 w= 1 nsites= 3\n.1 .2 "
               ".3 .4\n"),
     FUZZ_SEED("6>a b\nA [1 2]\nC [3 4]\nG [0 1]\nT [5 .5]\n"),
@@ -45,6 +48,9 @@ static void check(const struct collection *c)
         for (int64_t j = 0; j < collection_length(c, i) * c->channels * c->rows; j++)
             FUZZ_CHECK(isfinite(collection_value(c, collection_begin(c, i) + j)));
     }
+    FUZZ_CHECK((c->target == TARGET_NUMBER) == (c->number != NULL));
+    for (int64_t i = 0; c->number && i < c->count * c->vocabulary.count; i++)
+        FUZZ_CHECK(isfinite(c->number[i]));
     FUZZ_CHECK(c->kind != COLLECTION_TABLE || c->columns.count == c->cols);
 }
 
@@ -80,8 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct byte_source from = byte_source_of_memory(&memory);
     struct collection_options options = {.label = "",
                                          .group = "",
-                                         .layout = size % 3,
-                                         .target = size % 11 < 6 ? (enum collection_target)(size % 11) : TARGET_NONE,
+                                         .layout = size % 4,
+                                         .target = size % 11 <= TARGET_NUMBER ? (enum collection_target)(size % 11)
+                                                                              : TARGET_NONE,
                                          .negatives = size % 13 == 0 ? NEGATIVES_SHUFFLE : NEGATIVES_NONE};
     struct collection c;
     struct error err = {0};
