@@ -29,9 +29,7 @@ struct word {
 
 /* A site of a matrix in a sequence. */
 struct found {
-    int sequence;
-    int64_t at; /* index of its first base */
-    bool reverse;
+    struct enriched_site site; /* at: -1 if the sequence is too short for a site */
     double score;
 };
 
@@ -176,7 +174,7 @@ static void make_scores(const struct position_matrix *m, struct scores *out)
 static struct found best_site(const struct enriched_set *set, const struct scores *m, int sequence, int64_t from,
                               int64_t to)
 {
-    struct found best = {sequence, -1, false, -INFINITY};
+    struct found best = {{sequence, -1, false}, -INFINITY};
     int64_t last = set->first[sequence + 1] - m->width + 1;
     for (int64_t at = from; at < to && at < last; at++) {
         double sum[2] = {0, 0};
@@ -186,7 +184,7 @@ static struct found best_site(const struct enriched_set *set, const struct score
         }
         for (int side = 0; side < (set->both_strands ? 2 : 1); side++)
             if (sum[side] > best.score)
-                best = (struct found){sequence, at, side == 1, sum[side]};
+                best = (struct found){{sequence, at, side == 1}, sum[side]};
     }
     return best;
 }
@@ -195,7 +193,7 @@ static int by_score(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
     return x->score != y->score ? (x->score < y->score ? 1 : -1)
-                                : (x->sequence > y->sequence) - (x->sequence < y->sequence);
+                                : (x->site.sequence > y->site.sequence) - (x->site.sequence < y->site.sequence);
 }
 
 /* Finds the best site of each sequence, and sorts the sites by descending score. Returns how many of the first sites
@@ -210,8 +208,8 @@ static int read_all(struct work *w, const struct position_matrix *m, double *mos
         w->found[s] = best_site(set, &scores, s, set->first[s], set->first[s + 1]);
     qsort(w->found, (size_t)set->sequences, sizeof *w->found, by_score);
     *most = 0;
-    for (int i = 0; i < set->sequences && w->found[i].at >= 0; i++) {
-        with += set->with[w->found[i].sequence];
+    for (int i = 0; i < set->sequences && w->found[i].site.at >= 0; i++) {
+        with += set->with[w->found[i].site.sequence];
         double now = with >= LEAST_SITES ? ratio(with, w->with, i + 1 - with, w->without) : 0;
         if (now > *most) {
             *most = now;
@@ -228,7 +226,7 @@ static void count_sites(const struct work *w, int sites, int width, struct posit
     unsigned char window[MATRIX_WIDTH];
     *out = (struct position_matrix){.width = set->width};
     for (int i = 0; i < sites; i++) {
-        const struct found *f = &w->found[i];
+        const struct enriched_site *f = &w->found[i].site;
         if (!set->with[f->sequence])
             continue;
         /* the window lies at the same place relative to the site on both strands, also if the widths differ by an odd
@@ -274,13 +272,14 @@ static void erase(const struct work *w, const struct position_matrix *m, double 
     for (int s = 0; s < set->sequences; s++)
         for (int copy = 0; copy < COPIES; copy++) {
             struct found f = best_site(set, &scores, s, set->first[s], set->first[s + 1]);
-            if (f.at < 0 || f.score < least)
+            if (f.site.at < 0 || f.score < least)
                 break;
-            memset(set->base + f.at, BASE_UNKNOWN, (size_t)m->width);
+            memset(set->base + f.site.at, BASE_UNKNOWN, (size_t)m->width);
         }
 }
 
-static enum status find(struct work *w, struct position_matrix *out, double *p, struct error *err)
+static enum status find(struct work *w, struct position_matrix *out, double *p, struct enriched_site *site, int *count,
+                        struct error *err)
 {
     struct word best[WORDS] = {{0}};
     double most = 0;
@@ -301,14 +300,18 @@ static enum status find(struct work *w, struct position_matrix *out, double *p, 
     if (sites == 0)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no word is enriched");
     for (int i = 0; i < sites; i++)
-        with += w->set->with[w->found[i].sequence];
+        with += w->set->with[w->found[i].site.sequence];
+    for (int i = 0; site && i < sites; i++)
+        site[i] = w->found[i].site;
+    if (count)
+        *count = sites;
     *p = position_fisher(w->set->sequences, w->with, sites, with);
     erase(w, out, w->found[sites - 1].score);
     return STATUS_OK;
 }
 
 enum status enriched_motif_find(const struct enriched_set *set, struct position_matrix *out, double *p,
-                                struct error *err)
+                                struct enriched_site *site, int *sites, struct error *err)
 {
     size_t codes = (size_t)1 << 2 * LONG;
     struct work w = {.set = set,
@@ -324,7 +327,7 @@ enum status enriched_motif_find(const struct enriched_set *set, struct position_
                              ? STATUS_OK
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to search for enriched words");
     if (!status)
-        status = w.with > 0 && w.without > 0 ? find(&w, out, p, err)
+        status = w.with > 0 && w.without > 0 ? find(&w, out, p, site, sites, err)
                                              : error_set(err, STATUS_NOT_FOUND, NULL, "no word is enriched");
     free(w.seen);
     free(w.count[0]);

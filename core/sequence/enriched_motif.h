@@ -19,10 +19,18 @@ struct enriched_set {
     int width; /* largest width of a matrix, in [6, MATRIX_WIDTH - 20] */
 };
 
+/* The best site of a motif in a sequence. */
+struct enriched_site {
+    int sequence;
+    int64_t at;   /* index of its first base in enriched_set.base */
+    bool reverse; /* whether it lies on the other strand */
+};
+
 /* Finds the most enriched motif and erases its sites in all sequences. *p: p-value of Fisher's exact test for sequences
- * with a site, not corrected for the search. The result is the same for the same sequences on every machine.
- * STATUS_NOT_FOUND: no word is enriched. STATUS_NO_MEMORY. */
+ * with a site, not corrected for the search. site: [sequences] receives the best site of each sequence that has one,
+ * in the order of falling scores; *sites: their number. Both may be NULL. The result is the same for the same sequences
+ * on every machine. STATUS_NOT_FOUND: no word is enriched. STATUS_NO_MEMORY. */
 enum status enriched_motif_find(const struct enriched_set *set, struct position_matrix *out, double *p,
-                                struct error *err);
+                                struct enriched_site *site, int *sites, struct error *err);
 
 #endif

@@ -295,6 +295,15 @@ static double tally_bytes(const struct sparling_config *c)
     return c->tally_weight > 0 ? map_positions(c) * (4 * (double)c->batch * names + 8 * threads * (most + 4)) : 0;
 }
 
+/* Bytes that the searches for enriched motifs need (words.c, misread.c): a byte for each base of their samples, places
+ * of sites, and counts of words. */
+static double words_bytes(const struct sparling_config *c)
+{
+    enum { SEQUENCES = 6000, SITES = 8 * 32 * 5, COUNTS = 1 << 20 };
+    return c->dataset.motif_words ? SEQUENCES * (double)sparling_geometry(c).cols + SITES * (double)c->batch + COUNTS
+                                  : 0;
+}
+
 /* Bytes of a run: the larger of training and evaluation. The evaluation may load a second model, that of an earlier
  * stage. */
 static double run_bytes(const struct sparling_config *c, double parameters)
@@ -302,7 +311,7 @@ static double run_bytes(const struct sparling_config *c, double parameters)
     double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);
     double copies = 4 * (dilated_lines(c) + 2 * unit_copies(c) + unit_partials(c));
     double train = maps * batch + 4 * attention_floats(c, batch, true) + 8 * dilated_packed(c) + copies +
-                   collected_bytes(c) + tally_bytes(c);
+                   collected_bytes(c) + tally_bytes(c) + words_bytes(c);
     double evaluate = 4 * (evaluation_floats(c) * piece + attention_floats(c, piece, false)) + 4 * unit_copies(c) +
                       4 * parameters + fmax(chance_bytes(c), lists_bytes(c));
     return 16 * parameters + fmax(train, evaluate);

@@ -70,8 +70,9 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
                 "Data set of known motifs, such as JASPAR, whose matrices become the initial filters of a model of "   \
                 "DNA or RNA; empty begins with random filters."),                                                      \
     DOMAIN_FLAG(dataset, motif_words, "motif_start_words", "false", ADVANCED,                                          \
-                "Whether the first filters of a model of DNA or RNA begin with the motifs that are most enriched in "  \
-                "the training samples of each name, which motifd finds by counting words; otherwise they are random."),\
+                "Whether a model of DNA or RNA begins with motifs that motifd finds by counting words: the first "     \
+                "filters with those most enriched in the training samples of each name, and in the first phase the "   \
+                "channel of a name that the model does not read with those of the samples it misreads."),              \
     DOMAIN_FLAG(dataset, motif_frozen, "motif_start_frozen", "false", ADVANCED,                                        \
                 "Whether training leaves the filters of motif_start unchanged."),                                      \
     DATASET_SIZE(channels, 8192, "channels", "Channels of an input"),                                                  \

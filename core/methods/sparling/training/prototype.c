@@ -4,19 +4,21 @@
  * In the first phase, the presence loss of a name may stay at that of a constant answer, because no direction in g's
  * features points to the name's motif yet. Random weights would find it only by luck. But the features at a position of
  * a sample with the name may be those of the motif. This file therefore takes the features at many random positions of
- * such samples as prototypes. From each prototype it computes a channel: the linear discriminant between this feature
- * vector and all features. One channel has the pooled score that separates the two groups of samples best (Welch's t).
- * If it separates them better than the present channel does, it replaces the weights of g's last layer for this name.
- * Everything runs in a fixed order on one thread, so a run stays the same for any number of threads. */
+ * such samples as prototypes. With motif_start_words, the first prototypes are means of the features at the sites of
+ * motifs that are enriched among the samples that g reads wrongly (misread.c). In long sequences, random positions
+ * would rarely lie on the motif. From each prototype it computes a channel: the linear discriminant between this
+ * feature vector and all features. One channel has the pooled score that separates the two groups of samples best
+ * (Welch's t). If it separates them better than the present channel does, it replaces the weights of g's last layer for
+ * this name. Everything runs in a fixed order on one thread, so a run stays the same for any number of threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/random/philox.h"
 #include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/training/misread.h"
 
 enum {
-    PROBES = 32,      /* number of training batches that each of the two passes reads */
     CANDIDATES = 128, /* prototypes that are compared */
     EACH = 4,         /* prototypes from one sample */
     STREAM = 0x7072   /* stream of the random numbers */
@@ -24,13 +26,25 @@ enum {
 /* This share of the features' mean variance is added to each variance before the covariance is factorised. */
 static const double RIDGE = 0.01;
 
+/* Which sites of a motif a prototype is the mean of: those on one strand, or all. */
+enum strand { STRAND_OWN, STRAND_OTHER, STRAND_EITHER, STRANDS };
+struct mean {
+    int motif;
+    enum strand strand;
+    int sites;
+};
+
 /* Sums over the samples with or without the name. */
 struct group {
     double count, sum[CANDIDATES], squares[CANDIDATES];
 };
 
-/* A search in progress. Candidate 0 is the present channel; the others are prototypes. */
+/* A search in progress. Candidate 0 is the present channel; the next `means` are means over the sites of motifs; the
+ * others are features at random positions. */
 struct search {
+    struct misread misread;
+    int means;
+    struct mean mean_of[MISREAD_MOTIFS * STRANDS]; /* [means] what candidate 1 + i is the mean of */
     int name, width, positions, candidates;
     struct philox random;
     uint64_t drawn;
@@ -65,6 +79,7 @@ static enum status open_search(struct method_run *run, int name, struct search *
 
 static void close_search(struct search *s)
 {
+    misread_close(&s->misread);
     free(s->mean);
     free(s->square);
     free(s->candidate);
@@ -83,6 +98,44 @@ static void copy_features(struct search *s, const struct tensor *map, int image)
             for (int col = 0; col < m->width; col++)
                 *to++ = (float)at[(ptrdiff_t)col * MAP_LANES];
         }
+    }
+}
+
+/* ---- motifs of misread samples --------------------------------------------------------------------------------- */
+
+/* Whether a motif has a site on a strand in a sample. */
+static bool has_site(const struct misread *m, int motif, enum strand strand, int sample)
+{
+    size_t at = (size_t)motif * (size_t)m->samples + (size_t)sample;
+    return m->middle[at] >= 0 && (strand == STRAND_EITHER || m->reverse[at] == (strand == STRAND_OTHER));
+}
+
+/* Lists the means. The mean over both strands is left out if all sites lie on one strand. */
+static void list_means(struct search *s)
+{
+    for (int motif = 0; motif < s->misread.motifs; motif++) {
+        int sites[STRANDS] = {0};
+        for (int strand = 0; strand < STRANDS; strand++)
+            for (int i = 0; i < s->misread.samples; i++)
+                sites[strand] += has_site(&s->misread, motif, (enum strand)strand, i);
+        for (int strand = 0; strand < STRANDS; strand++)
+            if (sites[strand] > 0 && (strand != STRAND_EITHER || (sites[STRAND_OWN] > 0 && sites[STRAND_OTHER] > 0)))
+                s->mean_of[s->means++] = (struct mean){motif, (enum strand)strand, sites[strand]};
+    }
+    s->candidates += s->means;
+}
+
+/* Adds the features at the sites of a sample to the means. */
+static void add_sites(struct search *s, int sample)
+{
+    for (int i = 0; i < s->means; i++) {
+        const struct mean *mean = &s->mean_of[i];
+        if (!has_site(&s->misread, mean->motif, mean->strand, sample))
+            continue;
+        size_t at = (size_t)s->misread.middle[(size_t)mean->motif * (size_t)s->misread.samples + (size_t)sample];
+        for (int d = 0; d < s->width; d++)
+            s->candidate[(1 + i) * s->width + d] +=
+                (double)s->features[(size_t)d * (size_t)s->positions + at] / mean->sites;
     }
 }
 
@@ -234,15 +287,8 @@ static enum status pass(struct method_run *run, struct search *s, bool second, s
 {
     struct exec *e = &run->exec;
     for (int i = 0; i < PROBES; i++) {
-        int64_t first = run->samples + i * run->config.batch;
-        struct batch_request request = {.seed = run->config.seed,
-                                        .first = first,
-                                        .seen = first,
-                                        .count = (int)run->config.batch,
-                                        .set = DOMAIN_LESSON,
-                                        .turns = run->presence.turns == TURNS_YES ? TURN_HALF : TURN_NONE};
         const struct batch *batch;
-        enum status status = batch_source_take(run->source, &request, NULL, &batch, err);
+        enum status status = probe_batch(run, i, &batch, err);
         if (status)
             return status;
         exec_begin(e, false, (uint64_t)run->updates);
@@ -257,8 +303,10 @@ static enum status pass(struct method_run *run, struct search *s, bool second, s
                 add_scores(s, with);
             else
                 add_moments(s);
-            if (!second && with)
+            if (!second && with) {
+                add_sites(s, i * batch->request.count + image);
                 draw_prototypes(s);
+            }
         }
     }
     return STATUS_OK;
@@ -288,7 +336,11 @@ enum status prototype_search(struct method_run *run, int name, struct error *err
     int best = 0;
     enum status status = open_search(run, name, &s, err);
     if (!status)
+        status = misread_search(run, name, &s.misread, err);
+    if (!status) {
+        list_means(&s);
         status = pass(run, &s, false, err);
+    }
     if (!status) {
         factorise(&s);
         keep_current(run, &s);

@@ -11,7 +11,7 @@
 
 #include "core/methods/sparling/domains/motif_start.h"
 #include "core/methods/sparling/run_int.h"
-#include "core/sequence/enriched_motif.h"
+#include "core/methods/sparling/training/words.h"
 
 /* DRAWN: number of training samples that are drawn; EACH: in the search for a name, upper limit of the samples with the
  * name, and of those without it */
@@ -59,8 +59,7 @@ static bool make_room(struct words *w)
     return w->first && w->base && w->has && w->done && w->sample && w->begin && w->with && w->copy;
 }
 
-/* Turns one-hot planes into bases. If all planes are equal at a position, the base is unknown. */
-static void take_bases(const float *planes, int cols, unsigned char *base)
+void words_bases(const float *planes, int cols, unsigned char *base)
 {
     for (int i = 0; i < cols; i++) {
         base[i] = BASE_UNKNOWN;
@@ -82,7 +81,7 @@ static enum status draw(struct method_run *run, struct words *w, struct error *e
         status = domain_sample(&run->domain, &request, planes, truth, err);
         if (status)
             break;
-        take_bases(planes, w->cols, w->base + (ptrdiff_t)i * w->cols);
+        words_bases(planes, w->cols, w->base + (ptrdiff_t)i * w->cols);
         w->first[i + 1] = w->first[i] + w->cols;
         for (int k = 0; k < w->names; k++)
             w->has[i * w->names + k] = presence_true(run, truth, k);
@@ -110,25 +109,35 @@ static int choose(struct words *w, int name)
     return count;
 }
 
+enum status words_search(const struct enriched_set *set, struct position_matrix *out, struct enriched_site *site,
+                         int *sites, bool *found, struct error *err)
+{
+    struct error cause = {0};
+    double p;
+    enum status status = enriched_motif_find(set, out, &p, site, sites, &cause);
+    *found = !status && p < SIGNIFICANT;
+    return !status || status == STATUS_NOT_FOUND ? STATUS_OK : error_set(err, status, NULL, "%s", cause.message);
+}
+
+int words_width(const struct sparling_config *config)
+{
+    return (int)fmin(MATRIX_WIDTH - 20, fmax(6, (double)config->first_window));
+}
+
 /* Searches for a motif of a name. *found is false if there are no more. */
 static enum status search(struct words *w, int name, bool both_strands, int width, struct position_matrix *out,
                           bool *found, struct error *err)
 {
-    struct error cause = {0};
     struct enriched_set set = {.sequences = choose(w, name),
                                .first = w->begin,
                                .base = w->copy,
                                .with = w->with,
                                .both_strands = both_strands,
                                .width = width};
-    double p;
-    enum status status = enriched_motif_find(&set, out, &p, &cause);
-    *found = !status && p < SIGNIFICANT;
-    if (status && status != STATUS_NOT_FOUND)
-        return error_set(err, status, NULL, "%s", cause.message);
+    enum status status = words_search(&set, out, NULL, NULL, found, err);
     for (int i = 0; *found && i < set.sequences; i++)
         memcpy(w->base + w->first[w->sample[i]], w->copy + w->begin[i], (size_t)w->cols);
-    return STATUS_OK;
+    return status;
 }
 
 /* Appends the filters of a motif. */
@@ -147,7 +156,6 @@ static enum status search_all(struct method_run *run, struct words *w, float *fi
 {
     const struct sparling_config *c = &run->config;
     int strands = domain_alphabet(&run->domain)->strands, each = motif_start_twice(c, strands) ? 2 : 1;
-    int width = (int)fmin(MATRIX_WIDTH - 20, fmax(6, (double)c->first_window));
     double most = floor(FILTERS * (double)c->width);
     bool more = true;
     while (more) {
@@ -155,7 +163,7 @@ static enum status search_all(struct method_run *run, struct words *w, float *fi
         for (int k = 0; k < w->names && *count + each <= most; k++) {
             struct position_matrix m;
             bool found = false;
-            enum status status = w->done[k] ? STATUS_OK : search(w, k, strands == 2, width, &m, &found, err);
+            enum status status = w->done[k] ? STATUS_OK : search(w, k, strands == 2, words_width(c), &m, &found, err);
             if (status)
                 return status;
             w->done[k] = !found;

@@ -91,7 +91,7 @@ static void planted_words_are_found_one_after_another(void **state)
             struct position_matrix m;
             struct error err = {0};
             double p;
-            assert_int_equal(enriched_motif_find(&set, &m, &p, &err), STATUS_OK);
+            assert_int_equal(enriched_motif_find(&set, &m, &p, NULL, NULL, &err), STATUS_OK);
             assert_true(p < 1e-7 && m.width >= 6 && m.width <= WIDTH && m.sites >= 10);
             for (int w = 0; w < 2; w++)
                 found[w] |= shows(&m, words[w], both);
@@ -108,7 +108,7 @@ static void the_sites_of_a_motif_are_erased(void **state)
     struct error err = {0};
     double p;
     int left = 0, erased = 0;
-    assert_int_equal(enriched_motif_find(&set, &m, &p, &err), STATUS_OK);
+    assert_int_equal(enriched_motif_find(&set, &m, &p, NULL, NULL, &err), STATUS_OK);
     for (int i = 0; i < SEQUENCES * LENGTH; i++) {
         bool whole = i + 9 <= SEQUENCES * LENGTH;
         for (int j = 0; whole && j < 9; j++)
@@ -126,12 +126,12 @@ static void noise_has_no_motif_and_same_sequences_give_the_same_matrix(void **st
     struct error err = {0};
     double p = 1, q;
     struct enriched_set set = make(NULL, 0, true);
-    enum status status = enriched_motif_find(&set, &m, &p, &err);
+    enum status status = enriched_motif_find(&set, &m, &p, NULL, NULL, &err);
     assert_true(status == STATUS_NOT_FOUND || p > 1e-7);
     set = make(word, 1, true);
-    assert_int_equal(enriched_motif_find(&set, &m, &p, &err), STATUS_OK);
+    assert_int_equal(enriched_motif_find(&set, &m, &p, NULL, NULL, &err), STATUS_OK);
     set = make(word, 1, true);
-    assert_int_equal(enriched_motif_find(&set, &again, &q, &err), STATUS_OK);
+    assert_int_equal(enriched_motif_find(&set, &again, &q, NULL, NULL, &err), STATUS_OK);
     assert_true(p == q && m.width == again.width);
     assert_memory_equal(m.count, again.count, (size_t)m.width * sizeof m.count[0]);
 }
@@ -145,7 +145,7 @@ static void a_set_without_labelled_or_other_sequences_has_no_motif(void **state)
     for (int all = 0; all < 2; all++) {
         for (int s = 0; s < SEQUENCES; s++)
             with[s] = all == 1;
-        assert_int_equal(enriched_motif_find(&set, &m, &p, &err), STATUS_NOT_FOUND);
+        assert_int_equal(enriched_motif_find(&set, &m, &p, NULL, NULL, &err), STATUS_NOT_FOUND);
     }
 }
 

@@ -1,0 +1,32 @@
+/* Motifs that are enriched among the training samples that g reads wrongly (misread.c). */
+#ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_MISREAD_H
+#define MOTIF_CORE_METHODS_SPARLING_TRAINING_MISREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+struct batch;
+struct method_run;
+
+/* MISREAD_MOTIFS: upper limit of the motifs of one search; PROBES: number of training batches that a search reads */
+enum { MISREAD_MOTIFS = 8, PROBES = 32 };
+
+/* The sites of the motifs in the samples of the batches of probe_batch(). */
+struct misread {
+    int motifs, samples, strands;
+    int32_t *middle; /* [MISREAD_MOTIFS][samples] column of the middle of the best site; -1: the sample has no site, is
+                        read rightly, or does not have the name */
+    bool *reverse;   /* [MISREAD_MOTIFS][samples] whether the site lies on the other strand */
+};
+
+/* Takes the batch `index` (0 to PROBES - 1) after the training samples so far. A search can read the batches several
+ * times. Errors are those of batch_source_take(). */
+enum status probe_batch(struct method_run *run, int index, const struct batch **batch, struct error *err);
+/* Searches for motifs of a name. Finds none unless the configuration has motif_start_words. The caller calls
+ * misread_close(), also after a failure. STATUS_NO_MEMORY, and errors of the computation. */
+enum status misread_search(struct method_run *run, int name, struct misread *out, struct error *err);
+void misread_close(struct misread *m);
+
+#endif
