@@ -49,5 +49,5 @@ all() {
 goal() { case $1 in http | hdf5 | convert) echo 1 ;; *) echo 20 ;; esac; }
 
 targets=("$@")
-[ $# -gt 0 ] || targets=(png genes wave npy archive bundle upload_{fasta,csv,npz,tar,npy} headers safetensors target stored job upload_h5ad hdf5 convert http)
+[ $# -gt 0 ] || targets=(png genes wave npy bigwig archive bundle upload_{fasta,csv,npz,tar,npy} headers safetensors target stored job upload_h5ad hdf5 convert http)
 for target in "${targets[@]}"; do all "$target" "$(goal "$target")000000"; done
