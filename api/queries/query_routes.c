@@ -207,8 +207,8 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
         0,
         0,
         NULL,
-        "1: the body is one array with an input at each position of its first axis, at most 4096, or at most 100000 "
-        "rows if the query answers with rows"};
+        "1: the body is one array, and each index of its first axis is one input; at most 4096 inputs, or at most "
+        "100000 if the answer has one row for each input"};
     struct api_parameter *list = space(r, field_count(r) + 5, sizeof *list);
     size_t count = 0;
     if (list == NULL)

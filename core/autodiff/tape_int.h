@@ -188,7 +188,8 @@ struct gemm_job {
     struct random_at at; /* position of the first random number; element (r, j) of the result uses index r * (n rounded
                             up to 4) + j */
 };
-/* Runs all jobs in one task; they must not depend on one another. */
+/* Computes all jobs as one task of the thread pool. The pool computes parts of different jobs at the same time, so no
+ * job may read what another one writes. */
 void gemm_run(struct exec *e, const struct gemm_job *jobs, int count);
 
 #endif

@@ -8,7 +8,7 @@
 
 static const char letters[BASES] = {'A', 'C', 'G', 'T'};
 
-/* Writes a name without the characters that separate words and keys in these formats. */
+/* Writes a name. White space, control characters, '=' and '>', which have a meaning in these formats, become '_'. */
 static void write_name(struct buf *out, const char *name)
 {
     for (; *name != '\0'; name++) {

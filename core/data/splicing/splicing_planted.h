@@ -57,8 +57,9 @@ static inline int splicing_planted_proteins(const struct splicing_planted *domai
 struct splicing_truth {
     int count;         /* number of boxes found, including those that did not fit into `room` */
     int room;          /* capacity of `boxes` */
-    struct box *boxes; /* [room], the caller's; ordered by position, then model: row
-                          0, columns within the sequence */
+    struct box *boxes; /* [room], the caller's; ordered by position, and at the same
+                          position by protein. The row is 0, and the columns are
+                          positions in the sequence. */
 };
 
 /* Draws a sample. bases: [length]. classes: [length], SITE_NONE in the flanks; may

@@ -81,7 +81,7 @@ INLINE void dout_line(const vf y[4], vf out[6])
 /* The inputs of a group of tiles: one register column of six rows, at the column left of the first tile. */
 struct inlet {
     const float *row[SIDE]; /* NULL: the row is outside the strip */
-    int first, end;         /* columns inside the strip: [first, end) */
+    int first, end;         /* the columns [first, end) of `row` lie inside the strip */
     ptrdiff_t ahead;        /* distance in reals to the tile row below, which is prefetched */
     int apart;              /* half blocks: distance in columns between the two tiles of a register; else 0 */
     const float *scale, *shift;

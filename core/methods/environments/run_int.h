@@ -21,7 +21,8 @@ struct outcome {
     double mse, mse_unseen;
     double mse_unseen_fit; /* as mse_unseen, after a change was fitted to a few rows of each environment */
     double changes_found, changes_true;
-    double changes_right; /* number of true changes that the model found on the same edge, in the matching variable */
+    double changes_right; /* number of true changes for which the model has a change on the same edge of the tree, in
+                           * the latent variable that is matched with the true one */
     double accuracy, accuracy_unseen; /* for outcomes of 0 and 1: share of rows that are classified correctly */
     double train_loss, updates, samples;
     /* objectives of the best and the worst restart; restart: index of the best restart */

@@ -278,7 +278,8 @@ static enum status apply_nmf(const struct method_question *question, struct read
     return status;
 }
 
-/* Reads the row of a question. The caller frees r->block, also after an error. */
+/* Takes the row from a question, and computes its latent variables and its reconstruction. The caller frees r->block,
+ * also after an error. */
 static enum status read_row(const struct method_question *question, struct reading *r, struct error *err)
 {
     const struct method_model *model = question->model;

@@ -18,7 +18,7 @@ struct dividing {
     int channels, numbers, samples;
     const struct calibration_score *score; /* [channels][samples] */
     const real *number;                    /* [samples][numbers] standardised */
-    double *cut;                           /* [channels] thresholds, relative to the present ones */
+    double *cut;                           /* [channels] difference between the new threshold and the model's */
     double *gram, *products, *coefficient, *t, *squares;
     double *rest; /* [samples][numbers] the numbers minus what the other channels explain */
     int *order;   /* [samples] by falling score */

@@ -2,10 +2,11 @@
  * channels, which follows from their pooled scores. It has the role that the presence objective has for labels
  * (presence.c).
  *
- * The head gives g no direction while it cannot read the map. In the first phase, this regression trains g alone. The
- * score of a channel becomes the probability that the channel has a motif, and each number is a sum over the channels
- * with such a motif. A channel that mixed two motifs could not state that both occur, and the regression would explain
- * less. After the first phase the objective holds the channels to what they mark. */
+ * The head gives g no direction while it cannot read the map. In the first phase, only g is trained, and only by this
+ * regression. It converts the score of a channel to the probability that the sample contains the channel's motif, and
+ * predicts each number as a weighted sum of these probabilities. A channel that marked two kinds of motif would have
+ * the same probability for one kind and for both, so the regression would explain less. After the first phase, the
+ * objective keeps the channels from marking something else. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"

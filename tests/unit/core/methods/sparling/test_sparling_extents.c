@@ -154,8 +154,8 @@ static void a_centred_motif_is_reported_where_its_channel_reads(void **state)
     struct box box;
     (void)state;
     planes[2 * COLS + 1] = 5;
-    /* three columns to the right, the next two motifs would be beyond the map, so the larger one is reported in the
-     * last column */
+    /* The channel's motifs are moved by three columns to the right. This would put the next two motifs beyond the map,
+     * so only the larger one is reported, in the last column. */
     planes[3 * COLS + 8] = 2;
     planes[3 * COLS + 9] = 4;
     planes[PLACES + 2 * COLS + 1] = 7;
