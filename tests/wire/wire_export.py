@@ -171,7 +171,7 @@ def unwritable_places_are_reported():
         assert got.returncode == 1 and "cannot be written" in got.stderr, got
         os.mkdir(place.path("w"))
         got = place.run(Kept(), "export", JOB, "w", "--checkpoint", "4")
-        assert got.returncode == 1 and "cannot be written" in got.stderr and os.listdir(place.path("w")) == [], got
+        assert got.returncode == 2 and "w exists and is not a regular file" in got.stderr and os.listdir(place.path("w")) == [], got
     with Place() as place:
         os.symlink("/dev/full", place.path("w.part"))
         got = place.run(Kept(), "export", JOB, "w", "--checkpoint", "4")
