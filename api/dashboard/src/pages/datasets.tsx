@@ -24,7 +24,7 @@ const SHOWN = 24; // names in a list
 /** Names with their counts. */
 function Names({ title, names }: { title: string; names: Named[] }) {
   if (names.length === 0) return null;
-  return <p class="names"><span class="muted">{number(names.length)} {title}</span> {names.slice(0, SHOWN).map((n) => <span key={n.name}><b>{n.name}</b>{n.alternative && ` ${n.alternative}`}{n.count !== undefined && !n.alternative && <span class="muted"> {number(n.count)}</span>}</span>)}{names.length > SHOWN && <span class="muted">and {number(names.length - SHOWN)} more</span>}</p>;
+  return <p class="names"><span class="muted">{number(names.length)} {names.length === 1 ? title.slice(0, -1) : title}</span> {names.slice(0, SHOWN).map((n) => <span key={n.name}><b>{n.name}</b>{n.alternative && ` ${n.alternative}`}{n.count !== undefined && !n.alternative && <span class="muted"> {number(n.count)}</span>}</span>)}{names.length > SHOWN && <span class="muted">and {number(names.length - SHOWN)} more</span>}</p>;
 }
 
 /** The size of a sample: "80 long", "24 × 24", "12 columns". */
@@ -43,7 +43,7 @@ export function DataPage() {
       <Fault fault={failed ?? fault} />
       {data?.datasets.length === 0 && <p class="empty">No data sets yet. Upload a file to train on it.</p>}
       {data?.datasets.map((d) => (
-        <Section key={d.name} title={d.name} aside={<div class="tools">{d.kind !== "motifs" && <a class="button primary" href={href("new", { dataset: d.name })}>Train on this<span class="hidden"> {d.name}</span></a>}<Save path={`/v1/datasets/${d.name}/data`} name={`${d.name}.npz`} text="Download" of={d.name} />{sure === d.name && <button type="button" onClick={() => setSure("")}>Keep</button>}<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button></div>}>
+        <Section key={d.name} title={d.name} aside={<div class="tools">{d.kind !== "motifs" && <a class="button primary" href={href("new", { dataset: d.name })}>Train on this<span class="hidden"> {d.name}</span></a>}<Save path={`/v1/datasets/${d.name}/data`} name={`${d.name}.npz`} text="Download" of={d.name} large />{sure === d.name && <button type="button" onClick={() => setSure("")}>Keep</button>}<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button></div>}>
           <div class="dataset"><div>
             <Facts items={[["Kind", d.kind], ["Labels", d.target], ["Samples", number(d.samples)], ["Size of a sample", sizeOf(d)], ["File", bytes(d.bytes)]]} />
             <Names title={d.kind === "motifs" ? "motifs" : "names"} names={d.vocabulary} /><Names title="numbers" names={d.numbers ?? []} /><Names title="groups" names={d.groups ?? []} /><Names title="columns" names={d.columns ?? []} />
