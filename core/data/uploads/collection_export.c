@@ -376,11 +376,17 @@ static bool names_fit(const struct collection_names *names)
     return true;
 }
 
+/* Whether samples have one row and may differ in length. */
+static bool has_lines(const struct collection *c)
+{
+    return c->rows == 1 && c->kind != COLLECTION_TABLE && c->kind != COLLECTION_IMAGES;
+}
+
 /* Checks the properties of a data set on which the functions that write elements rely. collection_file.c does not check
  * them when it opens the stored form. */
 static enum status check_form(const struct collection *c, struct error *err)
 {
-    bool lines = c->rows == 1 && c->kind != COLLECTION_TABLE && c->kind != COLLECTION_IMAGES;
+    bool lines = has_lines(c);
     bool good = names_fit(&c->vocabulary) && names_fit(&c->columns) && names_fit(&c->groups) && names_fit(&c->records);
     for (int64_t i = 0; good && i < c->count; i++) {
         good = lines || collection_length(c, i) == c->cols;
@@ -395,7 +401,7 @@ static enum status check_form(const struct collection *c, struct error *err)
 static enum status check_lengths(struct collection_export *e, struct error *err)
 {
     const struct collection *c = e->c;
-    bool lines = c->rows == 1 && c->kind != COLLECTION_TABLE && c->kind != COLLECTION_IMAGES;
+    bool lines = has_lines(c);
     for (int64_t i = 0; lines && i < c->count; i++) {
         int64_t length = collection_length(c, i);
         e->ragged = e->ragged || length != c->cols || length > NPZ_LINE;

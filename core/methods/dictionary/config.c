@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/methods/dictionary/data/rows.h"
+#include "core/methods/dictionary/model/step.h"
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
 #include "core/methods/shared/value_list.h"
@@ -315,8 +316,8 @@ enum status dictionary_resolve(void *config, const struct method_given *given, c
 
 double dictionary_tune_rate(const struct dictionary_config *config)
 {
-    /* SynthSAEBench uses 3e-4 for 195,312 updates. The rate is inversely proportional to the number of updates. */
-    return fmin(3e-4 * 195312 / (double)updates(config), 0.02);
+    /* The rate is inversely proportional to the number of updates. */
+    return fmin(STEP_LONG_RATE * STEP_LONG_UPDATES / (double)updates(config), 0.02);
 }
 
 int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c)

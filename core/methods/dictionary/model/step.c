@@ -13,8 +13,6 @@
 
 #include "core/methods/dictionary/model/step_int.h"
 
-static const double LONG_RATE = 3e-4; /* rate of step_finish() in SynthSAEBench, for 195,312 updates */
-
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
 static void *take(char *base, size_t *at, size_t count, size_t size)
@@ -365,7 +363,7 @@ static void tune(struct step *s, double l0, double rate)
  * SynthSAEBench, they move as far as Adam moves them. */
 static void move_thresholds(struct step *s, double rate)
 {
-    float further = (float)(fmin(fmax(rate / LONG_RATE, 1), 10) - 1), *t = s->sae->threshold->value;
+    float further = (float)(fmin(fmax(rate / STEP_LONG_RATE, 1), 10) - 1), *t = s->sae->threshold->value;
     for (int j = 0; j < s->sae->shape.width; j++)
         t[j] += further * (t[j] - s->before[j]);
 }
