@@ -292,7 +292,7 @@ static const struct api_answer audit_answers[] = {
 #define RUN_PROBLEMS                                                                                                   \
     PROBLEM(401, "The token is not that of the job's trainer, or the trainer's run has ended."),                       \
         PROBLEM(409,                                                                                                   \
-                "The epoch is an earlier one: another trainer has taken over. Or the run ended during the request."),  \
+                "Another trainer has taken over (the epoch is an earlier one), or the run ended during the request."), \
         END
 static const struct api_answer register_answers[] = {
     {200, JSON, "RunRegistration", "The job. The trainer repeats the epoch in every later message."},

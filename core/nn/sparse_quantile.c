@@ -431,8 +431,8 @@ static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantil
     return true;
 }
 
-/* Replaces the quantiles of reinitialised channels: their density is higher, so another order statistic is their
- * quantile. Each update reduces the difference. */
+/* Replaces the quantiles of reinitialised channels. Their density is s->times[c] times as high as that of other
+ * channels, so another order statistic is their quantile. Each update moves the factor closer to 1. */
 static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task, double density)
 {
     for (int c = 0; c < s->config.channels; c++) {

@@ -208,7 +208,8 @@ static void transform_weights(const float *from, float *to, ptrdiff_t stride)
     }
 }
 
-/* The outputs of a group of tiles. across, down: number of columns and rows inside the strip. */
+/* Where the outputs of a group of tiles go. across, down: number of the group's columns and rows that lie inside the
+ * strip. */
 struct outlet {
     int across, down;
     const float *bias, *add;
