@@ -26,6 +26,14 @@ void exec_begin(struct exec *exec, bool training, uint64_t step)
     exec->tape = op_alloc(exec, sizeof(*exec->tape));
 }
 
+void exec_release(struct exec *exec, struct arena_mark mark)
+{
+    arena_release(exec->arena, mark);
+    exec->tape->spares = 0;
+    exec->tape->scratch = NULL;
+    exec->tape->scratch_count = 0;
+}
+
 enum status exec_status(const struct exec *exec, struct error *err)
 {
     if (exec->error.code == STATUS_OK)
@@ -73,6 +81,18 @@ real *op_zeros(struct exec *e, size_t count)
     if (at != NULL)
         memset(at, 0, count * sizeof(real));
     return at;
+}
+
+real *op_scratch(struct exec *e, size_t each, int chunks)
+{
+    size_t count = each * (size_t)thread_pool_workers(e->pool, chunks);
+    if (e->error.code != STATUS_OK)
+        return NULL;
+    if (e->tape->scratch == NULL || e->tape->scratch_count < count) {
+        e->tape->scratch = op_reals(e, count);
+        e->tape->scratch_count = count;
+    }
+    return e->tape->scratch;
 }
 
 double *op_doubles(struct exec *e, size_t count)

@@ -119,6 +119,8 @@ void exec_init(struct exec *exec, const struct kernels *kernels, struct thread_p
                uint64_t seed);
 /* Begins a step: resets the arena and the tape. All earlier tensors become invalid. */
 void exec_begin(struct exec *exec, bool training, uint64_t step);
+/* In an evaluation: frees the tensors and all other memory that operations allocated from the arena after `mark`. */
+void exec_release(struct exec *exec, struct arena_mark mark);
 /* The first failure of the step, copied to *err; STATUS_OK if there is none. */
 enum status exec_status(const struct exec *exec, struct error *err);
 

@@ -25,6 +25,8 @@ struct tape {
         size_t count;
     } spare[TAPE_SPARES];
     int spares;
+    real *scratch; /* from op_scratch() */
+    size_t scratch_count;
 };
 
 /* Stores a failure, unless the step has one already. */
@@ -41,6 +43,9 @@ void *op_alloc(struct exec *e, size_t bytes);
 real *op_reals(struct exec *e, size_t count);
 real *op_zeros(struct exec *e, size_t count);
 double *op_doubles(struct exec *e, size_t count);
+/* Scratch memory [workers][each] for a task with `chunks` chunks, where workers is thread_pool_workers(chunks). All
+ * operations of a step share it, so its content is undefined after the next call. */
+real *op_scratch(struct exec *e, size_t each, int chunks);
 
 /* The profile's clock in seconds; 0 without a profile. */
 double op_clock(const struct exec *e);

@@ -71,33 +71,48 @@ static bool round_up(size_t bytes, size_t *out)
     return true;
 }
 
-/* Requests huge pages for large blocks, because arrays of several megabytes cause many TLB misses on small pages. */
+/* A large block takes whole huge pages, because arrays of several megabytes cause many TLB misses on small pages. */
+static bool is_large(size_t bytes)
+{
+    return bytes >= 2 * HUGE_PAGE;
+}
+
 static void *get_block(size_t bytes)
 {
-    if (bytes < 2 * HUGE_PAGE)
+    if (!is_large(bytes))
         return aligned_alloc(ALIGNMENT, bytes);
-    bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     void *at = aligned_alloc(HUGE_PAGE, bytes);
     if (at != NULL)
         (void)madvise(at, bytes, MADV_HUGEPAGE);
     return at;
 }
 
+/* The size of a block, with its header, that has at least `bytes` usable bytes. */
+static size_t whole_block(size_t bytes)
+{
+    size_t whole = sizeof(struct arena_block) + bytes;
+    return is_large(whole) ? (whole + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : whole;
+}
+
 /* Inserts a new block of at least `needed` bytes after the current one. */
 static struct arena_block *add_block(struct arena *arena, size_t needed)
 {
     size_t bytes, limit = arena->limit_bytes > 0 ? arena->limit_bytes : SIZE_MAX;
-    if (!round_up(needed > arena->block_bytes ? needed : arena->block_bytes, &bytes) ||
-        bytes > SIZE_MAX - sizeof(struct arena_block))
+    /* A large block and its header together have the usual size, so that they fill whole huge pages. */
+    size_t usual = arena->block_bytes - (is_large(arena->block_bytes) ? sizeof(struct arena_block) : 0);
+    if (!round_up(needed > usual ? needed : usual, &bytes) || bytes > SIZE_MAX - sizeof(struct arena_block) - HUGE_PAGE)
         return NULL;
     if (bytes > limit - arena->held_bytes) {
         bytes = needed; /* if the arena is near its limit, the block is only as large as needed */
         if (bytes > limit - arena->held_bytes)
             return NULL;
     }
-    struct arena_block *block = get_block(sizeof *block + bytes);
+    size_t whole = whole_block(bytes);
+    struct arena_block *block = get_block(whole);
     if (block == NULL)
         return NULL;
+    if (whole - sizeof *block <= limit - arena->held_bytes)
+        bytes = whole - sizeof *block;
     *block = (struct arena_block){.bytes = bytes};
     HIDE(memory_of(block), bytes);
     if (arena->current != NULL) {

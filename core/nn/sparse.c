@@ -132,8 +132,7 @@ static bool plan_update(struct exec *e, struct sparse *s, const struct tensor *z
     if (s->uneven && !plan_ranks(e, s, density, task))
         return sparse_no_memory(e);
     task->quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
-    task->scratch = arena_alloc(e->arena, (size_t)thread_pool_threads(e->pool) * KTH_SCRATCH_BYTES);
-    return (task->quantile != NULL && task->scratch != NULL) || sparse_no_memory(e);
+    return task->quantile != NULL || sparse_no_memory(e);
 }
 
 /* Moves the thresholds to the quantiles of batch z, or only collects its values. Stores a failure in e->error. */

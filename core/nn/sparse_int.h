@@ -44,10 +44,10 @@ struct quantile_task {
     struct rank rank;
     const struct rank *ranks; /* [channels] the rank of each channel if the shares differ; NULL: `rank` for all */
     real *quantile;           /* the quantiles: [padded channels], or [1] if there is one threshold */
-    char *scratch;            /* [workers][KTH_SCRATCH_BYTES] */
+    char *scratch;            /* [workers][KTH_SCRATCH_BYTES], allocated when all values of a batch are needed */
     int64_t batch;            /* number of values of one group in this batch, over all ranks */
     bool update;              /* the thresholds move after this batch */
-    real *values;             /* [threads][capacity] scratch of sparse_select_from_collected() */
+    real *values;             /* [workers][capacity] scratch of sparse_select_from_collected() */
     size_t capacity;
 };
 

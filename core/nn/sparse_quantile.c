@@ -128,6 +128,12 @@ static void select_task(void *context, int chunk, int worker)
         low[i] = between(low[i], high[i], t->rank.share);
 }
 
+static bool kernel_scratch(struct exec *e, struct quantile_task *t, int workers)
+{
+    t->scratch = arena_alloc(e->arena, (size_t)workers * KTH_SCRATCH_BYTES);
+    return t->scratch != NULL || sparse_no_memory(e);
+}
+
 /* Selects the quantiles from all values of this rank's batch, or of the batch that ranks share. ranks: [groups] an
  * order statistic for each group; NULL: task->rank for every group. */
 static bool select_whole_batch(struct exec *e, struct quantile_task *t, const struct rank *ranks)
@@ -136,6 +142,8 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
     int groups = s->groups;
     if (e->comm == NULL) {
         int tasks = s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels);
+        if (!kernel_scratch(e, t, thread_pool_workers(e->pool, tasks)))
+            return false;
         return thread_pool_run(e->pool, select_task, t, tasks) || thread_pool_check(e->pool, &e->error) == STATUS_OK;
     }
     int64_t *k = arena_alloc(e->arena, (size_t)groups * sizeof *k);
@@ -399,7 +407,8 @@ static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantil
 bool sparse_select_from_collected(struct exec *e, struct sparse *s, struct quantile_task *task)
 {
     task->capacity = (size_t)task->batch + (size_t)(2 * s->keep);
-    task->values = arena_alloc(e->arena, task->capacity * (size_t)thread_pool_threads(e->pool) * sizeof(real));
+    size_t workers = e->comm == NULL ? (size_t)thread_pool_workers(e->pool, s->groups) : 1;
+    task->values = arena_alloc(e->arena, task->capacity * workers * sizeof(real));
     if (task->values == NULL)
         return sparse_no_memory(e);
     if (e->comm == NULL && !thread_pool_run(e->pool, collect_task, task, s->groups))
@@ -433,12 +442,14 @@ static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantil
 
 /* Replaces the quantiles of reinitialised channels. Their density is s->times[c] times as high as that of other
  * channels, so another order statistic is their quantile. Each update moves the factor closer to 1. */
-static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task, double density)
+static bool reinitialised_quantiles(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
 {
     for (int c = 0; c < s->config.channels; c++) {
         real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
         if (s->times[c] <= 1.0)
             continue;
+        if (task->scratch == NULL && !kernel_scratch(e, task, 1))
+            return false;
         struct rank rank = sparse_rank_of(s, task->batch, channel_density(s, c, density));
         task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k, low, task->scratch);
         if (rank.share > 0.0)
@@ -446,6 +457,7 @@ static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task
         task->quantile[c] = between(low[c % MAP_LANES], high[c % MAP_LANES], rank.share);
         s->times[c] = fmax(1.0, s->times[c] * s->fade);
     }
+    return true;
 }
 
 /* Finds the quantiles of this batch alone: from few large values if the stored bounds serve these order statistics,
@@ -468,6 +480,5 @@ bool sparse_select_reinitialised(struct exec *e, struct sparse *s, struct quanti
 {
     if (e->comm != NULL)
         return reinitialised_ranks(e, s, task, density);
-    reinitialised_quantiles(s, task, density);
-    return true;
+    return reinitialised_quantiles(e, s, task, density);
 }

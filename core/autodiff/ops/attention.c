@@ -20,7 +20,7 @@ struct attention_node {
     struct attention_side q, k, v;
     int d, cols;
     size_t stride; /* number of reals that hold the probabilities of one head */
-    real *p;       /* probabilities: in training [batch * heads][stride], in evaluation [workers][stride] */
+    real *p;       /* training: the probabilities, [batch * heads][stride] */
     struct random_at at;
 };
 
@@ -33,7 +33,7 @@ struct attention_task {
     real *dq, *dk, *dv;
     ptrdiff_t ld_dq, ld_dkv;
     real beta_q, beta_kv;
-    real *scratch; /* [workers][2][stride] */
+    real *scratch; /* forward: [workers][stride]; NULL in training without dropout; backward: [workers][2][stride] */
 };
 
 static int key_limit(const struct attention *shape, int sample)
@@ -68,7 +68,8 @@ static void attention_forward_task(void *context, int chunk, int worker)
     const struct attention_node *n = task->node;
     const struct attention *s = &n->shape;
     int sample = chunk / s->heads, head = chunk % s->heads;
-    real *p = n->p + (size_t)(task->training ? chunk : worker) * n->stride;
+    real *room = task->scratch != NULL ? task->scratch + (size_t)worker * n->stride : NULL;
+    real *p = task->training ? n->p + (size_t)chunk * n->stride : room;
     struct gemm_call scores = {.transpose_b = true,
                                .m = s->queries,
                                .n = s->keys,
@@ -93,9 +94,8 @@ static void attention_forward_task(void *context, int chunk, int worker)
     task->kernels->softmax_forward(&softmax);
     const real *used = p;
     if (s->dropout > 0.0) {
-        real *dropped = task->scratch + (size_t)worker * 2 * n->stride;
-        drop(task, chunk, p, dropped, NULL);
-        used = dropped;
+        drop(task, chunk, p, room, NULL);
+        used = room;
     }
     struct gemm_call values = {.m = s->queries,
                                .n = n->d,
@@ -187,16 +187,15 @@ static void attention_backward_task(void *context, int chunk, int worker)
         task->kernels->gemm(&by_query);
 }
 
-static real *scratch(struct exec *e, const struct attention_node *n)
-{
-    return op_reals(e, (size_t)thread_pool_threads(e->pool) * 2 * n->stride);
-}
-
 static void attention_backward(struct exec *e, struct node *node)
 {
     struct attention_node *n = (struct attention_node *)node;
-    struct attention_task task = {
-        .kernels = e->kernels, .node = n, .training = true, .dout = node->out->grad, .scratch = scratch(e, n)};
+    int chunks = n->shape.batch * n->shape.heads;
+    struct attention_task task = {.kernels = e->kernels,
+                                  .node = n,
+                                  .training = true,
+                                  .dout = node->out->grad,
+                                  .scratch = op_scratch(e, 2 * n->stride, chunks)};
     struct tensor *q = n->q_tensor, *kv = n->kv_tensor;
     bool add;
     if (q->wants_grad) {
@@ -218,7 +217,7 @@ static void attention_backward(struct exec *e, struct node *node)
     }
     if (e->error.code != STATUS_OK)
         return;
-    (void)op_run(e, attention_backward_task, &task, n->shape.batch * n->shape.heads);
+    (void)op_run(e, attention_backward_task, &task, chunks);
 }
 
 static bool attention_fits(struct exec *e, const struct attention *s, int rows, int cols)
@@ -236,19 +235,21 @@ static struct tensor *attention_run(struct exec *e, struct attention_node *n, do
 {
     const struct attention *s = &n->shape;
     bool keep = e->training;
+    int chunks = s->batch * s->heads;
     if (!e->training || n->shape.dropout < 0.0)
         n->shape.dropout = 0.0;
     n->stride = ((size_t)s->queries * (size_t)s->keys + 15) / 16 * 16;
-    n->at = op_random(e, n->stride * (uint64_t)(s->batch * s->heads), false);
-    n->p = op_reals(e, n->stride * (size_t)(keep ? s->batch * s->heads : thread_pool_threads(e->pool)));
+    n->at = op_random(e, n->stride * (uint64_t)chunks, false);
+    n->p = keep ? op_reals(e, n->stride * (size_t)chunks) : NULL;
     bool wants = n->q_tensor->wants_grad || (n->kv_tensor != NULL && n->kv_tensor->wants_grad);
     struct tensor *out = op_out_rows(e, s->batch * s->queries, n->cols, wants);
-    real *room = n->shape.dropout > 0.0 ? scratch(e, n) : NULL;
+    /* In training, one table is enough here. The backward pass uses the same scratch memory and needs two. */
+    real *room = !keep || n->shape.dropout > 0.0 ? op_scratch(e, (keep ? 2 : 1) * n->stride, chunks) : NULL;
     if (out == NULL || e->error.code != STATUS_OK)
         return NULL;
     struct attention_task task = {
         .kernels = e->kernels, .node = n, .training = keep, .out = out->data, .scratch = room};
-    (void)op_run(e, attention_forward_task, &task, s->batch * s->heads);
+    (void)op_run(e, attention_forward_task, &task, chunks);
     return op_done(e, &n->node, "attention", attention_backward, out, since);
 }
 

@@ -132,8 +132,9 @@ static void work(struct thread_pool *pool, int number)
     while (untaken(seen) > 0) {
         if (!atomic_compare_exchange_weak(&pool->round, &seen, seen - 1))
             continue;
+        int chunk = pool->chunks - (int)untaken(seen);
         if (!thread_pool_stopped(pool))
-            pool->task(pool->context, pool->chunks - (int)untaken(seen), number);
+            pool->task(pool->context, chunk, pool->chunks < pool->threads ? chunk : number);
         if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_sleeps)) {
             (void)pthread_mutex_lock(&pool->lock);
             (void)pthread_cond_signal(&pool->done);
@@ -271,6 +272,11 @@ void thread_pool_destroy(struct thread_pool *pool)
 int thread_pool_threads(const struct thread_pool *pool)
 {
     return pool->threads;
+}
+
+int thread_pool_workers(const struct thread_pool *pool, int chunks)
+{
+    return chunks < 1 ? 1 : chunks < pool->threads ? chunks : pool->threads;
 }
 
 void thread_pool_stop_when(struct thread_pool *pool, bool (*stop)(void *context), void *context)

@@ -17,8 +17,8 @@
 
 struct thread_pool;
 
-/* Computes one chunk. chunk: in [0, chunks). worker: in [0, thread_pool_threads()), 0 for the calling thread; use it
- * only to select scratch memory. */
+/* Computes one chunk. chunk: in [0, chunks). worker: in [0, thread_pool_workers(chunks)); no two chunks that run at the
+ * same time have the same number. Use it only to select scratch memory. */
 typedef void thread_pool_task(void *context, int chunk, int worker);
 
 /* Starts threads - 1 workers. Errors: STATUS_INVALID unless threads is in [1, 256], STATUS_NO_MEMORY,
@@ -26,6 +26,9 @@ typedef void thread_pool_task(void *context, int chunk, int worker);
 enum status thread_pool_create(int threads, struct thread_pool **pool, struct error *err);
 void thread_pool_destroy(struct thread_pool *pool);
 int thread_pool_threads(const struct thread_pool *pool);
+/* How many chunks of a task with `chunks` chunks can run at the same time: the smaller of `chunks` and the number of
+ * threads, at least 1. A task needs scratch memory for so many workers. */
+int thread_pool_workers(const struct thread_pool *pool, int chunks);
 
 /* Runs task(context, chunk, worker) for every chunk and returns when all are done. `chunks` may be 0. Returns false if
  * the pool was stopped (thread_pool_stop_when). Some chunks have then not run, so the caller must neither use nor

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "core/autodiff/ops.h"
+#include "core/kernels/kernels.h"
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/topk.h"
 #include "core/nn/dilated.h"
@@ -199,19 +200,20 @@ static double activation_floats(const struct sparling_config *c)
 }
 
 /* Floats in the tables of attention probabilities for `inputs` inputs at once (core/autodiff/ops/attention.c). Training
- * keeps a table for each input and head until the step ends, and with each forward and each backward pass two tables
- * for each thread that works. An evaluation only has one table for each of these threads. */
+ * keeps a table for each input, head and layer until the step ends. All layers share two tables for each thread that
+ * works, and one in an evaluation. */
 static double attention_floats(const struct sparling_config *c, double inputs, bool training)
 {
     struct sparling_geometry g = sparling_geometry(c);
     double n = (double)g.grid_rows * g.grid_cols, t = (double)domain_shape(c).longest + 1;
     double pairs = inputs * (double)c->heads, threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
-    double working = fmin(threads, pairs), passes = c->dropout > 0 ? 2 : 1;
-    double tables = training ? pairs + passes * 2 * working : working;
-    return domain_shape(c).positions ? 0 : (double)c->layers * tables * (n * n + t * (t + n));
+    double kept = training ? (double)c->layers * pairs * (n * n + t * (t + n)) : 0;
+    double shared = (training ? 2 : 1) * fmin(threads, pairs) * fmax(n * n, t * fmax(t, n));
+    return domain_shape(c).positions ? 0 : kept + shared;
 }
 
-/* Values that the thresholds collect over several batches, and the scratch of each thread that sorts them. */
+/* Bytes of the values that the thresholds collect over several batches, and of the scratch of each thread that sorts
+ * them or selects from them. */
 static double collected_bytes(const struct sparling_config *c)
 {
     struct sparling_geometry map = sparling_geometry(c);
@@ -222,7 +224,13 @@ static double collected_bytes(const struct sparling_config *c)
                   : c->accumulate_motifs > 0 ? 2 * ceil(c->accumulate_motifs) + 8
                                              : 0;
     double threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
-    return keep > 0 && sparling_collects(c) ? 4 * (groups * keep + threads * (values + 2 * keep)) : 0;
+    bool collects = keep > 0 && sparling_collects(c);
+    double lists = collects ? 4 * (groups * keep + fmin(threads, groups) * (values + 2 * keep)) : 0;
+    /* A batch that has enough values for new thresholds is not collected. A kernel selects from it. */
+    double kernel = !sparling_thresholds(c) || (collects && values < keep)
+                        ? 0
+                        : fmin(threads, ceil(groups / 16)) * (double)KTH_SCRATCH_BYTES;
+    return lists + kernel;
 }
 
 /* A rectifier without thresholds lets about this share of the positions through. */
@@ -263,13 +271,12 @@ static double chance_bytes(const struct sparling_config *c)
     return c->chance_shuffles > 0 ? motifs + positions + 64 * (double)c->chance_samples : 0;
 }
 
-/* Bytes of the lists of motifs of the examples that an evaluation draws. */
+/* Bytes of the list of motifs of one sample, whose errors an evaluation counts (motif_errors_add_map()). */
 static double lists_bytes(const struct sparling_config *c)
 {
-    enum { LISTS = 4 };
     struct sparling_geometry map = sparling_geometry(c);
     double positions = (double)map.rows * map.cols * (double)c->channels_motif;
-    return LISTS * active_share(c) * positions * (double)sizeof(struct motif);
+    return active_share(c) * positions * (double)sizeof(struct motif);
 }
 
 /* Floats that an evaluation needs for one input. It keeps no gradients, but several versions of the motif map:

@@ -170,7 +170,7 @@ enum status analysis_binning(struct method_run *run, struct network *network, co
     struct arena_mark mark = arena_mark(e->arena);
     for (int i = -1; !status && i < BINNINGS; i++) {
         status = read_binned(run, network, batch, &motifs->map, planes, i, err);
-        arena_release(e->arena, mark);
+        exec_release(e, mark);
     }
     return status;
 }

@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *a, const void *b)
-{
-    float x = ((const struct motif *)a)->value, y = ((const struct motif *)b)->value;
-    return (x < y) - (x > y);
-}
-
 static int by_place(const void *a, const void *b)
 {
     const struct motif *x = a, *y = b;
     if (x->channel != y->channel)
         return x->channel - y->channel;
     return x->row != y->row ? x->row - y->row : x->col - y->col;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    float x = ((const struct motif *)a)->value, y = ((const struct motif *)b)->value;
+    return x != y ? (x < y) - (x > y) : by_place(a, b);
 }
 
 static bool near(const struct motif *a, const struct motif *b)
@@ -48,27 +48,38 @@ void annotation_mark(struct read_motif *motifs, int count)
     }
 }
 
-/* Lists the active elements of a planar map; only the strongest if there are too many. */
+/* Lists the active elements of a planar map; only the strongest if there are too many. It takes one channel after the
+ * other and drops the weakest after each. A list of all elements of a dense map would need several times the memory of
+ * the map. */
 static enum status list_motifs(const float *planes, struct annotation *annotation, struct error *err)
 {
-    int rows = annotation->rows, cols = annotation->cols, channels = annotation->channels;
-    annotation->total = motif_scan(planes, channels, rows, cols, NULL, 0);
-    annotation->count = annotation->total < ANNOTATION_MOTIFS ? annotation->total : ANNOTATION_MOTIFS;
-    struct motif *all = calloc((size_t)annotation->total + 1, sizeof *all);
-    annotation->motifs = calloc((size_t)annotation->count + 1, sizeof *annotation->motifs);
+    int rows = annotation->rows, cols = annotation->cols, count = 0, total = 0;
+    size_t plane = (size_t)rows * (size_t)cols;
+    struct motif *all = malloc((ANNOTATION_MOTIFS + plane) * sizeof *all);
+    for (int c = 0; all && c < annotation->channels; c++) {
+        int more = motif_scan(planes + (size_t)c * plane, 1, rows, cols, all + count, (int)plane);
+        for (int i = count; i < count + more; i++)
+            all[i].channel = c;
+        total += more;
+        count += more;
+        if (count > ANNOTATION_MOTIFS) {
+            qsort(all, (size_t)count, sizeof *all, by_value);
+            count = ANNOTATION_MOTIFS;
+        }
+    }
+    annotation->total = total;
+    annotation->count = count;
+    annotation->motifs = calloc((size_t)count + 1, sizeof *annotation->motifs);
     if (!all || !annotation->motifs) {
         free(all);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list motifs");
     }
-    motif_scan(planes, channels, rows, cols, all, annotation->total);
-    if (annotation->total > annotation->count) {
-        qsort(all, (size_t)annotation->total, sizeof *all, by_value);
-        qsort(all, (size_t)annotation->count, sizeof *all, by_place);
-    }
-    for (int i = 0; i < annotation->count; i++)
+    if (total > count)
+        qsort(all, (size_t)count, sizeof *all, by_place);
+    for (int i = 0; i < count; i++)
         annotation->motifs[i].at = all[i];
     free(all);
-    annotation_mark(annotation->motifs, annotation->count);
+    annotation_mark(annotation->motifs, count);
     return STATUS_OK;
 }
 

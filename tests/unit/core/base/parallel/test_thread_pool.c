@@ -22,22 +22,26 @@
 #define MOST 5000
 
 struct job {
-    int threads;
-    int runs[MOST]; /* not atomic, so that TSan reports a chunk that runs twice at the same time */
-    atomic_int worker_out_of_range;
+    int workers;          /* thread_pool_workers() */
+    atomic_flag busy[16]; /* [workers] a chunk with this number is running */
+    int runs[MOST];       /* not atomic, so that TSan reports a chunk that runs twice at the same time */
+    atomic_int wrong_worker;
     double results[MOST];
 };
 
 static void note(void *context, int chunk, int worker)
 {
     struct job *job = context;
-    if (worker < 0 || worker >= job->threads)
-        job->worker_out_of_range = 1;
+    bool in_range = worker >= 0 && worker < job->workers;
+    if (!in_range || atomic_flag_test_and_set(&job->busy[worker]))
+        job->wrong_worker = 1;
     job->runs[chunk]++;
     double sum = 0.0;
     for (int i = 1; i <= chunk % 50 + 1; i++)
         sum += 1.0 / (chunk + i);
     job->results[chunk] = sum;
+    if (in_range)
+        atomic_flag_clear(&job->busy[worker]);
 }
 
 /* Every chunk runs once and all are done on return, for all sizes, many times in sequence and after pauses. */
@@ -52,11 +56,11 @@ static void every_chunk_runs_once(void **state)
         for (int round = 0; round < 400; round++) {
             int chunks = sizes[round % 8];
             memset(&job, 0, sizeof job);
-            job.threads = threads;
+            job.workers = thread_pool_workers(pool, chunks);
             assert_true(thread_pool_run(pool, note, &job, chunks));
             for (int i = 0; i < MOST; i++)
                 assert_int_equal(job.runs[i], i < chunks);
-            assert_false(job.worker_out_of_range);
+            assert_false(job.wrong_worker);
             if (round % 50 == 0) /* the pause is long enough for the workers to fall asleep */
                 (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         }
@@ -72,8 +76,8 @@ static void bits_are_the_same_for_any_number_of_threads(void **state)
         struct job *job = k == 0 ? &one : &many;
         struct thread_pool *pool;
         memset(job, 0, sizeof *job);
-        job->threads = k == 0 ? 1 : 6;
-        assert_int_equal(thread_pool_create(job->threads, &pool, NULL), STATUS_OK);
+        assert_int_equal(thread_pool_create(k == 0 ? 1 : 6, &pool, NULL), STATUS_OK);
+        job->workers = thread_pool_workers(pool, MOST);
         assert_true(thread_pool_run(pool, note, job, MOST));
         thread_pool_destroy(pool);
         sums[k] = 0.0;
@@ -218,7 +222,8 @@ static void *drive(void *argument)
 {
     struct job *job = argument;
     struct thread_pool *pool;
-    if (thread_pool_create(job->threads, &pool, NULL) == STATUS_OK) {
+    if (thread_pool_create(3, &pool, NULL) == STATUS_OK) {
+        job->workers = thread_pool_workers(pool, 100);
         for (int i = 0; i < 200; i++)
             assert_true(thread_pool_run(pool, note, job, 100));
         thread_pool_destroy(pool);
@@ -230,10 +235,8 @@ static void pools_on_different_threads_are_independent(void **state)
 {
     static struct job jobs[2];
     pthread_t threads[2];
-    for (int i = 0; i < 2; i++) {
-        jobs[i].threads = 3;
+    for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, drive, &jobs[i]), 0);
-    }
     for (int i = 0; i < 2; i++) {
         (void)pthread_join(threads[i], NULL);
         for (int chunk = 0; chunk < 100; chunk++)
