@@ -53,6 +53,8 @@ enum status api_create(const struct api_options *options, struct api **out, stru
         api->options.imports_at_once = 2;
     if (api->options.upload_bytes == 0)
         api->options.upload_bytes = (int64_t)1 << 30;
+    if (api->options.import_bytes == 0)
+        api->options.import_bytes = (int64_t)128 << 20;
     if (api->options.datasets_bytes == 0)
         api->options.datasets_bytes = (int64_t)16 << 30;
     if (api->options.uploads_at_once == 0)
@@ -209,6 +211,15 @@ static bool states_format(struct exchange *x)
 }
 
 /* Checks the size, the coding and the media type of the body, as its headers announce them. */
+/* The limit of the bytes of a route's body: that of the route, or a smaller one that the options set. */
+static size_t body_most(const struct api *api, const struct api_route *route)
+{
+    int64_t set = route_streams(route)                  ? api->options.upload_bytes
+                  : route->body_limit == API_IMPORT_MAX ? api->options.import_bytes
+                                                        : 0;
+    return set > 0 && (size_t)set < route->body_limit ? (size_t)set : route->body_limit;
+}
+
 static bool admit_body(struct exchange *x)
 {
     const struct api_route *route = x->match.route;
@@ -220,10 +231,13 @@ static bool admit_body(struct exchange *x)
         return false;
     }
     bytes = bytes > (int64_t)x->request->body_bytes ? bytes : (int64_t)x->request->body_bytes;
-    if ((uint64_t)bytes > route->body_limit) {
-        respond_problem(x, PROBLEM_TOO_LARGE, "%s %s accepts %s%zu bytes.", route->method, route->pattern,
-                        route->body_limit > 0 ? "at most " : "no body, not even of ",
-                        route->body_limit > 0 ? route->body_limit : (size_t)bytes);
+    size_t most = body_most(x->api, route);
+    if ((uint64_t)bytes > most) {
+        respond_problem(x, PROBLEM_TOO_LARGE, "%s %s accepts %s%zu bytes%s.", route->method, route->pattern,
+                        most > 0 ? "at most " : "no body, not even of ", most > 0 ? most : (size_t)bytes,
+                        route_streams(route)                  ? " (--upload-bytes of motifd serve)"
+                        : route->body_limit == API_IMPORT_MAX ? " (--import-bytes of motifd serve)"
+                                                              : "");
         return false;
     }
     bool has_body = bytes > 0 || exchange_header(x, "Transfer-Encoding") != NULL;
@@ -311,9 +325,7 @@ bool api_admit(struct api *api, const struct api_request *request, struct api_re
         finish(&x, &start);
         return false;
     }
-    *body_limit = x.match.route->body_limit;
-    if (route_streams(x.match.route) && *body_limit > (size_t)api->options.upload_bytes)
-        *body_limit = (size_t)api->options.upload_bytes;
+    *body_limit = body_most(api, x.match.route);
     arena_close(&x.arena);
     api_response_close(response);
     return true;

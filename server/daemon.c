@@ -194,6 +194,7 @@ static enum status start_core(struct daemon *daemon, struct error *err)
                   .job_bytes = settings->job_bytes_per_token,
                   .dataset_bytes = settings->dataset_bytes_per_token},
         .upload_bytes = settings->upload_bytes,
+        .import_bytes = settings->import_bytes,
         .datasets_bytes = settings->datasets_bytes,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
         .daemon = api_daemon_table(daemon),

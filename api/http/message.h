@@ -21,13 +21,13 @@ enum api_scope {
     API_SCOPE_TRAINER /* for routes only: the caller must be the job's trainer and send the token of its lease */
 };
 
-#define API_TARGET_MAX 4096                   /* upper limit of the bytes of a request target */
-#define API_JSON_MAX (1024u * 1024u)          /* upper limit of the bytes of a JSON body */
-#define API_BODY_MAX (16u * 1024u * 1024u)    /* upper limit of the bytes of the inputs of a query */
-#define API_TEXT_MAX (1024u * 1024u * 1024u)  /* upper limit of the bytes of the text that a query reads */
-#define API_ROWS_MAX (2048u * 1024u * 1024u)  /* upper limit of the bytes of the rows of a query (query_rows.h) */
-#define API_IMPORT_MAX (128u * 1024u * 1024u) /* upper limit of the bytes of a model */
-#define API_UPLOAD_MAX ((size_t)1 << 36)      /* upper limit of the bytes of a body that is taken as a stream */
+#define API_TARGET_MAX 4096                  /* upper limit of the bytes of a request target */
+#define API_JSON_MAX (1024u * 1024u)         /* upper limit of the bytes of a JSON body */
+#define API_BODY_MAX (16u * 1024u * 1024u)   /* upper limit of the bytes of the inputs of a query */
+#define API_TEXT_MAX (1024u * 1024u * 1024u) /* upper limit of the bytes of the text that a query reads */
+#define API_ROWS_MAX (2048u * 1024u * 1024u) /* upper limit of the bytes of the rows of a query (query_rows.h) */
+#define API_IMPORT_MAX ((size_t)1 << 32)     /* upper limit of the bytes of a model, whatever the options */
+#define API_UPLOAD_MAX ((size_t)1 << 36)     /* upper limit of the bytes of a body that is taken as a stream */
 #define API_HEADERS_MAX 20
 #define API_REQUEST_ID 40 /* bytes of a request id with its NUL */
 

@@ -88,6 +88,7 @@ struct api_options {
     const char *const *executors;
     int threads_max;        /* upper limit of the threads of one job; 0 selects 256 */
     int64_t upload_bytes;   /* upper limit of the bytes of one upload of a data set; 0 selects 1 GiB */
+    int64_t import_bytes;   /* upper limit of the bytes of an imported model or a bundle; 0 selects 128 MiB */
     int64_t datasets_bytes; /* upper limit of the bytes of all uploaded data sets together; 0 selects 16 GiB */
     int uploads_at_once;    /* upper limit of simultaneous uploads; further ones get 429; 0 selects 2 */
     int queries_at_once;    /* upper limit of the queries that compute at the same time; 0 selects 4 */

@@ -174,16 +174,17 @@ static enum status append_stream(const struct making *m, const struct storage_ch
 
 static enum status make(struct making *m, struct buf *out, struct error *err)
 {
-    int64_t bytes = SLACK;
+    int64_t bytes = SLACK, most = m->x->api->options.import_bytes;
+    most = most < API_DOCUMENT_MAX ? most : API_DOCUMENT_MAX;
     enum status status = choose(m, err);
     for (size_t i = 0; status == STATUS_OK && i < m->count; i++)
         bytes += m->checkpoints[i].bytes;
     if (status == STATUS_OK && m->count == 0)
         status = error_set(err, STATUS_CONFLICT, NULL, "the job has no checkpoint yet");
-    if (status == STATUS_OK && bytes > API_IMPORT_MAX) {
+    if (status == STATUS_OK && bytes > most) {
         status = error_set(err, STATUS_CONFLICT, NULL,
-                           "the checkpoints together exceed the size of a bundle (%u MiB): export one checkpoint",
-                           API_IMPORT_MAX >> 20);
+                           "the checkpoints together exceed the size of a bundle (%lld MiB): export one checkpoint",
+                           (long long)(most >> 20));
     }
     if (status == STATUS_OK)
         status = write_metrics(m, err);

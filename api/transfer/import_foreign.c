@@ -6,7 +6,9 @@
 #include "api/transfer/import_int.h"
 #include "core/formats/byte_source.h"
 
-enum { TAR_BLOCK = 512, TAR_MAGIC = 257, CONFIG_MOST = 1 << 16 };
+/* GROWTH: a file of numbers of two bytes needs up to eight times its size: its numbers as floats, the model, and the
+ * checkpoint, whose buffer doubles when it is full. */
+enum { TAR_BLOCK = 512, TAR_MAGIC = 257, CONFIG_MOST = 1 << 16, GROWTH = 8 };
 
 bool import_is_tar(const struct exchange *x)
 {
@@ -25,6 +27,18 @@ static const struct method *adopter(void)
     return NULL;
 }
 
+/* Refuses a file before it is read if reading it could need more memory than a job may use. */
+static enum status check_memory(const struct exchange *x, struct error *err)
+{
+    int64_t most = x->api->options.job_memory, bytes = (int64_t)x->request->body_bytes * GROWTH;
+    return most <= 0 || bytes <= most
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, "",
+                           "reading a file of this size needs up to %.1f GB of memory; a job may use at most %.1f GB "
+                           "(--job-memory of motifd serve)",
+                           (double)bytes / 1e9, (double)most / 1e9);
+}
+
 static enum status adopt(struct exchange *x, struct buf *config, struct buf *checkpoint, struct import_model *model,
                          struct error *err)
 {
@@ -33,7 +47,10 @@ static enum status adopt(struct exchange *x, struct buf *config, struct buf *che
     const struct method *method = adopter();
     if (!method)
         return error_set(err, STATUS_INVALID, "", "must be a bundle or a safetensors file");
-    enum status status = method->adopt(&from, config, checkpoint, err);
+    enum status status = check_memory(x, err);
+    if (status != STATUS_OK)
+        return status;
+    status = method->adopt(&from, config, checkpoint, err);
     if (status == STATUS_OK && (config->failed || checkpoint->failed))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     if (status == STATUS_CORRUPT || status == STATUS_INVALID || status == STATUS_LIMIT) {
@@ -56,7 +73,8 @@ void import_foreign(struct exchange *x)
     struct error err;
     error_clear(&err);
     buf_init(&config, CONFIG_MOST);
-    buf_init(&bytes, 4 * (size_t)API_IMPORT_MAX); /* larger than the file, because numbers of two bytes become floats */
+    /* larger than the file, because numbers of two bytes become floats */
+    buf_init(&bytes, 4 * (size_t)x->api->options.import_bytes);
     enum status status = adopt(x, &config, &bytes, &model, &err);
     checkpoint.bytes = (struct storage_import_bytes){{bytes.data, NULL}, {bytes.size, 0}};
     if (status == STATUS_OK)

@@ -78,6 +78,10 @@ const struct setting settings_table[] = {
      "upper limit of the bytes of one token's data sets on disk; 0: no limit"},
     {"upload-bytes", SETTING_INT, FIELD(upload_bytes), "1073741824", 1024, (int64_t)1 << 36, "BYTES",
      "upper limit of the bytes of one uploaded data set"},
+    {"import-bytes", SETTING_INT, FIELD(import_bytes), "134217728", 1024, (int64_t)1 << 32, "BYTES",
+     "upper limit of the bytes of one imported model or bundle, and of a bundle that the daemon makes (at most 256 "
+     "MiB); "
+     "to read a folder of SAELens, the daemon needs up to eight times its size of memory"},
     {"datasets-bytes", SETTING_INT, FIELD(datasets_bytes), "17179869184", 0, (int64_t)1 << 50, "BYTES",
      "upper limit of the bytes of all uploaded data sets on disk"},
     {"kernels", SETTING_TEXT, FIELD(kernels), "best", 0, 0, "NAME", "compute kernels: best, ref, avx2 or avx512"},

@@ -34,7 +34,7 @@ struct settings {
     char notify_secret[SETTINGS_TEXT]; /* key of their signatures */
     char trainer_url[SETTINGS_TEXT];   /* address of the daemon for trainers, "" for its own address */
     int64_t workers, threads_per_job, queue_limit, job_memory, jobs_per_token;
-    int64_t upload_bytes, datasets_bytes;
+    int64_t upload_bytes, import_bytes, datasets_bytes;
     int64_t threads_per_token, job_bytes_per_token, dataset_bytes_per_token;
     int64_t http_threads, handler_threads, connections, connections_per_address, rate_limit;
     int64_t header_timeout_ms, idle_timeout_ms, body_grace_ms, body_rate;

@@ -1,9 +1,8 @@
 /* `motifctl import`: makes a job of this server from a model in a file. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "api/client/ctl.h"
-
-#define FILE_MOST (128u << 20)
 
 static const struct option_spec options[] = {
     {"name", "NAME", "name of the new job"},
@@ -15,11 +14,15 @@ static void view(struct ctl *ctl, const cJSON *job)
     fprintf(ctl->out.stream, "%s %s\n", json_string(job, "id"), job_title(job));
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int send_file(struct ctl *ctl, const char *title, FILE *file, const char *name)
 {
-    struct buf file, path;
-    const char *name = options_value(args, "name");
-    int code = ctl_read_file(ctl, args->positional[0], FILE_MOST, &file);
+    struct stat what;
+    struct error err = {0};
+    struct buf path;
+    if (!file || fstat(fileno(file), &what) != 0 || !S_ISREG(what.st_mode) || what.st_size == 0) {
+        error_set(&err, STATUS_IO, NULL, "%.200s: cannot be read, or is empty", title);
+        return ctl_fault(ctl, CTL_USAGE, &err);
+    }
     buf_init(&path, 4096);
     buf_text(&path, "/v1/imports");
     if (name) {
@@ -28,13 +31,20 @@ static int run(struct ctl *ctl, const struct options *args)
     }
     struct http_request request = {.method = "POST",
                                    .path = path.data,
-                                   .body = file.data,
-                                   .body_bytes = file.size,
+                                   .from = file,
+                                   .from_bytes = (int64_t)what.st_size,
                                    .type = "application/octet-stream"};
-    if (code == CTL_SUCCESS)
-        code = ctl_show(ctl, &request, view);
-    buf_close(&file);
+    int code = path.failed ? ctl_usage(ctl, "the name is too long") : ctl_show(ctl, &request, view);
     buf_close(&path);
+    return code;
+}
+
+static int run(struct ctl *ctl, const struct options *args)
+{
+    FILE *file = fopen(args->positional[0], "rb");
+    int code = send_file(ctl, args->positional[0], file, options_value(args, "name"));
+    if (file)
+        fclose(file);
     return code;
 }
 
@@ -43,7 +53,8 @@ const struct command command_import = {
     .arguments = "FILE",
     .summary = "make a job from an exported model",
     .text = "The new job is in the state succeeded and answers motifs, predict, evaluate and export like the original. "
-            "The server refuses a\nfile that is damaged, or whose model does not fit its configuration.",
+            "The server refuses a\nfile that is damaged, whose model does not fit its configuration, or that is larger "
+            "than its limit (--import-bytes).",
     .example = "  motifctl import weights.safetensors --name borrowed",
     .options = options,
     .least = 1,

@@ -125,6 +125,37 @@ static void import_beyond_the_memory_of_a_job_is_refused(void **state)
     free(out.bytes);
 }
 
+static void imports_have_at_most_the_bytes_that_the_daemon_allows(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    trained_job(f, id);
+    struct file out = export_weights(f, id);
+    f->options.import_bytes = (int64_t)out.count - 1;
+    use_method(f, f->options.methods);
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 413);
+    assert_non_null(strstr(f->body, "--import-bytes"));
+    f->options.import_bytes = (int64_t)out.count;
+    use_method(f, f->options.methods);
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 201);
+    free(out.bytes);
+}
+
+static void a_folder_is_refused_before_it_is_read_if_reading_it_needs_too_much_memory(void **state)
+{
+    struct api_fixture *f = *state;
+    char tar[1024] = "cfg.json";
+    memcpy(tar + 257, "ustar", 6);
+    f->options.job_memory = 8 * (int64_t)sizeof tar - 1;
+    use_method(f, f->options.methods);
+    assert_int_equal(send(f, "/v1/imports", tar, sizeof tar), 422);
+    assert_non_null(strstr(f->body, "--job-memory"));
+    f->options.job_memory++;
+    use_method(f, f->options.methods);
+    assert_int_equal(send(f, "/v1/imports", tar, sizeof tar), 422); /* the archive is damaged */
+    assert_null(strstr(f->body, "--job-memory"));
+}
+
 /* A model that a token imports belongs to that token and counts towards its quota. */
 static void imports_count_towards_the_quota_of_their_token(void **state)
 {
@@ -364,6 +395,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_file_with_a_huge_configuration_is_refused_before_its_model_is_allocated,
                                         api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(import_beyond_the_memory_of_a_job_is_refused, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(imports_have_at_most_the_bytes_that_the_daemon_allows, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(a_folder_is_refused_before_it_is_read_if_reading_it_needs_too_much_memory,
+                                        api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(imports_count_towards_the_quota_of_their_token, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(imports_beyond_the_limit_are_refused, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(an_export_as_onnx_ends_at_the_deadline_of_queries, api_setup, api_teardown),
