@@ -1,10 +1,13 @@
 /* Builds the bodies of requests. */
 #include "api/client/submission.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "api/json/json.h"
 
 void submission_text(cJSON *body, const char *name, const char *value)
 {
@@ -60,6 +63,16 @@ static char *with_leading_zero(const char *text)
     return number;
 }
 
+/* Whether the server reads a value as JSON. A number that is too large for it is JSON, so that the server says so; 007
+ * and nan are text. */
+static bool is_json(const char *text)
+{
+    cJSON *parsed = NULL;
+    enum status status = json_parse(text, strlen(text), &parsed, NULL);
+    cJSON_Delete(parsed);
+    return status != STATUS_CORRUPT && (status == STATUS_OK || !isalpha((unsigned char)text[0]));
+}
+
 enum status submission_set(cJSON *body, const char *assignment, struct error *err)
 {
     const char *equals = strchr(assignment, '=');
@@ -71,9 +84,7 @@ enum status submission_set(cJSON *body, const char *assignment, struct error *er
     char *name = strndup(assignment, (size_t)(equals - assignment));
     char *number = with_leading_zero(equals + 1);
     const char *text = number ? number : equals + 1;
-    cJSON *parsed = cJSON_ParseWithOpts(text, NULL, 1);
-    cJSON *value = parsed ? cJSON_CreateRaw(text) : cJSON_CreateString(equals + 1);
-    cJSON_Delete(parsed);
+    cJSON *value = is_json(text) ? cJSON_CreateRaw(text) : cJSON_CreateString(equals + 1);
     free(number);
     if (!name || !value || !cJSON_IsObject(config)) {
         free(name);

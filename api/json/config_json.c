@@ -14,7 +14,7 @@ static void set_field(const struct config_field *field, const cJSON *value, void
 {
     struct error err;
     error_clear(&err);
-    bool number = field->type == FIELD_INT || field->type == FIELD_REAL;
+    bool number = field->type == FIELD_INT || field->type == FIELD_REAL || field->type == FIELD_TEXT;
     enum status status = STATUS_INVALID;
     if (number && cJSON_IsNumber(value)) {
         status = config_set_number(field, config, value->valuedouble, &err);

@@ -116,9 +116,12 @@ enum status config_set_number(const struct config_field *field, void *config, do
 {
     char found[32];
     shortest(value, found, sizeof found);
+    if (field->type == FIELD_TEXT && fabs(value) <= CONFIG_INT_MAX)
+        return config_set_text(field, config, found, err);
     if (field->type != FIELD_INT && field->type != FIELD_REAL) {
-        char number[48];
-        (void)snprintf(number, sizeof number, "the number %s", found);
+        char number[80];
+        (void)snprintf(number, sizeof number, "the number %s%s", found,
+                       field->type == FIELD_TEXT ? ", which needs quotation marks" : "");
         return refuse(field, number, err);
     }
     bool inside = (field->min_open ? value > field->min : value >= field->min) &&

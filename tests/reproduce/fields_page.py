@@ -53,6 +53,9 @@ This page lists every configuration field of every kind. `{COMMAND}` made this p
 *Basic* fields are what a newcomer sets. *Advanced* fields tune a training. *Research* fields are needed only to repeat an experiment of a paper. The column *applies when*
 names the condition under which a field has an effect; a field without a condition always has one.
 
+A field whose allowed values are *text* also takes a number: `500` is the text `500`, so `motifctl submit --set sizes=500` needs no quotation marks. Of the different ways to
+write a number, the field gets the shortest: `1e3` and `1000.0` are `1000`. A name such as `1e3`, or a number above 2^53, needs them: `--set dataset_name='"1e3"'`.
+
 Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
 """]
     for kind in kinds:

@@ -10,7 +10,7 @@ static void response_lists_every_fault(void **state)
     assert_int_equal(
         ask(f, "POST", "/v1/jobs",
             "{\"kind\":\"echo\",\"preset\":\"smal\",\"config\":{\"density\":3,\"seed\":1.5,\"mode\":\"loud\","
-            "\"verbose\":1,\"label\":5,\"densty\":1},\"name\":7,\"priority\":101,\"threads\":0,\"ranks\":2,"
+            "\"verbose\":1,\"label\":[5],\"densty\":1},\"name\":7,\"priority\":101,\"threads\":0,\"ranks\":2,"
             "\"colour\":\"red\"}"),
         422);
     assert_problem(f, 422, "invalid");
@@ -19,7 +19,7 @@ static void response_lists_every_fault(void **state)
     assert_fault(f, "/config/seed", "integer");
     assert_fault(f, "/config/mode", "plain, strict");
     assert_fault(f, "/config/verbose", "got a number");
-    assert_fault(f, "/config/label", "got a number");
+    assert_fault(f, "/config/label", "got a list");
     assert_fault(f, "/config/densty", "did you mean 'density'");
     assert_fault(f, "/name", "must be text");
     assert_fault(f, "/priority", "[-100, 100]; got 101");
@@ -307,6 +307,21 @@ static void flags_take_yes_no_true_and_false_as_text(void **state)
     assert_fault(f, "/config/verbose", "must be true, false, yes or no; got \"on\"");
 }
 
+/* motifctl sends `--set label=5` as a number, because it does not know that the field takes text. */
+static void a_text_field_takes_a_number_as_its_decimal_text(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    submit_job(f, "{\"kind\":\"echo\",\"config\":{\"label\":500}}", id);
+    assert_string_equal(text_at(f, "/config/label"), "500");
+    submit_job(f, "{\"kind\":\"echo\",\"config\":{\"label\":0.50}}", id);
+    assert_string_equal(text_at(f, "/config/label"), "0.5");
+    assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"label\":1e16}}"), 422);
+    assert_fault(f, "/config/label", "got the number 1e+16, which needs quotation marks");
+    assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"mode\":5}}"), 422);
+    assert_fault(f, "/config/mode", "must be one of plain, strict; got a number");
+}
+
 static void kinds_show_group_level_and_domains_of_a_field(void **state)
 {
     struct api_fixture *f = *state;
@@ -410,6 +425,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(documents_show_fields_that_apply_changed_ones_first, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(fields_may_be_given_by_group, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(flags_take_yes_no_true_and_false_as_text, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(a_text_field_takes_a_number_as_its_decimal_text, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(kinds_show_group_level_and_domains_of_a_field, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(settings_without_effect_are_named, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(presets_have_no_warnings, api_setup, api_teardown),

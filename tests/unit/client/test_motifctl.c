@@ -80,6 +80,8 @@ static void durations_counts_and_percents_are_readable(void **state)
     assert_string_equal(out, "-");
     term_duration(out, sizeof(out), -1);
     assert_string_equal(out, "-");
+    term_duration(out, sizeof(out), 1e300); /* far beyond a long long */
+    assert_string_equal(out, "11574074074 d 1:46");
 
     term_count(out, sizeof(out), 812);
     assert_string_equal(out, "812");
@@ -91,6 +93,8 @@ static void durations_counts_and_percents_are_readable(void **state)
     assert_string_equal(out, "512 B");
     term_bytes(out, sizeof(out), 1.5 * 1048576);
     assert_string_equal(out, "1.5 MiB");
+    term_bytes(out, sizeof(out), 5e15); /* the largest unit is TiB */
+    assert_string_equal(out, "4547 TiB");
 
     term_percent(out, sizeof(out), 0.0148);
     assert_string_equal(out, "1.48 %");
@@ -112,6 +116,42 @@ static void width_counts_characters_not_bytes_or_colours(void **state)
     assert_int_equal(term_width("äöü▏"), 4);
     assert_int_equal(term_width("\033[1;38;2;1;2;3mab\033[0m"), 2);
     assert_int_equal(term_width("\033[31"), 0);
+}
+
+static void channels_beyond_the_letters_share_a_star(void **state)
+{
+    assert_int_equal(term_channel_letter(0), '0');
+    assert_int_equal(term_channel_letter(61), 'Z');
+    assert_int_equal(term_channel_letter(62), '*');
+    assert_int_equal(term_channel_letter(-1), '*');
+    assert_int_equal(term_channel_colour(0), term_channel_colour(TERM_CHANNEL_COLOURS));
+}
+
+/* The last column of a terminal that is too narrow begins on a line of its own. */
+static void the_last_column_of_a_table_is_wrapped(void **state)
+{
+    struct table table;
+    table_init(&table, "A|MEANING");
+    table_add(&table, "short");
+    table_add(&table, "one two three four five");
+    table.wrap = 20;
+    table_write(&table, false, &buf);
+    assert_string_equal(text(), "A      MEANING\n"
+                                "short  one two three\n"
+                                "       four five\n");
+    table_close(&table);
+    buf_clear(&buf);
+    table_init(&table, "A|MEANING");
+    table_add(&table, "a long first column");
+    table_add(&table, "one two three");
+    table_add(&table, "alone"); /* a row that is not complete */
+    table.wrap = 24;
+    table_write(&table, false, &buf);
+    assert_string_equal(text(), "A                    MEANING\n"
+                                "a long first column  \n"
+                                "    one two three\n"
+                                "alone                \n");
+    table_close(&table);
 }
 
 static void tables_align_columns(void **state)
@@ -161,6 +201,14 @@ static void fields_are_set_as_json_or_text(void **state)
     assert_int_equal(submission_set(body, "seed=9007199254740993", &err), STATUS_OK);
     assert_string_equal(printed(body), "{\"config\":{\"learning_rate\":5e-4,\"sparsity\":\"per-channel\",\"lstm\":true,"
                                        "\"seed\":9007199254740993}}");
+    cJSON_DeleteItemFromObject(body, "config");
+    assert_int_equal(submission_set(body, "a=007", &err), STATUS_OK); /* no number of JSON begins with 0 */
+    assert_int_equal(submission_set(body, "b=1.", &err), STATUS_OK);
+    assert_int_equal(submission_set(body, "c=[1,]", &err), STATUS_OK);
+    assert_int_equal(submission_set(body, "d=nan", &err), STATUS_OK);
+    assert_int_equal(submission_set(body, "e=1e999", &err), STATUS_OK); /* the server says that it is too large */
+    assert_string_equal(printed(body),
+                        "{\"config\":{\"a\":\"007\",\"b\":\"1.\",\"c\":\"[1,]\",\"d\":\"nan\",\"e\":1e999}}");
     assert_int_equal(submission_set(body, "seed", &err), STATUS_INVALID);
     assert_int_equal(submission_set(body, "=7", &err), STATUS_INVALID);
     cJSON_Delete(body);
@@ -305,6 +353,16 @@ static void a_plot_rises_with_its_points(void **state)
     }
 }
 
+static void points_that_are_no_numbers_interrupt_a_line(void **state)
+{
+    const struct draw_point points[] = {{0, 1}, {1, INFINITY}, {NAN, 2}, {2, NAN}, {3, 3}, {3, 1}};
+    draw_plot(&buf, points, 6, 40, 8, false);
+    assert_int_equal(lines(text()), 8);
+    assert_non_null(strstr(text(), "3┤"));
+    assert_non_null(strstr(text(), "1┤"));
+    assert_null(strstr(text(), "inf"));
+}
+
 static void a_plot_copes_with_flat_missing_and_no_points(void **state)
 {
     const struct draw_point flat[] = {{0, 3}, {10, 3}}, gap[] = {{0, 1}, {5, NAN}, {10, 2}}, none[] = {{0, -1}, {1, 0}};
@@ -437,6 +495,16 @@ static void progress_without_figures_says_the_state(void **state)
     progress_line(&buf, job, NULL, 0, false);
     assert_string_equal(text(), "queued    0 %");
     cJSON_Delete(job);
+    job = cJSON_Parse("{\"progress\":{\"stage\":\"training\",\"eta_seconds\":-1,\"samples_per_second\":0}}");
+    buf_clear(&buf);
+    progress_line(&buf, job, NULL, 0, false);
+    assert_string_equal(text(), "unknown    0 %");
+    cJSON_Delete(job);
+    job = cJSON_Parse("{\"state\":\"running\",\"progress\":{\"stage\":\"\"}}");
+    buf_clear(&buf);
+    progress_line(&buf, job, NULL, 0, false);
+    assert_string_equal(text(), "running    0 %");
+    cJSON_Delete(job);
 }
 
 static void results_are_shown_as_percent(void **state)
@@ -463,6 +531,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(bar_has_the_requested_width_and_steps_of_an_eighth, setup, teardown),
         cmocka_unit_test(durations_counts_and_percents_are_readable),
         cmocka_unit_test(width_counts_characters_not_bytes_or_colours),
+        cmocka_unit_test(channels_beyond_the_letters_share_a_star),
+        cmocka_unit_test_setup_teardown(the_last_column_of_a_table_is_wrapped, setup, teardown),
         cmocka_unit_test_setup_teardown(tables_align_columns, setup, teardown),
         cmocka_unit_test(fields_are_set_as_json_or_text),
         cmocka_unit_test(a_number_may_begin_with_its_decimal_point),
@@ -473,6 +543,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_coloured_map_uses_half_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_wide_map_is_shrunk_to_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(a_plot_rises_with_its_points, setup, teardown),
+        cmocka_unit_test_setup_teardown(points_that_are_no_numbers_interrupt_a_line, setup, teardown),
         cmocka_unit_test_setup_teardown(a_plot_copes_with_flat_missing_and_no_points, setup, teardown),
         cmocka_unit_test_setup_teardown(a_motif_answer_is_read_and_drawn, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sequence_is_drawn_as_letters_with_marks, setup, teardown),

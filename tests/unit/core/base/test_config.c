@@ -153,6 +153,37 @@ static void value_of_a_wrong_type_is_refused_and_changes_nothing(void **state)
     assert_int_equal(config_set_number(count, &s, 1, NULL), STATUS_OK);
 }
 
+static void a_number_sets_a_text_field_to_its_shortest_decimal(void **state)
+{
+    static const struct {
+        double number;
+        const char *text;
+    } cases[] = {{500, "500"},
+                 {-2, "-2"},
+                 {0, "0"},
+                 {0.1, "0.1"},
+                 {2024, "2024"},
+                 {1e-3, "0.001"},
+                 {1.0 / 3, "0.3333333333333333"},
+                 {CONFIG_INT_MAX, "9007199254740991"}};
+    static const double lost[] = {CONFIG_INT_MAX + 1, -1e22, INFINITY, NAN};
+    struct settings s;
+    struct error err;
+    const struct config_field *name = config_find(&table, "name");
+    assert_int_equal(config_defaults(&table, &s, NULL), STATUS_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(config_set_number(name, &s, cases[i].number, NULL), STATUS_OK);
+        assert_string_equal(s.name, cases[i].text);
+    }
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+        assert_int_equal(config_set_number(name, &s, lost[i], NULL), STATUS_INVALID);
+    assert_string_equal(s.name, "9007199254740991");
+    error_clear(&err);
+    assert_int_equal(config_set_number(name, &s, 1e22, &err), STATUS_INVALID);
+    assert_string_equal(err.message, "must be text of at most 63 bytes without control characters; got the number "
+                                     "1e+22, which needs quotation marks");
+}
+
 /* Equal settings must be equal bytes, because documents are compared and hashed. */
 static void shorter_text_leaves_no_rest_of_a_longer_one(void **state)
 {
@@ -266,6 +297,7 @@ int main(void)
         cmocka_unit_test(flags_take_yes_no_true_and_false),
         cmocka_unit_test(refusal_says_what_is_allowed_and_what_was_found),
         cmocka_unit_test(value_of_a_wrong_type_is_refused_and_changes_nothing),
+        cmocka_unit_test(a_number_sets_a_text_field_to_its_shortest_decimal),
         cmocka_unit_test(shorter_text_leaves_no_rest_of_a_longer_one),
         cmocka_unit_test(field_applies_if_every_clause_holds),
         cmocka_unit_test(clause_holds_for_each_of_its_values),
