@@ -32,7 +32,7 @@ static void allowed(const cJSON *field, char *out, size_t bytes)
 {
     const cJSON *choices = json_member(field, "choices"), *choice = NULL;
     double min = json_number(field, "min"), max = json_number(field, "max");
-    const char *described = json_string(field, "range"), *type = json_string(field, "type");
+    const char *described = json_string(field, "range");
     if (cJSON_IsArray(choices) && cJSON_GetArraySize(choices) > 0) {
         size_t used = 0;
         out[0] = 0;
@@ -47,7 +47,7 @@ static void allowed(const cJSON *field, char *out, size_t bytes)
         snprintf(out, bytes, "%s%.10g, %.16g%s", cJSON_IsTrue(json_member(field, "min_open")) ? "(" : "[", min, max,
                  cJSON_IsTrue(json_member(field, "max_open")) ? ")" : "]");
     } else {
-        snprintf(out, bytes, "%s", type ? type : "-");
+        snprintf(out, bytes, "%s", json_shown(field, "type"));
     }
 }
 
@@ -165,7 +165,7 @@ static void view_kind(struct ctl *ctl, const cJSON *kind, const struct view *vie
     buf_init(&out, 4u << 20);
     if (!markdown) {
         term_style(&out, ctl->out.colour, STYLE_BOLD);
-        buf_format(&out, "%s", title ? title : json_string(kind, "kind"));
+        buf_format(&out, "%s", title ? title : json_shown(kind, "kind"));
         term_style(&out, ctl->out.colour, STYLE_PLAIN);
         buf_format(&out, "\n%s\n\n", summary ? summary : "");
     }
@@ -198,10 +198,9 @@ static void print_names(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *kinds = json_member(document, "kinds"), *item = NULL;
     const cJSON *list = kinds ? kinds : json_member(document, "presets");
-    cJSON_ArrayForEach (item, list) {
-        const char *name = json_string(item, kinds ? "kind" : "name");
-        fprintf(ctl->out.stream, "%s\n", name ? name : "?");
-    }
+    cJSON_ArrayForEach (item, list)
+        fprintf(ctl->out.stream, "%s\n",
+                cJSON_IsString(item) ? item->valuestring : json_shown(item, kinds ? "kind" : "name"));
 }
 
 static int kinds_run(struct ctl *ctl, const struct options *args)
@@ -313,8 +312,8 @@ static int version_run(struct ctl *ctl, const struct options *args)
         ctl_print_json(ctl, both);
         cJSON_Delete(both);
     } else {
-        fprintf(ctl->out.stream, "motifd %s (%s) at %s\n", version ? version : "?", build ? build : "?",
-                http_server(ctl->http));
+        fprintf(ctl->out.stream, "motifd %s (%s) at %s\n", json_shown(document, "version"),
+                json_shown(document, "build"), http_server(ctl->http));
     }
     cJSON_Delete(document);
     return code;

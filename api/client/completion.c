@@ -28,7 +28,7 @@ static void quoted(struct buf *out, const char *text)
 
 static void words_of(struct buf *out, const struct option_spec *options)
 {
-    for (; options && options->name; options++)
+    for (; options->name; options++)
         buf_format(out, " --%s", options->name);
 }
 
@@ -46,7 +46,7 @@ static void bash_files(struct buf *out, const struct ctl *ctl)
 {
     const char *between = "";
     for (size_t i = 0; ctl->commands[i]; i++)
-        for (const struct option_spec *option = ctl->commands[i]->options; option && option->name; option++)
+        for (const struct option_spec *option = ctl->commands[i]->options; option->name; option++)
             if (names_file(option)) {
                 buf_format(out, "%s--%s", between, option->name);
                 between = "|";
@@ -99,7 +99,7 @@ static void zsh_entry(struct buf *out, const char *dashes, const char *name, con
 
 static void zsh_options(struct buf *out, const struct option_spec *options)
 {
-    for (; options && options->name; options++)
+    for (; options->name; options++)
         zsh_entry(out, "--", options->name, options->meaning);
 }
 
@@ -155,7 +155,7 @@ static void write_fish(struct buf *out, const struct ctl *ctl)
                        "complete -c motifctl -n '__fish_seen_subcommand_from %s' -a \"latest (motifctl list --json "
                        "2>/dev/null | string match -rga '\\\"id\\\": *\\\"([^\\\"]*)\\\"')\"\n",
                        command->name);
-        for (const struct option_spec *option = command->options; option && option->name; option++)
+        for (const struct option_spec *option = command->options; option->name; option++)
             fish_option(out, command, option);
     }
     for (const struct option_spec *option = ctl->common_options; option->name; option++)

@@ -20,10 +20,34 @@ const char *json_string(const cJSON *object, const char *name)
     return cJSON_GetStringValue(json_member(object, name));
 }
 
+const char *json_shown(const cJSON *object, const char *name)
+{
+    const char *text = json_string(object, name);
+    return text ? text : "-";
+}
+
 double json_number(const cJSON *object, const char *name)
 {
     const cJSON *value = json_member(object, name);
     return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
+}
+
+static struct json_text fixed(double value, int digits, const char *unit)
+{
+    struct json_text made = {"-"};
+    if (isfinite(value))
+        snprintf(made.text, sizeof made.text, fabs(value) < 1e15 ? "%.*f%s" : "%.*g%s", digits, value, unit);
+    return made;
+}
+
+struct json_text json_fixed(const cJSON *object, const char *name, int digits)
+{
+    return fixed(json_number(object, name), digits, "");
+}
+
+struct json_text json_percent(const cJSON *object, const char *name, int digits)
+{
+    return fixed(100 * json_number(object, name), digits, " %");
 }
 
 /* Replaces a string of a JSON tree by its escaped form for the terminal. A printable string stays as it is. */
@@ -118,8 +142,7 @@ int ctl_usage(struct ctl *ctl, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     complain(ctl, text);
-    if (ctl->command)
-        fprintf(ctl->err.stream, "motifctl %s --help explains the command\n", ctl->command->name);
+    fprintf(ctl->err.stream, "motifctl %s --help explains the command\n", ctl->command->name);
     return CTL_USAGE;
 }
 
@@ -173,7 +196,7 @@ int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_an
         return ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
     if (answer->status == 304)
         return CTL_SUCCESS;
-    if (answer->status < 200 || answer->status >= 300)
+    if (!http_succeeded(answer->status))
         return ctl_refused(ctl, answer);
     if (json && answer->body.size > 0) {
         *json = ctl_parse(ctl, answer->body.data, answer->body.size);
@@ -378,28 +401,27 @@ int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes)
 /* Reads the job list page by page until `seen` returns false. */
 static int each_job(struct ctl *ctl, bool (*seen)(void *context, const cJSON *job), void *context)
 {
-    char *path = strdup("/v1/jobs?fields=id&limit=1000");
-    for (bool more = true; more && path;) {
+    int code = CTL_SUCCESS;
+    struct buf path;
+    buf_init(&path, 4096);
+    buf_text(&path, "/v1/jobs?fields=id&limit=1000");
+    for (bool more = true; more && code == CTL_SUCCESS;) {
         cJSON *page = NULL;
         const cJSON *job = NULL;
-        int code = ctl_get(ctl, path, &page);
-        free(path);
-        path = NULL;
-        if (code != CTL_SUCCESS)
-            return code;
+        code = path.failed ? ctl_usage(ctl, "not enough memory to list the jobs") : ctl_get(ctl, path.data, &page);
         cJSON_ArrayForEach (job, json_member(page, "jobs"))
             more = more && seen(context, job);
         const char *cursor = json_string(page, "next_cursor");
-        if (more && cursor && cursor[0]) {
-            struct buf next;
-            buf_init(&next, 4096);
-            buf_text(&next, "/v1/jobs?fields=id&limit=1000&cursor=");
-            http_escape(&next, cursor);
-            path = buf_take(&next, NULL);
+        more = more && cursor && cursor[0];
+        if (more) {
+            buf_clear(&path);
+            buf_text(&path, "/v1/jobs?fields=id&limit=1000&cursor=");
+            http_escape(&path, cursor);
         }
         cJSON_Delete(page);
     }
-    return CTL_SUCCESS;
+    buf_close(&path);
+    return code;
 }
 
 struct search {
@@ -419,6 +441,18 @@ static bool match(void *context, const cJSON *job)
     return search->found < 2;
 }
 
+/* Copies the id of a job of the server. Returns an exit code. */
+static int take_id(struct ctl *ctl, const cJSON *job, char *id)
+{
+    const char *found = json_string(job, "id");
+    if (!found || !found[0] || strlen(found) >= CTL_ID) {
+        complain(ctl, "the server's answer is not a job; is it motifd?");
+        return CTL_FAILED;
+    }
+    snprintf(id, CTL_ID, "%s", found);
+    return CTL_SUCCESS;
+}
+
 /* Looks for jobs with exactly this name. Returns their number, at most 2, and the id of the newest; negative: an error,
  * and *code is the exit code. */
 static int named(struct ctl *ctl, const char *name, char *id, int *code)
@@ -431,12 +465,11 @@ static int named(struct ctl *ctl, const char *name, char *id, int *code)
     *code = path.failed ? ctl_usage(ctl, "the name of the job is too long") : ctl_get(ctl, path.data, &page);
     buf_close(&path);
     const cJSON *jobs = json_member(page, "jobs");
-    int count = *code == CTL_SUCCESS ? cJSON_GetArraySize(jobs) : -1;
-    const char *found = json_string(cJSON_GetArrayItem(jobs, 0), "id");
+    int count = cJSON_GetArraySize(jobs);
     if (count > 0)
-        snprintf(id, CTL_ID, "%s", found ? found : "");
+        *code = take_id(ctl, cJSON_GetArrayItem(jobs, 0), id);
     cJSON_Delete(page);
-    return count;
+    return *code == CTL_SUCCESS ? count : -1;
 }
 
 static int latest(struct ctl *ctl, bool model, char *id)
@@ -444,7 +477,7 @@ static int latest(struct ctl *ctl, bool model, char *id)
     cJSON *job = NULL;
     int code = ctl_get(ctl, model ? "/v1/jobs/latest?checkpoint=1" : "/v1/jobs/latest", &job);
     if (code == CTL_SUCCESS)
-        snprintf(id, CTL_ID, "%s", json_string(job, "id") ? json_string(job, "id") : "");
+        code = take_id(ctl, job, id);
     cJSON_Delete(job);
     return code;
 }

@@ -110,13 +110,25 @@ void yaml_write(struct buf *out, const cJSON *json);
 /* --- reading and writing documents: cJSON always has memory here, see main.c --- */
 
 const char *json_string(const cJSON *object, const char *name); /* NULL when the member is missing or not a string */
+const char *json_shown(const cJSON *object, const char *name);  /* "-" when the member is missing or not a string */
 double json_number(const cJSON *object, const char *name);      /* NaN when the member is missing or not a number */
 const cJSON *json_member(const cJSON *object, const char *name);
+
+struct json_text {
+    char text[32];
+};
+/* A member as text with so many digits behind the decimal point, as a number ("2.50") or as percent of a fraction
+ * ("66.7
+ * %"); "-" when the member is missing or not a number. */
+struct json_text json_fixed(const cJSON *object, const char *name, int digits);
+struct json_text json_percent(const cJSON *object, const char *name, int digits);
 
 /* --- shared views --- */
 
 /* Returns the job's name; without a name, its preset; without a preset, its kind. */
 const char *job_title(const cJSON *job);
+/* Whether a job in this state has ended; NULL: it has not. */
+bool job_ended(const char *state);
 /* Appends the verdict of a job's result and its findings, each with what to do next; nothing without a verdict. `id`
  * takes the place of the word JOB in commands. */
 void view_verdict(struct buf *out, const cJSON *result, const char *id, bool colour);

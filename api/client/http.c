@@ -100,6 +100,11 @@ enum status http_second(const struct http *http, struct http **second, struct er
                        err);
 }
 
+bool http_succeeded(long status)
+{
+    return status / 100 == 2;
+}
+
 const char *http_server(const struct http *http)
 {
     return http->server;
@@ -140,16 +145,16 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     size_t length = size * count;
     long status = 0;
     curl_easy_getinfo(transfer->http->curl, CURLINFO_RESPONSE_CODE, &status);
-    if ((transfer->request->piece || transfer->request->file) && status >= 200 && status < 300 && !transfer->begun) {
+    if ((transfer->request->piece || transfer->request->file) && http_succeeded(status) && !transfer->begun) {
         transfer->begun = true;
         if (transfer->request->begins)
             transfer->request->begins(transfer->request->context, transfer->answer);
     }
-    if (transfer->request->piece && status >= 200 && status < 300) {
+    if (transfer->request->piece && http_succeeded(status)) {
         transfer->stopped = !transfer->request->piece(transfer->request->context, bytes, length);
         return transfer->stopped ? 0 : length;
     }
-    if (transfer->request->file && status >= 200 && status < 300) {
+    if (transfer->request->file && http_succeeded(status)) {
         if (fwrite(bytes, 1, length, transfer->request->file) != length) {
             transfer->write_failed = true;
             return 0;

@@ -57,6 +57,8 @@ void http_trust(const char *file);
  * progress at the same time. */
 enum status http_second(const struct http *http, struct http **second, struct error *err);
 const char *http_server(const struct http *http);
+/* Whether a status of an answer means success: 200 to 299. */
+bool http_succeeded(long status);
 
 /* Sends a request. Returns STATUS_OK when an answer came, with any status; STATUS_UNAVAILABLE when the server could not
  * be reached or the connection broke (err says how). The caller closes the answer in any case. */

@@ -77,9 +77,8 @@ static int help(const struct command *command)
     buf_init(&out, 1 << 16);
     buf_format(&out, "usage: motifctl %s%s%s [options]\n\n%s.\n", command->name, command->arguments[0] ? " " : "",
                command->arguments, command->summary);
-    if (command->text[0])
-        options_explain(command->text, &out);
-    buf_text(&out, command->text[0] ? "\n\n" : "\n");
+    options_explain(command->text, &out);
+    buf_text(&out, "\n\n");
     options_describe(command->options, &out);
     options_describe(common_options, &out);
     buf_format(&out, "\nexample:\n%s\n\n%s", command->example, exit_codes);

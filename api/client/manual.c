@@ -22,7 +22,7 @@ static void plain(struct buf *out, const char *text)
 
 static void write_options(struct buf *out, const struct option_spec *options)
 {
-    for (; options && options->name; options++) {
+    for (; options->name; options++) {
         buf_text(out, ".TP\n\\fB\\-\\-");
         plain(out, options->name);
         buf_text(out, "\\fR");
@@ -42,10 +42,8 @@ static void write_command(struct buf *out, const struct command *command)
     buf_format(out, ".SS \"%s %s\"\n", command->name, command->arguments);
     plain(out, command->summary);
     buf_text(out, ".\n");
-    if (command->text[0]) {
-        plain(out, command->text);
-        buf_text(out, "\n");
-    }
+    plain(out, command->text);
+    buf_text(out, "\n");
     write_options(out, command->options);
     buf_text(out, ".PP\n.nf\n.RS\n");
     plain(out, command->example);

@@ -26,7 +26,7 @@ int query_formats_read(struct ctl *ctl, const char *id, const char *query, const
         }
     }
     if (code == CTL_SUCCESS && out->formats == NULL)
-        code = ctl_usage(ctl, "jobs of the kind %s do not answer the query %s", kind != NULL ? kind : "-", query);
+        code = ctl_usage(ctl, "jobs of the kind %s do not answer the query %s", json_shown(job, "kind"), query);
     cJSON_Delete(job);
     return code;
 }

@@ -27,10 +27,7 @@ int query_input_read(struct ctl *ctl, const struct options *args, const char *id
     http_escape(&input->path, checkpoint ? checkpoint : "latest");
     if (input->path.failed)
         return ctl_usage(ctl, "--checkpoint is too long, or there is not enough memory for it");
-    code = ctl_read_file(ctl, file, INPUT_BYTES, &input->body);
-    if (code == CTL_SUCCESS && input->body.size == 0)
-        code = ctl_usage(ctl, "%s is empty", file);
-    return code;
+    return ctl_read_file(ctl, file, INPUT_BYTES, &input->body);
 }
 
 void query_input_close(struct query_input *input)

@@ -17,6 +17,12 @@ const char *job_title(const cJSON *job)
     return "job";
 }
 
+bool job_ended(const char *state)
+{
+    return state &&
+           (strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0);
+}
+
 void view_age(const char *time_text, char *out, size_t bytes)
 {
     struct tm parts = {0};
@@ -179,9 +185,9 @@ void view_verdict(struct buf *out, const cJSON *result, const char *id, bool col
     term_style(out, colour, STYLE_PLAIN);
     buf_text(out, "\n");
     cJSON_ArrayForEach (finding, json_member(result, "findings")) {
-        const char *name = json_string(finding, "code"), *severity = json_string(finding, "severity"),
-                   *text = json_string(finding, "text"), *next = json_string(finding, "try");
-        buf_format(out, "  %s (%s): %s\n", name ? name : "?", severity ? severity : "?", text ? text : "");
+        const char *next = json_string(finding, "try");
+        buf_format(out, "  %s (%s): %s\n", json_shown(finding, "code"), json_shown(finding, "severity"),
+                   json_shown(finding, "text"));
         if (!next)
             continue;
         term_style(out, colour, STYLE_DIM);
@@ -235,6 +241,8 @@ void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
     struct buf head;
     struct table table;
     int index = 0, width = cJSON_GetArraySize(channels), at = 0;
+    if (width + 1 > TABLE_COLUMNS)
+        buf_format(out, "\nthe confusion matrix has %d channels, too many for a table; --json prints it\n", width);
     if (width < 1 || width + 1 > TABLE_COLUMNS)
         return;
     buf_init(&head, 4096);
@@ -246,9 +254,8 @@ void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
             *bar = '/';
         buf_format(&head, "|>%s", text);
     }
-    if (head.failed)
-        return;
-    table_init(&table, head.data);
+    out->failed |= head.failed;
+    table_init(&table, head.data ? head.data : "TRUE");
     buf_close(&head);
     cJSON_ArrayForEach (row, json_member(confusion, "counts")) {
         if (cJSON_GetArraySize(row) != width)

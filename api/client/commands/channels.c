@@ -40,7 +40,7 @@ static void add_share(struct table *table, const cJSON *use)
     cJSON_ArrayForEach (row, json_member(use, "symbols"))
         most = json_string(row, "symbol") ? fmax(most, json_number(row, "count")) : most;
     snprintf(text, sizeof(text), "%.0f %%", 100 * most / motifs);
-    table_add(table, most > 0 ? text : NULL);
+    table_add(table, most > 0 && motifs > 0 ? text : NULL);
 }
 
 /* Returns whether any channel has a position matrix. Only models of sequences of letters have them. */
@@ -71,11 +71,12 @@ static void add_match(struct table *table, const cJSON *use)
 {
     const cJSON *best = cJSON_GetArrayItem(json_member(json_member(use, "matrix"), "matches"), 0);
     const char *id = json_string(best, "id"), *name = json_string(best, "name");
-    char text[160], value[32];
+    char text[160], value[32] = "";
+    double q = json_number(best, "qvalue");
     snprintf(text, sizeof(text), "%s%s%s", id ? id : "", name ? " " : "", name ? name : "");
     table_add(table, id ? text : NULL);
-    snprintf(value, sizeof(value), "%.2g", json_number(best, "qvalue"));
-    table_add(table, id ? value : NULL);
+    snprintf(value, sizeof(value), "%.2g", q);
+    table_add(table, isfinite(q) ? value : NULL);
     table_add(table, json_string(best, "strand"));
 }
 
@@ -151,8 +152,8 @@ static void add_pair(struct table *table, const cJSON *list, int first, int seco
 {
     const cJSON *a = cJSON_GetArrayItem(list, first), *b = cJSON_GetArrayItem(list, second);
     char text[48];
-    snprintf(text, sizeof(text), "%.0f, %.0f", a ? a->valuedouble : NAN, b ? b->valuedouble : NAN);
-    table_add(table, text);
+    snprintf(text, sizeof(text), "%.0f, %.0f", a ? a->valuedouble : 0, b ? b->valuedouble : 0);
+    table_add(table, a && b ? text : NULL);
 }
 
 /* Prints the motifs of the database that are most similar to one channel. */
@@ -177,13 +178,13 @@ static void view_one(struct ctl *ctl, const cJSON *document)
     struct table table;
     const char *name = json_string(document, "name");
     if (name)
-        fprintf(ctl->out.stream, "%s (strength %.2f)\n", name, json_number(document, "strength"));
-    fprintf(ctl->out.stream, "channel %.0f: active at %.0f positions in %.0f of %.0f inputs\n",
-            json_number(document, "channel"), json_number(document, "active"), json_number(document, "inputs"),
-            json_number(document, "samples"));
+        fprintf(ctl->out.stream, "%s (strength %s)\n", name, json_fixed(document, "strength", 2).text);
+    fprintf(ctl->out.stream, "channel %s: active at %s positions in %s of %s inputs\n",
+            json_fixed(document, "channel", 0).text, json_fixed(document, "active", 0).text,
+            json_fixed(document, "inputs", 0).text, json_fixed(document, "samples", 0).text);
     cJSON_ArrayForEach (row, json_member(document, "symbols")) {
         const char *symbol = json_string(row, "symbol");
-        fprintf(ctl->out.stream, "  %6.0f motifs on %s\n", json_number(row, "count"), symbol ? symbol : "nothing");
+        fprintf(ctl->out.stream, "  %6s motifs on %s\n", json_fixed(row, "count", 0).text, symbol ? symbol : "nothing");
     }
     view_histogram(ctl, json_member(document, "histogram"));
     table_init(&table, ">SAMPLE|>POSITION|>VALUE|SYMBOL|>ROWS|>COLUMNS");

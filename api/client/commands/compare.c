@@ -20,13 +20,11 @@ static void view(struct ctl *ctl, const cJSON *document)
             view_scalar(json_member(row, columns[i]), text, sizeof(text));
             table_add(&table, text);
         }
-        snprintf(text, sizeof(text), "%.1f %%", 100 * json_number(row, "agreement"));
-        table_add(&table, text);
+        table_add(&table, json_percent(row, "agreement", 1).text);
     }
     term_table(&ctl->out, &table);
-    fprintf(ctl->out.stream, "\nagreement %.1f %%, at least %.1f %%, on %.0f inputs\n",
-            100 * json_number(document, "agreement"), 100 * json_number(document, "least_agreement"),
-            json_number(document, "samples"));
+    fprintf(ctl->out.stream, "\nagreement %s, at least %s, on %s inputs\n", json_percent(document, "agreement", 1).text,
+            json_percent(document, "least_agreement", 1).text, json_fixed(document, "samples", 0).text);
 }
 
 static int run(struct ctl *ctl, const struct options *args)

@@ -94,38 +94,33 @@ static int64_t already_there(struct ctl *ctl, const char *hash)
     return bytes >= 0 && bytes < 1e15 ? (int64_t)bytes : 0;
 }
 
-static const char *text_of(const cJSON *set, const char *name)
-{
-    const char *text = json_string(set, name);
-    return text ? text : "-";
-}
-
 /* Writes the shape of a sample: "at most 80 letters", "12 columns" or "1 x 24 x 24" (channels, rows, columns). */
 static void write_shape(const cJSON *set, char *out, size_t bytes)
 {
     const cJSON *shape = json_member(set, "shape"), *first = cJSON_GetArrayItem(json_member(set, "first"), 0);
-    double cols = json_number(shape, "cols");
+    const struct json_text cols = json_fixed(shape, "cols", 0);
     if (json_member(first, "text") || json_member(first, "values"))
-        snprintf(out, bytes, json_member(first, "text") ? "at most %.0f letters" : "%.0f columns", cols);
+        snprintf(out, bytes, json_member(first, "text") ? "at most %s letters" : "%s columns", cols.text);
     else
-        snprintf(out, bytes, "%.0f x %.0f x %.0f", json_number(shape, "channels"), json_number(shape, "rows"), cols);
+        snprintf(out, bytes, "%s x %s x %s", json_fixed(shape, "channels", 0).text, json_fixed(shape, "rows", 0).text,
+                 cols.text);
 }
 
 static void print_dataset(struct ctl *ctl, const cJSON *set)
 {
-    char shape[96];
+    char shape[112];
     const cJSON *numbers = json_member(set, "numbers");
     write_shape(set, shape, sizeof(shape));
-    fprintf(ctl->out.stream, "%s  %s, %.0f samples of %s, target %s, %d %s\n", text_of(set, "name"),
-            text_of(set, "kind"), json_number(set, "samples"), shape, text_of(set, "target"),
+    fprintf(ctl->out.stream, "%s  %s, %s samples of %s, target %s, %d %s\n", json_shown(set, "name"),
+            json_shown(set, "kind"), json_fixed(set, "samples", 0).text, shape, json_shown(set, "target"),
             cJSON_GetArraySize(numbers ? numbers : json_member(set, "vocabulary")),
-            numbers                                       ? "numbers"
-            : strcmp(text_of(set, "kind"), "motifs") == 0 ? "motifs"
-                                                          : "names");
-    fprintf(ctl->out.stream, "sha256 %s\n", text_of(set, "sha256"));
+            numbers                                          ? "numbers"
+            : strcmp(json_shown(set, "kind"), "motifs") == 0 ? "motifs"
+                                                             : "names");
+    fprintf(ctl->out.stream, "sha256 %s\n", json_shown(set, "sha256"));
     const cJSON *warning;
     cJSON_ArrayForEach (warning, json_member(set, "warnings"))
-        fprintf(ctl->out.stream, "warning: %s\n", text_of(warning, "text"));
+        fprintf(ctl->out.stream, "warning: %s\n", json_shown(warning, "text"));
 }
 
 /* Appends the names of the vocabulary or the columns with their counts, in lines of at most `columns` characters. */
@@ -139,11 +134,11 @@ static void write_names(struct buf *out, const char *title, const cJSON *names, 
     buf_format(out, "\n%d %s:\n", cJSON_GetArraySize(names), title);
     cJSON_ArrayForEach (item, names) {
         char text[160];
-        const char *name = json_string(item, "name"), *other = json_string(item, "alternative");
+        const char *name = json_shown(item, "name"), *other = json_string(item, "alternative");
         double times = json_number(item, "count");
-        int length = other        ? snprintf(text, sizeof text, "%.70s (%.70s)", name ? name : "-", other)
-                     : times >= 0 ? snprintf(text, sizeof text, "%.100s %.0f", name ? name : "-", times)
-                                  : snprintf(text, sizeof text, "%.100s", name ? name : "-");
+        int length = other        ? snprintf(text, sizeof text, "%.70s (%.70s)", name, other)
+                     : times >= 0 ? snprintf(text, sizeof text, "%.100s %.0f", name, times)
+                                  : snprintf(text, sizeof text, "%.100s", name);
         if (count++ == SHOWN)
             break;
         if (used > 0 && used + length + 2 > columns) {
@@ -166,14 +161,14 @@ static void write_kinds(struct buf *out, const char *dataset, const cJSON *kinds
         if (!cJSON_IsTrue(json_member(row, "accepts")))
             continue;
         buf_format(out, "%s  motifctl submit --kind %s --preset %s --set dataset_name=%s\n", title,
-                   text_of(row, "kind"), text_of(row, "preset"), dataset);
+                   json_shown(row, "kind"), json_shown(row, "preset"), dataset);
         title = "";
     }
     title = "\nkinds that do not accept it:\n";
     cJSON_ArrayForEach (row, kinds) {
         if (cJSON_IsTrue(json_member(row, "accepts")))
             continue;
-        buf_format(out, "%s  %s: %s\n", title, text_of(row, "kind"), text_of(row, "reason"));
+        buf_format(out, "%s  %s: %s\n", title, json_shown(row, "kind"), json_shown(row, "reason"));
         title = "";
     }
 }
@@ -199,12 +194,13 @@ static bool write_first(struct buf *out, const cJSON *set, const struct term *te
         text[0] = '\0';
         cJSON_ArrayForEach (word, json_member(sample, "label")) {
             size_t used = strlen(text);
-            snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? " " : "", cJSON_GetStringValue(word));
+            snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? " " : "",
+                     cJSON_IsString(word) ? word->valuestring : "?");
         }
         table_add(&table, text[0] ? text : "-");
         if (values == 0) {
             snprintf(text, sizeof(text), "%.*s", term->columns > 40 ? term->columns - 24 : 16,
-                     json_string(sample, "text") ? json_string(sample, "text") : "-");
+                     json_shown(sample, "text"));
             table_add(&table, text);
         }
         for (int j = 0; j < values; j++) {
@@ -254,7 +250,7 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
 {
     struct buf out;
     if (ctl->quiet) {
-        fprintf(ctl->out.stream, "%s\n", text_of(set, "name"));
+        fprintf(ctl->out.stream, "%s\n", json_shown(set, "name"));
         return;
     }
     print_dataset(ctl, set);
@@ -265,7 +261,7 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
     write_names(&out, "columns", json_member(set, "columns"), ctl->out.columns);
     write_names(&out, "groups, with their counts", json_member(set, "groups"), ctl->out.columns);
     bool listed = write_first(&out, set, &ctl->out);
-    write_kinds(&out, text_of(set, "name"), json_member(set, "kinds"));
+    write_kinds(&out, json_shown(set, "name"), json_member(set, "kinds"));
     term_flush(&ctl->out, &out);
     buf_close(&out);
     fflush(ctl->out.stream);
@@ -342,10 +338,10 @@ static void view_list(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *set;
     struct table table;
-    char text[96];
+    char text[112];
     cJSON_ArrayForEach (set, json_member(document, "datasets"))
         if (ctl->quiet)
-            fprintf(ctl->out.stream, "%s\n", text_of(set, "name"));
+            fprintf(ctl->out.stream, "%s\n", json_shown(set, "name"));
     if (ctl->quiet)
         return;
     table_init(&table, "NAME|KIND|TARGET|>SAMPLES|>SHAPE|>NAMES|>SIZE");
@@ -354,10 +350,9 @@ static void view_list(struct ctl *ctl, const cJSON *document)
         table_add(&table, json_string(set, "name"));
         table_add(&table, json_string(set, "kind"));
         table_add(&table, json_string(set, "target"));
-        snprintf(text, sizeof text, "%.0f", json_number(set, "samples"));
-        table_add(&table, text);
-        snprintf(text, sizeof text, "%.0fx%.0fx%.0f", json_number(shape, "channels"), json_number(shape, "rows"),
-                 json_number(shape, "cols"));
+        table_add(&table, json_fixed(set, "samples", 0).text);
+        snprintf(text, sizeof text, "%sx%sx%s", json_fixed(shape, "channels", 0).text,
+                 json_fixed(shape, "rows", 0).text, json_fixed(shape, "cols", 0).text);
         table_add(&table, text);
         snprintf(text, sizeof text, "%d", cJSON_GetArraySize(json_member(set, "vocabulary")));
         table_add(&table, text);

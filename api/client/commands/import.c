@@ -11,7 +11,7 @@ static const struct option_spec options[] = {
 
 static void view(struct ctl *ctl, const cJSON *job)
 {
-    fprintf(ctl->out.stream, "%s %s\n", json_string(job, "id"), job_title(job));
+    fprintf(ctl->out.stream, "%s %s\n", json_shown(job, "id"), job_title(job));
 }
 
 static int send_file(struct ctl *ctl, const char *title, FILE *file, const char *name)

@@ -113,7 +113,7 @@ static void view_words(struct ctl *ctl, const cJSON *list)
         if (cJSON_IsString(item))
             fprintf(ctl->out.stream, " %s", item->valuestring);
         else if (class_name)
-            fprintf(ctl->out.stream, " %s@%.0f", class_name, json_number(item, "position"));
+            fprintf(ctl->out.stream, " %s@%s", class_name, json_fixed(item, "position", 0).text);
     }
 }
 
@@ -125,7 +125,7 @@ static void view(struct ctl *ctl, const cJSON *document, const char *seed)
     fprintf(ctl->out.stream, "sample %s\n", seed ? seed : "0");
     for (size_t i = 0; i < 2; i++) {
         const cJSON *side = json_member(answer, sides[i]);
-        fprintf(ctl->out.stream, "  %-6s  %3.0f motifs, read as", sides[i], json_number(side, "motif_count"));
+        fprintf(ctl->out.stream, "  %-6s  %3s motifs, read as", sides[i], json_fixed(side, "motif_count", 0).text);
         view_words(ctl, json_member(side, "prediction"));
         if (!isnan(json_number(side, "probability")))
             fprintf(ctl->out.stream, "  (probability %.3g)", json_number(side, "probability"));

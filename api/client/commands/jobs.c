@@ -73,7 +73,7 @@ static void list_ids(struct ctl *ctl, const cJSON *page)
 {
     const cJSON *job = NULL;
     cJSON_ArrayForEach (job, json_member(page, "jobs"))
-        fprintf(ctl->out.stream, "%s\n", json_string(job, "id"));
+        fprintf(ctl->out.stream, "%s\n", json_shown(job, "id"));
 }
 
 static int list_run(struct ctl *ctl, const struct options *args)
@@ -245,7 +245,7 @@ static int act(struct ctl *ctl, const struct options *args, const char *method, 
         else if (code == CTL_SUCCESS && ctl->quiet)
             fprintf(ctl->out.stream, "%s\n", id);
         else if (code == CTL_SUCCESS && !ctl->json && verb)
-            fprintf(ctl->out.stream, "%s: %s requested; the job is %s\n", id, verb, json_string(job, "state"));
+            fprintf(ctl->out.stream, "%s: %s requested; the job is %s\n", id, verb, json_shown(job, "state"));
         else if (code == CTL_SUCCESS && !ctl->json)
             fprintf(ctl->out.stream, "%s: deleted\n", id);
         cJSON_Delete(job);

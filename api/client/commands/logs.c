@@ -25,12 +25,6 @@ struct logs {
     bool broken;  /* the command stopped reading the stream, because an event did not fit into memory */
 };
 
-static bool is_final(const char *state)
-{
-    return state &&
-           (strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0);
-}
-
 /* Appends "name value" for each member of an event that is a single value, except its time and its job. */
 static void write_members(struct buf *out, const cJSON *event)
 {
@@ -48,9 +42,8 @@ static void write_members(struct buf *out, const cJSON *event)
 static void print(struct ctl *ctl, const char *type, const cJSON *event)
 {
     struct buf out;
-    const char *time = json_string(event, "time");
     buf_init(&out, 1u << 20);
-    buf_format(&out, "%s  %-10s", time ? time : "-", type);
+    buf_format(&out, "%s  %-10s", json_shown(event, "time"), type);
     if (cJSON_IsObject(json_member(event, "progress"))) {
         buf_text(&out, "  ");
         progress_figures(&out, json_member(event, "progress"));
@@ -74,7 +67,7 @@ static bool on_event(void *context, const char *type, const char *data)
              strcmp(type, "metric") != 0) /* metric events are left out, because `metrics` and `plot` show the series */
         print(logs->ctl, type, event);
     if (strcmp(type, "state") == 0)
-        logs->ended = is_final(json_string(event, "state"));
+        logs->ended = job_ended(json_string(event, "state"));
     cJSON_Delete(event);
     logs->stopped = logs->ended || logs->ctl->out.failed;
     return !logs->stopped;
@@ -107,7 +100,7 @@ static int read_stream(struct logs *logs, const char *path)
     int code = CTL_SUCCESS;
     if (status == STATUS_OK && answer.status == 204) /* the job has ended, and all its events were read */
         logs->stopped = true;
-    else if (status == STATUS_OK && (answer.status < 200 || answer.status >= 300))
+    else if (status == STATUS_OK && !http_succeeded(answer.status))
         code = ctl_refused(logs->ctl, &answer);
     else if (status != STATUS_OK && !logs->stopped && !logs->events.last[0])
         code = ctl_fault(logs->ctl, CTL_UNREACHABLE, &err);

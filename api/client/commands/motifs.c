@@ -46,10 +46,8 @@ static void png_name(const char *file, long long seed, bool several, char *out, 
 static void write_warnings(const cJSON *document, struct buf *out)
 {
     const cJSON *warning;
-    cJSON_ArrayForEach (warning, json_member(cJSON_GetArrayItem(json_member(document, "answers"), 0), "warnings")) {
-        const char *text = json_string(warning, "text");
-        buf_format(out, "  warning: %s\n", text ? text : "-");
-    }
+    cJSON_ArrayForEach (warning, json_member(cJSON_GetArrayItem(json_member(document, "answers"), 0), "warnings"))
+        buf_format(out, "  warning: %s\n", json_shown(warning, "text"));
 }
 
 /* Sends the request and draws its answer under a title. */
@@ -121,9 +119,11 @@ static int run(struct ctl *ctl, const struct options *args)
         options_integer(args, "count", 1, 1000, 1, &count, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], true, id);
-    if (code == CTL_SUCCESS && options_has(args, "input"))
+    if (code != CTL_SUCCESS)
+        return code;
+    if (options_has(args, "input"))
         return ask_file(ctl, args, id);
-    if (code == CTL_SUCCESS && (options_has(args, "output") || options_has(args, "batch")))
+    if (options_has(args, "output") || options_has(args, "batch"))
         return ctl_usage(ctl, "--output and --batch need --input");
     snprintf(path, sizeof(path), "/v1/jobs/%s/motifs", id);
     for (long long i = 0; i < count && code == CTL_SUCCESS; i++) {

@@ -83,10 +83,8 @@ static void view_answers(struct ctl *ctl, const cJSON *document)
             view_scalar(member, text, sizeof text);
             buf_format(&out, "%s\n", text);
         }
-        cJSON_ArrayForEach (warning, json_member(answer, "warnings")) {
-            const char *text = json_string(warning, "text");
-            buf_format(&out, "  warning: %s\n", text ? text : "-");
-        }
+        cJSON_ArrayForEach (warning, json_member(answer, "warnings"))
+            buf_format(&out, "  warning: %s\n", json_shown(warning, "text"));
     }
     term_flush(&ctl->out, &out);
     buf_close(&out);

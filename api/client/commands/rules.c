@@ -43,8 +43,8 @@ static void show_shares(struct ctl *ctl, const cJSON *document, const cJSON *pai
 {
     const cJSON *gaps = json_member(document, "gaps");
     const cJSON *first = json_member(name, "first_before_second"), *second = json_member(name, "second_before_first");
-    const char *one = json_string(json_member(pair, "first"), "name");
-    const char *other = json_string(json_member(pair, "second"), "name");
+    const char *one = json_shown(json_member(pair, "first"), "name");
+    const char *other = json_shown(json_member(pair, "second"), "name");
     struct table table;
     char text[160];
     table_init(&table, "NAME|MOTIFS|>GAP|>ANSWERED");

@@ -145,7 +145,17 @@ static double *columns_of(const cJSON *one, size_t *count)
     return x;
 }
 
-/* Draws one panel for each series. With more than one series, the panels are in two columns. */
+#define PNG_ROWS 16 /* rows of panels of a picture; more would make it larger than CHART_SIDE_MAX */
+
+/* Returns the number of columns of panels: two, or more if the panels need more than PNG_ROWS rows. */
+static int panel_columns(int count)
+{
+    if (count <= 2 * PNG_ROWS)
+        return count > 1 ? 2 : 1;
+    return (count + PNG_ROWS - 1) / PNG_ROWS;
+}
+
+/* Draws one panel for each series. */
 static int plot_png(struct ctl *ctl, const cJSON *series, const char *file, bool log_y)
 {
     struct chart_panel panels[CHART_PANELS];
@@ -154,9 +164,11 @@ static int plot_png(struct ctl *ctl, const cJSON *series, const char *file, bool
     const cJSON *one = NULL;
     struct error err = {0};
     struct buf out;
-    int count = 0, code = CTL_SUCCESS;
+    int count = 0, wanted = cJSON_GetArraySize(series), code = CTL_SUCCESS;
+    if (wanted > CHART_PANELS)
+        return ctl_usage(ctl, "a picture shows at most %d series; name the ones to draw", CHART_PANELS);
     cJSON_ArrayForEach (one, series) {
-        if (count == CHART_PANELS || !(numbers[count] = columns_of(one, &lines[count].count)))
+        if (!(numbers[count] = columns_of(one, &lines[count].count)))
             break;
         const double *x = numbers[count];
         lines[count] = (struct chart_series){.name = series_name(one),
@@ -172,10 +184,12 @@ static int plot_png(struct ctl *ctl, const cJSON *series, const char *file, bool
                                              .series_count = 1};
         count++;
     }
-    struct chart chart = {.panels = panels, .panel_count = count, .columns = count > 1 ? 2 : 1};
+    struct chart chart = {.panels = panels, .panel_count = count, .columns = panel_columns(count)};
     buf_init(&out, CHART_BYTES);
-    if (count == 0)
+    if (wanted == 0)
         code = ctl_usage(ctl, "the job has no such series; `motifctl metrics` lists them");
+    else if (count < wanted)
+        code = ctl_fault(ctl, CTL_FAILED, (error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory"), &err));
     else if (chart_png(&chart, &out, &err) != STATUS_OK)
         code = ctl_fault(ctl, CTL_FAILED, &err);
     else

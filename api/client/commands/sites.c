@@ -1,5 +1,6 @@
 /* `motifctl sites`, `signal` and `logos` write the answer of a query as a file in a format that the server offers;
  * `motifctl pairs` prints which motifs occur together. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -79,6 +80,14 @@ static bool print_piece(void *context, const char *bytes, size_t count)
     return fwrite(bytes, 1, count, ctl->out.stream) == count;
 }
 
+/* Deletes an incomplete file. A device or a pipe, such as /dev/full, stays. */
+static void remove_file(const char *file)
+{
+    struct stat info;
+    if (stat(file, &info) == 0 && S_ISREG(info.st_mode))
+        (void)remove(file);
+}
+
 /* Sends the request; the answer goes to `output`, or to standard output (NULL). */
 static int transfer(struct ctl *ctl, struct http_request *request, const char *output)
 {
@@ -98,7 +107,7 @@ static int transfer(struct ctl *ctl, struct http_request *request, const char *o
     else if (answer.status != 200)
         code = ctl_refused(ctl, &answer);
     if (output && code != CTL_SUCCESS)
-        (void)remove(output);
+        remove_file(output);
     else if (output && !ctl->json && !ctl->quiet)
         fprintf(ctl->out.stream, "%s: %lld bytes\n", output, (long long)answer.file_bytes);
     http_answer_close(&answer);
@@ -184,21 +193,23 @@ static int run_logos(struct ctl *ctl, const struct options *args)
 
 static const struct option_spec pair_options[] = {RECORD_OPTIONS, {NULL, NULL, NULL}};
 
-static void add_number(struct table *table, double value, const char *format)
+static void add_p(struct table *table, const cJSON *object)
 {
+    double p = json_number(object, "p");
     char text[32];
-    snprintf(text, sizeof(text), format, value); /* NOLINT(clang-diagnostic-format-nonliteral) */
-    table_add(table, text);
+    snprintf(text, sizeof(text), "%.1e", p);
+    table_add(table, isfinite(p) ? text : NULL);
 }
 
-/* Adds two columns about a share of the records: the observed and the expected share, and the p-value. */
+/* Adds two columns about a share of the records: the observed and the expected share, and the p-value. Without a share,
+ * as that of one strand if motifs have no strand, both are dashes. */
 static void add_share(struct table *table, const cJSON *share)
 {
-    char text[48];
-    snprintf(text, sizeof(text), "%.0f %% / %.0f %%", 100 * json_number(share, "share"),
-             100 * json_number(share, "expected"));
-    table_add(table, text);
-    add_number(table, json_number(share, "p"), "%.1e");
+    char text[80];
+    snprintf(text, sizeof(text), "%s / %s", json_percent(share, "share", 0).text,
+             json_percent(share, "expected", 0).text);
+    table_add(table, isfinite(json_number(share, "share")) ? text : NULL);
+    add_p(table, share);
 }
 
 static void view_pairs(struct ctl *ctl, const cJSON *document)
@@ -209,9 +220,9 @@ static void view_pairs(struct ctl *ctl, const cJSON *document)
     cJSON_ArrayForEach (pair, json_member(document, "pairs")) {
         table_add(&table, json_string(json_member(pair, "first"), "name"));
         table_add(&table, json_string(json_member(pair, "second"), "name"));
-        add_number(&table, json_number(pair, "records"), "%.0f");
-        add_number(&table, json_number(pair, "expected"), "%.1f");
-        add_number(&table, json_number(pair, "p"), "%.1e");
+        table_add(&table, json_fixed(pair, "records", 0).text);
+        table_add(&table, json_fixed(pair, "expected", 1).text);
+        add_p(&table, pair);
         add_share(&table, json_member(pair, "near"));
         add_share(&table, json_member(pair, "first_before_second"));
         add_share(&table, json_member(pair, "same_strand"));

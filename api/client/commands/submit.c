@@ -294,7 +294,7 @@ static int send_body(struct ctl *ctl, const char *text, const char *key, bool dr
         int code = CTL_SUCCESS;
         if (status != STATUS_OK)
             code = ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
-        else if (answer.status < 200 || answer.status >= 300)
+        else if (!http_succeeded(answer.status))
             code = ctl_refused(ctl, &answer);
         else if (!(*answer_json = ctl_parse(ctl, answer.body.data, answer.body.size)))
             code = ctl_usage(ctl, "the server's answer is not JSON; is it motifd?");

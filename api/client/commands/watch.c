@@ -109,8 +109,7 @@ static void draw_plain(struct watch *watch)
 {
     struct buf out;
     char key[sizeof(watch->plain_key)];
-    const char *state = json_string(watch->job, "state");
-    snprintf(key, sizeof(key), "%s %.6g", state ? state : "",
+    snprintf(key, sizeof(key), "%s %.6g", json_shown(watch->job, "state"),
              json_number(json_member(watch->job, "progress"), "density"));
     if (strcmp(key, watch->plain_key) == 0 && now() - watch->plain_at < 10)
         return;
@@ -136,22 +135,16 @@ static void show(struct watch *watch)
         draw_plain(watch);
 }
 
-static bool ended(const char *state)
-{
-    return state &&
-           (strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0);
-}
-
 static int finish(struct watch *watch)
 {
     struct ctl *ctl = watch->ctl;
-    const char *state = json_string(watch->job, "state"), *id = json_string(watch->job, "id");
+    const char *state = json_string(watch->job, "state"), *id = json_shown(watch->job, "id");
     struct buf out;
     if (!ctl->json) {
         buf_init(&out, 4u << 20);
         wipe(watch, &out);
         term_flush(&ctl->err, &out);
-        buf_format(&out, "%s %s ", job_title(watch->job), id ? id : "");
+        buf_format(&out, "%s %s ", job_title(watch->job), id);
         term_style(&out, ctl->out.colour, term_state_style(state));
         buf_format(&out, "%s\n", state);
         term_style(&out, ctl->out.colour, STYLE_PLAIN);
@@ -232,7 +225,7 @@ static bool on_event(void *context, const char *type, const char *data)
         if (watch->code == CTL_SUCCESS && fresh)
             show(watch);
     }
-    return !interrupted && watch->code == CTL_SUCCESS && !ended(json_string(watch->job, "state"));
+    return !interrupted && watch->code == CTL_SUCCESS && !job_ended(json_string(watch->job, "state"));
 }
 
 static bool on_piece(void *context, const char *bytes, size_t count)
@@ -298,9 +291,9 @@ static int follow(struct watch *watch, double interval, double patience)
         pause = 0.5;
         if (fresh)
             show(watch);
-        if (watch->stream && !ended(json_string(watch->job, "state")))
+        if (watch->stream && !job_ended(json_string(watch->job, "state")))
             listen_to(watch);
-        if (ended(json_string(watch->job, "state")))
+        if (job_ended(json_string(watch->job, "state")))
             return finish(watch);
         if (!interrupted)
             wait_seconds(interval);
