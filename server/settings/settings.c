@@ -30,9 +30,10 @@ const struct setting settings_table[] = {
      "threads of a job that does not set them; 0: the cores divided by the workers"},
     {"job-memory", SETTING_INT, FIELD(job_memory), "0", 0, (int64_t)1 << 50, "BYTES",
      "upper limit of the estimated memory of a job; 0: all memory that this process may use"},
-    {"job-nice", SETTING_INT, FIELD(job_nice), "0", 0, 19, "N",
-     "added to the nice value of training threads; a higher value leaves more processor time to requests and other "
-     "programs"},
+    {"job-nice", SETTING_INT, FIELD(job_nice), "10", 0, 19, "N",
+     "added to the nice value of the threads of jobs; requests and other programs then run before jobs; 0: jobs "
+     "compete "
+     "with them as equals"},
     {"executors", SETTING_TEXT, FIELD(executors), "thread,process", 0, 0, "NAMES",
      "executors that jobs may request, separated by commas, the default first: thread (in the daemon), process "
      "(motif-train, a process of its own), mpirun (motif-train-mpi, one process per rank), slurm (either, as a job of "

@@ -1,6 +1,9 @@
 /* Tests the life of jobs and of the daemon: pause, resume, cancel, priorities, shutdown, restart, and the rule that one
  * daemon owns a database. */
+#include <dirent.h>
+#include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "tests/wire/wire.h"
 
@@ -199,6 +202,56 @@ static void the_process_is_called_motifd(void **state)
     assert_string_equal(name, "motifd\n");
 }
 
+/* Counts the daemon's threads by nice value. */
+static void count_nice(int value, int *with, int *others)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)served.pid);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    *with = *others = 0;
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        id_t thread = (id_t)strtoul(entry->d_name, NULL, 10);
+        errno = 0;
+        int nice = thread > 0 ? getpriority(PRIO_PROCESS, thread) : 0;
+        if (thread == 0 || errno != 0) /* "." and "..", and a thread that has just ended */
+            continue;
+        ++*(nice == value ? with : others);
+    }
+    (void)closedir(folder);
+}
+
+/* With --job-nice N, the worker, the evaluator and the other threads of a training have a nice value that is higher by
+ * N. The threads that answer requests keep the nice value of the process. */
+static void threads_of_jobs_have_a_higher_nice_value_than_others(void **state)
+{
+    char id[JOB_ID], body[1024], now[16];
+    int base = getpriority(PRIO_PROCESS, 0), raised, normal, others;
+    if (base == 19)
+        skip(); /* no nice value is higher */
+    assert_int_equal(daemon_stop(&served), 0);
+    assert_true(daemon_start(&served, (const char *const[]){"--job-nice", "10", NULL}, NULL));
+    int value = base + 10 < 19 ? base + 10 : 19;
+    count_nice(value, &raised, &others);
+    assert_int_equal(raised,
+                     2); /* the worker and the evaluator; every thread that answers requests is among the others */
+    (void)snprintf(body, sizeof body,
+                   "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"config\":{" TINY
+                   ",\"threads\":3,\"total_samples\":%ld}}",
+                   LONG_RUN);
+    submit(served.url, body, id);
+    await_step(id, 0);
+    count_nice(value, &raised, &others);
+    assert_true(raised >= 4); /* the training started two further threads, and may start one that prepares samples */
+    count_nice(base, &normal, &others);
+    assert_int_equal(others, raised); /* every other thread has the nice value of the process */
+    assert_int_equal(act(id, "cancel", now), 202);
+    await_state(served.url, id, "cancelled");
+    remove_job(id);
+    assert_int_equal(daemon_stop(&served), 0);
+    assert_true(daemon_start(&served, NULL, NULL));
+}
+
 static void sigint_ends_the_daemon(void **state)
 {
     daemon_signal(&served, SIGINT);
@@ -324,6 +377,7 @@ int main(void)
         cmocka_unit_test(queued_jobs_can_be_reordered_paused_and_cancelled),
         cmocka_unit_test(sigterm_queues_the_running_job_and_restart_continues_it),
         cmocka_unit_test(the_process_is_called_motifd),
+        cmocka_unit_test(threads_of_jobs_have_a_higher_nice_value_than_others),
         cmocka_unit_test(sigint_ends_the_daemon),
         cmocka_unit_test(sigterm_at_any_moment_ends_the_daemon_with_0),
         cmocka_unit_test(a_second_daemon_on_the_database_is_refused),

@@ -60,6 +60,7 @@ static void flags_override_environment_file_and_defaults(void **state)
     assert_string_equal(settings.db, "file.db");
     assert_string_equal(settings.log_level, "debug");
     assert_string_equal(settings.listen, "127.0.0.1:8080"); /* the default */
+    assert_int_equal(settings.job_nice, 10);                /* the default: requests run before jobs */
     (void)unsetenv("MOTIFD_QUEUE_LIMIT");
     (void)unsetenv("MOTIFD_WORKERS");
     (void)unlink(path);
