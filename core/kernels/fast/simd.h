@@ -190,8 +190,8 @@ INLINE void vi_store_u16(uint16_t *p, int n, vi v)
  *
  * v_pair() repeats two floats in all pairs of lanes; v_twice() loads 8 floats, each into both lanes of its pair.
  * v_fold() adds the lanes of each pair: the 8 sums of a, then those of b. v_interleave() pairs the first 8 lanes: a0,
- * b0, a1, ... v_halves() loads 8 floats into each half of a register, or zeros if the mask leaves the half out. v_low()
- * and v_high() return one half, followed by zeros. */
+ * b0, a1, ... v_halves() loads 8 floats into each half of a register; v_halves_part() loads zeros into a half that the
+ * mask leaves out. v_low() and v_high() return one half, followed by zeros. */
 INLINE vf v_pair(const float *p)
 {
     double both;
@@ -226,7 +226,11 @@ INLINE vm v_halves_mask(bool low, bool high)
 {
     return (vm)((low ? 0xff : 0) | (high ? 0xff00 : 0));
 }
-INLINE vf v_halves(const float *low, const float *high, vm mask)
+INLINE vf v_halves(const float *low, const float *high)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(low)), _mm256_loadu_ps(high), 1);
+}
+INLINE vf v_halves_part(const float *low, const float *high, vm mask)
 {
     return _mm512_mask_loadu_ps(_mm512_maskz_loadu_ps((vm)(mask & 0xff), low), (vm)(mask & 0xff00), high - 8);
 }

@@ -144,8 +144,9 @@ static void forward_group(const struct conv_call *c, int y, int x, int tiles, co
     for (int ob = 0; ob < c->out_blocks; ob++) {
         ptrdiff_t out = ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L;
         const float *add = c->add.at ? c->add.at + ob * c->add.block + y * c->add.row + (ptrdiff_t)x * L : NULL;
-        winograd_products(SPOTS, tiles, c->in_blocks, winograd_use(0, 0), inputs, spot, block,
-                          weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE, products_);
+        for (int s = 0; s < SPOTS; s++)
+            winograd_products(tiles, c->in_blocks, winograd_use(0, 0), inputs + s * spot, block,
+                              weights + (ptrdiff_t)(ob * SPOTS + s) * c->in_blocks * TILE, products_ + s * MOST * L);
         transform_output(products_, tiles, across, down, c->bias ? c->bias + ob * L : NULL, add, c->add.row,
                          c->out.at + out, c->out.row);
     }
@@ -244,8 +245,9 @@ static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, i
     for (int pair = 0; pair < outs * ins; pair++) {
         const float *inputs = s->inputs + pair % ins * SPOTS * stride, *douts = s->douts + pair / ins * SPOTS * stride;
         float *sums = s->sums + (ptrdiff_t)pair * SPOTS * TILE;
-        for (int spot = 0; spot < SPOTS; spot++, inputs += stride, douts += stride, sums += TILE)
-            winograd_outer(tiles, winograd_use(0, 0), inputs, douts, sums);
+        for (int spot = 0; spot < SPOTS; spot += 2)
+            winograd_outer(tiles, winograd_use(0, 0), inputs + spot * stride, douts + spot * stride, stride,
+                           sums + spot * TILE);
     }
 }
 

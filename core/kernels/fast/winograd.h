@@ -117,20 +117,16 @@ INLINE void winograd_halve(float *matrix)
 
 #define WINOGRAD_PRODUCT(n)                                                                                            \
     case n:                                                                                                            \
-        for (int s = 0; s < spots; s++) {                                                                              \
-            const float *w = weights + s * blocks * MAP_LANES * MAP_LANES;                                             \
-            float *t = to + s * WINOGRAD_TILES * MAP_LANES;                                                            \
-            if (use.half)                                                                                              \
-                winograd_product_half(n, blocks, use, from + s * spot, block, w, t);                                   \
-            else                                                                                                       \
-                winograd_product(n, blocks, use, from + s * spot, block, w, t);                                        \
-        }                                                                                                              \
+        if (use.half)                                                                                                  \
+            winograd_product_half(n, blocks, use, from, block, weights, to);                                           \
+        else                                                                                                           \
+            winograd_product(n, blocks, use, from, block, weights, to);                                                \
         break;
 
-/* For each spot, to = from x weights. from: [spots][blocks][n tiles][16], with steps of `spot` reals between spots
- * and of `block` reals between blocks. weights: [spots][blocks][16][16]. to: [spots][WINOGRAD_TILES][16]. */
-INLINE void winograd_products(int spots, int n, int blocks, struct winograd_use use, const float *from, ptrdiff_t spot,
-                              ptrdiff_t block, const float *weights, float *to)
+/* to = from x weights, for one spot. from: [blocks][n tiles][16], with steps of `block` reals between blocks. weights:
+ * [blocks][16][16]. to: [n tiles][16]. */
+INLINE void winograd_products(int n, int blocks, struct winograd_use use, const float *from, ptrdiff_t block,
+                              const float *weights, float *to)
 {
     switch (n) {
         WINOGRAD_PRODUCT(1)
@@ -154,43 +150,86 @@ INLINE void winograd_products(int spots, int n, int blocks, struct winograd_use 
     }
 }
 
-/* sums[16 in][16 out] += inputs[tiles][16 in]' x douts[tiles][16 out], n inputs at a time (a constant). */
-INLINE void winograd_outer_of(const int n, int tiles, const float *inputs, const float *douts, float *sums)
+/* The tiles of a weight gradient, in two runs. Without half blocks, the second run is empty. With half blocks, the runs
+ * are the two halves of the tiles, because these are in different halves of the registers. */
+struct winograd_runs {
+    int tiles[2];
+    const float *inputs[2], *douts[2];
+};
+
+/* sums[16 in][16 out] += inputs[tiles][16 in]' x douts[tiles][16 out], n inputs from `first` on. n, first and
+ * count, the number of runs, are constants. */
+INLINE void winograd_outer_of(const int n, const int first, const int count, const struct winograd_runs *runs,
+                              float *sums)
 {
     vf acc[16];
+    sums += first * MAP_LANES;
     UNROLL for (int a = 0; a < n * PV; a++) acc[a] = v_load(sums + a * V);
-    for (int t = 0; t < tiles; t++, inputs += MAP_LANES, douts += MAP_LANES) {
-        vf d[PV];
-        UNROLL for (int g = 0; g < PV; g++) d[g] = v_load(douts + g * V);
-        UNROLL for (int i = 0; i < n; i++)
-        {
-            vf x = v_all(inputs[i]);
-            UNROLL for (int g = 0; g < PV; g++) acc[i * PV + g] = v_fma(x, d[g], acc[i * PV + g]);
+    for (int r = 0; r < count; r++) {
+        const float *inputs = runs->inputs[r] + first, *douts = runs->douts[r];
+        for (int t = 0; t < runs->tiles[r]; t++, inputs += MAP_LANES, douts += MAP_LANES) {
+            vf d[PV];
+            UNROLL for (int g = 0; g < PV; g++) d[g] = v_load(douts + g * V);
+            UNROLL for (int i = 0; i < n; i++)
+            {
+                vf x = v_all(inputs[i]);
+                UNROLL for (int g = 0; g < PV; g++) acc[i * PV + g] = v_fma(x, d[g], acc[i * PV + g]);
+            }
         }
     }
     UNROLL for (int a = 0; a < n * PV; a++) v_store(sums + a * V, acc[a]);
 }
 
-/* winograd_outer_of() for a half block of outputs, n inputs at a time. AVX-512: sums[8 pairs of inputs][8 out][2 in].
- * AVX2: sums[16 in][16 out], of which only the first 8 outputs are used. */
-INLINE void winograd_outer_half_of(const int n, int tiles, const float *inputs, const float *douts, float *sums)
-{
-    enum { EACH = V_WIDE ? 2 : 1 };
-    vf acc[8];
-    UNROLL for (int a = 0; a < n / EACH; a++) acc[a] = v_load(sums + a * MAP_LANES);
-    for (int t = 0; t < tiles; t++, inputs += MAP_LANES, douts += MAP_LANES) {
 #if V_WIDE
-        vf d = v_twice(douts);
-        UNROLL for (int a = 0; a < n / EACH; a++) acc[a] = v_fma(v_pair(inputs + 2 * a), d, acc[a]);
-#else
-        vf d = v_load(douts);
-        UNROLL for (int a = 0; a < n / EACH; a++) acc[a] = v_fma(v_all(inputs[a]), d, acc[a]);
-#endif
-    }
-    UNROLL for (int a = 0; a < n / EACH; a++) v_store(sums + a * MAP_LANES, acc[a]);
+/* acc[pairs of inputs][8 out][2 in] += the products of one tile. */
+INLINE void winograd_outer_pairs(const int pairs, const float *inputs, const float *douts, vf *acc)
+{
+    vf d = v_twice(douts);
+    UNROLL for (int a = 0; a < pairs; a++) acc[a] = v_fma(v_pair(inputs + 2 * a), d, acc[a]);
 }
 
-/* Puts sums in the order of winograd_outer_half_of() back into the order [16 in][16 out]. */
+/* winograd_outer_of() for a half block of outputs. sums: [8 pairs of inputs][8 out][2 in]. */
+INLINE void winograd_outer_half(const struct winograd_runs *runs, float *sums)
+{
+    vf acc[8];
+    UNROLL for (int a = 0; a < 8; a++) acc[a] = v_load(sums + a * V);
+    for (int r = 0; r < 2; r++)
+        for (int t = 0; t < runs->tiles[r]; t++)
+            winograd_outer_pairs(8, runs->inputs[r] + t * MAP_LANES, runs->douts[r] + t * MAP_LANES, acc);
+    UNROLL for (int a = 0; a < 8; a++) v_store(sums + a * V, acc[a]);
+}
+
+/* winograd_outer_half() for 8 inputs and for two spots, whose inputs and douts are `stride` reals apart. The sums of
+ * one spot are too few to fill the pipeline of multiply-adds. */
+INLINE void winograd_outer_halves(const struct winograd_runs *runs, ptrdiff_t stride, float *sums)
+{
+    vf acc[2][4];
+    UNROLL for (int a = 0; a < 8; a++) acc[a / 4][a % 4] = v_load(sums + a / 4 * MAP_LANES * MAP_LANES + a % 4 * V);
+    for (int r = 0; r < 2; r++)
+        for (int t = 0; t < runs->tiles[r]; t++) {
+            const float *inputs = runs->inputs[r] + t * MAP_LANES, *douts = runs->douts[r] + t * MAP_LANES;
+            UNROLL for (int s = 0; s < 2; s++) winograd_outer_pairs(4, inputs + s * stride, douts + s * stride, acc[s]);
+        }
+    UNROLL for (int a = 0; a < 8; a++) v_store(sums + a / 4 * MAP_LANES * MAP_LANES + a % 4 * V, acc[a / 4][a % 4]);
+}
+#else
+/* winograd_outer_of() for a half block of outputs, 8 inputs from `first` on. Only the first 8 outputs of sums are used.
+ */
+INLINE void winograd_outer_half(const int first, const struct winograd_runs *runs, float *sums)
+{
+    vf acc[8];
+    sums += first * MAP_LANES;
+    UNROLL for (int a = 0; a < 8; a++) acc[a] = v_load(sums + a * MAP_LANES);
+    for (int t = 0; t < runs->tiles[0]; t++) {
+        const float *inputs = runs->inputs[0] + t * MAP_LANES + first;
+        vf d = v_load(runs->douts[0] + t * MAP_LANES);
+        UNROLL for (int a = 0; a < 8; a++) acc[a] = v_fma(v_all(inputs[a]), d, acc[a]);
+    }
+    UNROLL for (int a = 0; a < 8; a++) v_store(sums + a * MAP_LANES, acc[a]);
+}
+#endif
+
+/* Puts sums in the order of winograd_outer_half() back into the order [16 in][16 out]. */
 INLINE void winograd_unhalve(float *sums)
 {
 #if V_WIDE
@@ -204,42 +243,57 @@ INLINE void winograd_unhalve(float *sums)
 #endif
 }
 
-INLINE void winograd_outer_run(int tiles, struct winograd_use use, const float *inputs, const float *douts, float *sums)
-{
-    if (use.half && use.in_half) {
-        winograd_outer_half_of(8, tiles, inputs, douts, sums);
-    } else if (use.half) {
-        winograd_outer_half_of(V_WIDE ? 16 : 8, tiles, inputs, douts, sums);
-        if (!V_WIDE)
-            winograd_outer_half_of(8, tiles, inputs + 8, douts, sums + 8 * MAP_LANES);
-    } else {
-#if V_WIDE
-        if (use.in_half)
-            winograd_outer_of(8, tiles, inputs, douts, sums);
-        else
-            winograd_outer_of(16, tiles, inputs, douts, sums);
-#else
-        winograd_outer_of(6, tiles, inputs, douts, sums);
-        if (use.in_half) {
-            winograd_outer_of(2, tiles, inputs + 6, douts, sums + 6 * MAP_LANES);
-        } else {
-            winograd_outer_of(5, tiles, inputs + 6, douts, sums + 6 * MAP_LANES);
-            winograd_outer_of(5, tiles, inputs + 11, douts, sums + 11 * MAP_LANES);
-        }
-#endif
-    }
-}
-
-/* sums += inputs' x douts over `tiles` tiles. use.lanes: number of channels in use of this input block. With half
- * blocks, the two halves of the tiles are processed one after the other, because they are in different halves of the
- * registers. */
-INLINE void winograd_outer(int tiles, struct winograd_use use, const float *inputs, const float *douts, float *sums)
+INLINE struct winograd_runs winograd_runs(int tiles, struct winograd_use use, const float *inputs, const float *douts)
 {
     int first = V_WIDE && (use.half || use.in_half) ? (tiles + 1) / 2 : tiles;
-    winograd_outer_run(first, use, inputs, douts, sums);
-    if (first < tiles)
-        winograd_outer_run(tiles - first, use, inputs + winograd_at(use.in_half, first, tiles),
-                           douts + winograd_at(use.half, first, tiles), sums);
+    return (struct winograd_runs){{first, tiles - first},
+                                  {inputs, inputs + winograd_at(use.in_half, first, tiles)},
+                                  {douts, douts + winograd_at(use.half, first, tiles)}};
+}
+
+/* sums += inputs' x douts over `tiles` tiles, for one spot. */
+INLINE void winograd_outer_spot(int tiles, struct winograd_use use, const float *inputs, const float *douts,
+                                float *sums)
+{
+    struct winograd_runs runs = winograd_runs(tiles, use, inputs, douts);
+#if V_WIDE
+    if (use.half)
+        winograd_outer_half(&runs, sums);
+    else if (use.in_half)
+        winograd_outer_of(8, 0, 2, &runs, sums);
+    else
+        winograd_outer_of(16, 0, 1, &runs, sums);
+#else
+    if (use.half) {
+        winograd_outer_half(0, &runs, sums);
+        if (!use.in_half)
+            winograd_outer_half(8, &runs, sums);
+        return;
+    }
+    winograd_outer_of(6, 0, 1, &runs, sums);
+    if (use.in_half) {
+        winograd_outer_of(2, 6, 1, &runs, sums);
+    } else {
+        winograd_outer_of(5, 6, 1, &runs, sums);
+        winograd_outer_of(5, 11, 1, &runs, sums);
+    }
+#endif
+}
+
+/* sums += inputs' x douts over `tiles` tiles, for two spots. inputs, douts: two arrays, `stride` reals apart. sums:
+ * [2][16][16]. use.lanes: number of channels in use of this input block. */
+INLINE void winograd_outer(int tiles, struct winograd_use use, const float *inputs, const float *douts,
+                           ptrdiff_t stride, float *sums)
+{
+#if V_WIDE
+    if (use.half && use.in_half) {
+        struct winograd_runs runs = winograd_runs(tiles, use, inputs, douts);
+        winograd_outer_halves(&runs, stride, sums);
+        return;
+    }
+#endif
+    for (int s = 0; s < 2; s++)
+        winograd_outer_spot(tiles, use, inputs + s * stride, douts + s * stride, sums + s * MAP_LANES * MAP_LANES);
 }
 
 #endif

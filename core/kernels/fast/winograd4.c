@@ -16,7 +16,8 @@
  * may transform the weights once for all strips (conv_transform); otherwise a part has at most GROUP x GROUP blocks.
  *
  * A row of a map can be longer than a memory page, so the hardware does not prefetch the next tile row. The code
- * prefetches its inputs and outputs while it computes the current row. */
+ * prefetches its inputs and outputs, a few pixels with each product of the current row: if it prefetched them together,
+ * it would wait, because a core can only wait for a few dozen lines of the cache at a time. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
@@ -78,11 +79,51 @@ INLINE void dout_line(const vf y[4], vf out[6])
     out[5] = y[3];
 }
 
+/* The pixels of a group of tiles of the next tile row, which are prefetched: four rows of two maps. */
+struct ahead {
+    struct map_strip strip[2];
+    int blocks[2];
+    int pieces, pixels;       /* number of pieces of a row, and of pixels of a piece */
+    int map, block, y, piece; /* the next piece */
+};
+
+/* The group below the one at (y, x). in, out: strips that begin at the group's first blocks; `out` may be the gradient
+ * of outputs. products: number of calls of prefetch_ahead(), at least 4 (ins + outs). Each call prefetches one piece.
+ */
+static struct ahead ahead(struct map_strip in, int ins, struct map_strip out, int outs, int y, int x, int tiles,
+                          int products)
+{
+    int pieces = products / (4 * (ins + outs));
+    in.at += (y + 5) * in.row + (ptrdiff_t)x * L;
+    out.at += (y + 4) * out.row + (ptrdiff_t)x * L;
+    return (struct ahead){
+        .strip = {in, out}, .blocks = {ins, outs}, .pieces = pieces, .pixels = (4 * tiles + pieces - 1) / pieces};
+}
+
+INLINE void prefetch_ahead(struct ahead *a)
+{
+    if (a->map == 2)
+        return;
+    const struct map_strip *s = &a->strip[a->map];
+    const float *at = s->at + a->block * s->block + a->y * s->row + (ptrdiff_t)(a->piece * a->pixels) * L;
+    for (int p = 0; p < a->pixels; p++)
+        __builtin_prefetch(at + (ptrdiff_t)p * L, 0, 2);
+    if (++a->piece < a->pieces)
+        return;
+    a->piece = 0;
+    if (++a->y < 4)
+        return;
+    a->y = 0;
+    if (++a->block < a->blocks[a->map])
+        return;
+    a->block = 0;
+    a->map++;
+}
+
 /* The inputs of a group of tiles: one register column of six rows, at the column left of the first tile. */
 struct inlet {
     const float *row[SIDE]; /* NULL: the row is outside the strip */
     int first, end;         /* the columns [first, end) of `row` lie inside the strip */
-    ptrdiff_t ahead;        /* distance in reals to the tile row below, which is prefetched */
     int apart;              /* half blocks: distance in columns between the two tiles of a register; else 0 */
     const float *scale, *shift;
 };
@@ -91,7 +132,7 @@ static struct inlet inlet(const struct conv_norm *n, const struct map_strip *in,
                           int x)
 {
     const float *at = in->at + lane / L * in->block + lane % L;
-    struct inlet i = {.end = width - x + 2, .ahead = 4 * in->row};
+    struct inlet i = {.end = width - x + 2};
     for (int r = 0; r < SIDE; r++)
         i.row[r] = y - 1 + r <= rows ? at + (y - 1 + r) * in->row + (ptrdiff_t)(x - 1) * L : NULL;
     if (!n->scale)
@@ -108,35 +149,36 @@ static struct inlet inlet(const struct conv_norm *n, const struct map_strip *in,
 }
 
 #if V_WIDE
-/* Loads one pixel of each of the two tiles of a register; with `normed`, normalised. */
-INLINE vf input_pair(const bool normed, const struct inlet *in, const float *at, vf scale, vf shift, int x)
+/* Loads one pixel of each of the two tiles of a register; with `normed`, normalised. inside: both pixels lie inside the
+ * strip. */
+INLINE vf input_pair(const bool normed, const bool inside, const struct inlet *in, const float *at, vf scale, vf shift,
+                     int x)
 {
-    vm inside = v_halves_mask(x >= in->first && x < in->end, x + in->apart < in->end);
-    vf d = v_halves(at, at + (ptrdiff_t)in->apart * L, inside);
-    return normed ? v_keep(inside, v_relu(v_fma(d, scale, shift))) : d;
+    const float *high = at + (ptrdiff_t)in->apart * L;
+    if (inside) {
+        vf d = v_halves(at, high);
+        return normed ? v_relu(v_fma(d, scale, shift)) : d;
+    }
+    vm part = v_halves_mask(x >= in->first && x < in->end, x + in->apart < in->end);
+    vf d = v_halves_part(at, high, part);
+    return normed ? v_keep(part, v_relu(v_fma(d, scale, shift))) : d;
 }
 #endif
 
-/* Multiplies one column of six pixels by B'. */
-INLINE void input_column(const bool normed, const bool half, const struct inlet *in, vf scale, vf shift, int x,
-                         float *down)
+/* Multiplies one column of six pixels by B'. inside: the column lies inside the strip, with half blocks both columns.
+ */
+INLINE void input_column(const bool normed, const bool half, const bool inside, const struct inlet *in, vf scale,
+                         vf shift, int x, float *down)
 {
     vf d[SIDE], z[SIDE];
-    bool there = x >= in->first && x < in->end;
-    UNROLL for (int r = 2; r < SIDE; r++) if (in->row[r])
-    {
-        __builtin_prefetch(in->row[r] + in->ahead + (ptrdiff_t)x * L, 0, 2);
-        if (half)
-            __builtin_prefetch(in->row[r] + in->ahead + (ptrdiff_t)(x + in->apart) * L, 0, 2);
-    }
     UNROLL for (int r = 0; r < SIDE; r++)
     {
         d[r] = v_zero();
 #if V_WIDE
         if (half && in->row[r])
-            d[r] = input_pair(normed, in, in->row[r] + (ptrdiff_t)x * L, scale, shift, x);
+            d[r] = input_pair(normed, inside, in, in->row[r] + (ptrdiff_t)x * L, scale, shift, x);
 #endif
-        if (!half && there && in->row[r]) {
+        if (!half && inside && in->row[r]) {
             d[r] = v_load(in->row[r] + (ptrdiff_t)x * L);
             if (normed)
                 d[r] = v_relu(v_fma(d[r], scale, shift));
@@ -146,22 +188,30 @@ INLINE void input_column(const bool normed, const bool half, const struct inlet 
     UNROLL for (int r = 0; r < SIDE; r++) v_store(down + r * V, z[r]);
 }
 
+INLINE void each_input_column(const bool normed, const bool half, const struct inlet *in, vf scale, vf shift,
+                              int columns, float (*down)[SIDE * V])
+{
+    for (int x = 0; x < columns; x++)
+        if (x >= in->first && x + in->apart < in->end)
+            input_column(normed, half, true, in, scale, shift, x, down[x]);
+        else
+            input_column(normed, half, false, in, scale, shift, x, down[x]);
+}
+
 INLINE void input_columns(const bool half, const struct inlet *in, int columns, float (*down)[SIDE * V])
 {
-    if (in->scale) {
-        vf scale = v_load(in->scale), shift = v_load(in->shift);
-#if V_WIDE
-        if (half) {
-            scale = v_halves(in->scale, in->scale, v_halves_mask(true, true));
-            shift = v_halves(in->shift, in->shift, v_halves_mask(true, true));
-        }
-#endif
-        for (int x = 0; x < columns; x++)
-            input_column(true, half, in, scale, shift, x, down[x]);
-    } else {
-        for (int x = 0; x < columns; x++)
-            input_column(false, half, in, v_zero(), v_zero(), x, down[x]);
+    if (!in->scale) {
+        each_input_column(false, half, in, v_zero(), v_zero(), columns, down);
+        return;
     }
+    vf scale = v_load(in->scale), shift = v_load(in->shift);
+#if V_WIDE
+    if (half) {
+        scale = v_halves(in->scale, in->scale);
+        shift = v_halves(in->shift, in->shift);
+    }
+#endif
+    each_input_column(true, half, in, scale, shift, columns, down);
 }
 
 /* Computes B' d B for `tiles` neighbouring tiles of one register column. With AVX-512, a register of a half block
@@ -248,7 +298,6 @@ static void transform_output(const float *from, int tiles, const struct outlet *
             UNROLL for (int x = 0; x < 4; x++)
             {
                 ptrdiff_t at = (ptrdiff_t)(4 * t + x) * L + g * V;
-                UNROLL for (int r = 0; r < 4; r++) __builtin_prefetch(o->out + (r + 4) * o->out_row + at, 1, 2);
                 UNROLL for (int r = 0; r < 4; r++)
                 {
                     vf v = v_add(y[x][r], shift);
@@ -266,8 +315,7 @@ static void transform_output_half(const float *from, int tiles, const struct out
 {
 #if V_WIDE
     const int h = (tiles + 1) / 2;
-    vm both = v_halves_mask(true, true);
-    vf shift = o->bias ? v_halves(o->bias, o->bias, both) : v_zero();
+    vf shift = o->bias ? v_halves(o->bias, o->bias) : v_zero();
     for (int t = 0; t < h; t++) {
         vf y[4][4];
         int rows = o->down < 4 ? o->down : 4, low = o->across - 4 * t, high = t + h < tiles ? low - 4 * h : 0;
@@ -283,7 +331,7 @@ static void transform_output_half(const float *from, int tiles, const struct out
                 const float *add = o->add ? o->add + r * o->add_row : NULL;
                 float *out = o->out + r * o->out_row;
                 if (add)
-                    v = v_add(v, v_halves(add + at, add + to, v_halves_mask(true, x < high)));
+                    v = v_add(v, v_halves_part(add + at, add + to, v_halves_mask(true, x < high)));
                 v_store(out + at, v_low(v));
                 if (x < high)
                     v_store(out + to, v_high(v));
@@ -347,6 +395,9 @@ static void forward_group(const struct conv_call *c, const struct part *p, int y
         struct inlet in = inlet(&c->norm, &c->in, c->rows, c->width, p->ib * L + b * V, y, x);
         transform_input(&in, use.in_half && b / PV == p->ins - 1, tiles, p->inputs + b / PV * block + b % PV * V, spot);
     }
+    struct map_strip from = {c->in.at + p->ib * c->in.block, c->in.block, c->in.row};
+    struct map_strip to = {c->out.at + p->ob * c->out.block, c->out.block, c->out.row};
+    struct ahead next = ahead(from, p->ins, to, p->outs, y, x, tiles, p->outs * SPOTS);
     const struct map_strip *add = p->ib > 0 ? &c->out : &c->add;
     for (int ob = p->ob; ob < p->ob + p->outs; ob++) {
         struct outlet o = {c->width - x, c->rows - y, c->bias && p->ib == 0 ? c->bias + ob * L : NULL,
@@ -355,8 +406,12 @@ static void forward_group(const struct conv_call *c, const struct part *p, int y
         if (add->at)
             o.add = add->at + ob * add->block + y * add->row + (ptrdiff_t)x * L;
         use.half = ob == c->out_blocks - 1 && winograd_half(c->out_lanes);
-        winograd_products(SPOTS, tiles, p->ins, use, p->inputs, spot, block,
-                          p->weights + (ob - p->ob) * p->weight_block, p->middle);
+        for (int s = 0; s < SPOTS; s++) {
+            prefetch_ahead(&next);
+            winograd_products(tiles, p->ins, use, p->inputs + s * spot, block,
+                              p->weights + (ob - p->ob) * p->weight_block + (ptrdiff_t)(s * p->ins) * TILE,
+                              p->middle + (ptrdiff_t)(s * MOST) * L);
+        }
         (use.half ? transform_output_half : transform_output)(p->middle, tiles, &o);
     }
 }
@@ -426,8 +481,6 @@ static void transform_dout(const float *at, ptrdiff_t row, int across, int down,
         UNROLL for (int x = 0; x < 4; x++)
         {
             vf d[4];
-            UNROLL for (int r = 0; r < 4; r++)
-                __builtin_prefetch(at + (r + 4) * row + (ptrdiff_t)(4 * t + x) * L, 0, 2);
             UNROLL for (int r = 0; r < 4; r++) d[r] =
                 4 * t + x < across && r < down ? v_load(at + r * row + (ptrdiff_t)(4 * t + x) * L) : v_zero();
             dout_line(d, z[x]);
@@ -451,7 +504,7 @@ static void transform_dout_half(const float *at, ptrdiff_t row, int across, int 
             UNROLL for (int r = 0; r < 4; r++)
             {
                 const float *low = at + r * row + (ptrdiff_t)(4 * t + x) * L;
-                d[r] = r < down ? v_halves(low, low + (ptrdiff_t)(4 * h) * L, there) : v_zero();
+                d[r] = r < down ? v_halves_part(low, low + (ptrdiff_t)(4 * h) * L, there) : v_zero();
             }
             dout_line(d, z[x]);
         }
@@ -515,6 +568,9 @@ static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, i
 {
     ptrdiff_t stride = (ptrdiff_t)tiles * L;
     bool in_half = gradient_use(c, ob, ib + ins - 1).in_half;
+    struct map_strip from = {c->in.at + ib * c->in.block, c->in.block, c->in.row};
+    struct map_strip to = {c->dout.at + ob * c->dout.block, c->dout.block, c->dout.row};
+    struct ahead next = ahead(from, ins, to, outs, y, x, tiles, outs * ins * SPOTS / 2);
     for (int b = 0; b < (ins - in_half) * PV + in_half; b++) {
         struct inlet in = inlet(&c->norm, &c->in, c->rows, c->width, ib * L + b * V, y, x);
         transform_input(&in, in_half && b / PV == ins - 1, tiles, s->inputs + b / PV * SPOTS * stride + b % PV * V,
@@ -526,8 +582,11 @@ static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, i
             const float *inputs = s->inputs + i * SPOTS * stride;
             float *sums = s->sums + (ptrdiff_t)(o * ins + i) * SPOTS * TILE;
             struct winograd_use use = gradient_use(c, ob + o, ib + i);
-            for (int spot = 0; spot < SPOTS; spot++)
-                winograd_outer(tiles, use, inputs + spot * stride, s->douts + spot * stride, sums + spot * TILE);
+            for (int spot = 0; spot < SPOTS; spot += 2) {
+                prefetch_ahead(&next);
+                winograd_outer(tiles, use, inputs + spot * stride, s->douts + spot * stride, stride,
+                               sums + spot * TILE);
+            }
         }
     }
 }
