@@ -232,7 +232,8 @@ static const struct api_answer import_answers[] = {
     {201, JSON, "Job", "A succeeded job that contains the model. Location is its address."},
     PROBLEM(403, "The token has reached its limit of checkpoints and files."),
     PROBLEM(413, "The file is too large."),
-    PROBLEM(422, "The file is malformed, or its model does not fit its configuration or the memory of a job."),
+    PROBLEM(422, "The file is malformed, its model does not fit its configuration or the memory of a job, or the "
+                 "Idempotency-Key was used for a different request."),
     PROBLEM(429, "Too many imports are in progress; Retry-After says when to try again."),
     PROBLEM(503, "There is not enough memory at the moment, or the daemon is shutting down."),
     END};

@@ -437,11 +437,14 @@ struct storage_import {
     size_t count;
     const struct storage_series *series; /* within each series, the steps must increase */
     size_t series_count;
+    const char *key;         /* idempotency key, as in storage_submit; NULL: none */
+    uint8_t fingerprint[32]; /* hash of the request; used only if there is a key */
 };
-/* Stores a finished (succeeded) job with its checkpoints, which become pinned, and its series, in one transaction. All
- * fields are borrowed. LIMIT: the jobs of the owner would exceed owner_bytes; nothing was stored. */
+/* Stores a finished (succeeded) job with its checkpoints, which become pinned, its series and its idempotency key, in
+ * one transaction. All fields are borrowed. *outcome: as for storage_job_submit(), but never STORAGE_OWNER_FULL. LIMIT:
+ * the jobs of the owner would exceed owner_bytes; nothing was stored. */
 enum status storage_job_import(struct storage *storage, const struct storage_import *in, char id[STORAGE_ID],
-                               struct error *err);
+                               enum storage_submit_outcome *outcome, struct error *err);
 
 /* ---- artifacts ----------------------------------------------------------------------------------- */
 

@@ -181,7 +181,10 @@ bool route_answers(const struct api_route *route, int status)
 
 bool route_keeps_keys(const struct api_route *route)
 {
-    return strcmp(route->method, "POST") == 0 && route->request_schema != NULL && route_answers(route, 201);
+    for (const struct api_answer *a = route->answers; a != NULL && a->status != 0; a++)
+        if (a->status == 201 && a->schema != NULL && strcmp(a->schema, "Job") == 0)
+            return strcmp(route->method, "POST") == 0;
+    return false;
 }
 
 bool route_streams(const struct api_route *route)

@@ -93,7 +93,7 @@ const struct api_route *route_find(const struct route_table *table, const char *
 bool route_takes(const struct api_route *route, const char *content_type);
 /* True if the table of the route has an answer with this status. */
 bool route_answers(const struct api_route *route, int status);
-/* True if the route follows Idempotency-Key: it creates a job from a JSON document. */
+/* True if the route follows Idempotency-Key: it creates a job. */
 bool route_keeps_keys(const struct api_route *route);
 /* True when the route takes its body as a stream (an upload). */
 bool route_streams(const struct api_route *route);

@@ -12,6 +12,7 @@
 #include "api/jobs/job_name.h"
 #include "api/jobs/job_spec.h"
 #include "api/jobs/quota.h"
+#include "api/jobs/repeat.h"
 #include "api/json/config_json.h"
 #include "api/json/faults.h"
 #include "core/base/hash.h"
@@ -19,15 +20,6 @@
 
 /* speed of one core of a current server, which estimates assume until a training on this machine has been measured */
 #define ASSUMED_GFLOPS 30.0
-
-static bool key_valid(const char *key)
-{
-    size_t length = strlen(key);
-    for (size_t i = 0; i < length; i++)
-        if (key[i] < 0x21 || key[i] > 0x7E)
-            return false;
-    return length > 0 && length < STORAGE_KEY;
-}
 
 /* Computes a hash of the route and the canonical body, so that white space and the order of members make no difference.
  */
@@ -51,16 +43,12 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
 {
     struct error err;
     error_clear(&err);
-    submit->key = exchange_header(x, "Idempotency-Key");
     const char *trace = exchange_header(x, "traceparent");
     submit->trace = trace != NULL && traceparent_valid(trace) ? trace : NULL; /* the standard: ignore any other */
     submit->owner = x->request->who;
     submit->owner_limit = x->api->options.share.jobs;
-    if (submit->key != NULL && !key_valid(submit->key)) {
-        respond_problem(x, PROBLEM_BAD_REQUEST, "Idempotency-Key must be 1 to %d visible ASCII characters.",
-                        STORAGE_KEY - 1);
+    if (!repeat_key(x, &submit->key))
         return;
-    }
     if (!fingerprint(x, body, submit->fingerprint)) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
         return;
@@ -84,22 +72,12 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
             (long long)submit->owner_limit);
         return;
     }
-    if (outcome == STORAGE_KEY_REUSED) {
-        respond_problem(x, PROBLEM_KEY_REUSED,
-                        "This Idempotency-Key was used for another request, which created job %s.", id);
-        return;
-    }
     if (outcome == STORAGE_CREATED && submit->trace != NULL)
         log_line(&x->api->options.log, LOG_LEVEL_INFO, "request %s submitted job %s, traceparent %s", x->response->id,
                  id, submit->trace);
     if (outcome == STORAGE_CREATED && x->api->options.daemon.jobs_waiting != NULL)
         x->api->options.daemon.jobs_waiting(x->api->options.daemon.context);
-    respond_job(x, 201, id);
-    if (x->response->status == 201) {
-        response_header(x->response, "Location", "/v1/jobs/%s", id);
-        if (outcome == STORAGE_REPLAYED)
-            response_header(x->response, "Idempotency-Replayed", "true");
-    }
+    repeat_respond(x, outcome, id);
 }
 
 /* Finds the job and the checkpoint of "from". Adds a fault when one is missing or the job is of another kind. */

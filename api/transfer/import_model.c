@@ -7,6 +7,7 @@
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/jobs/quota.h"
+#include "api/jobs/repeat.h"
 #include "api/json/config_json.h"
 #include "api/json/faults.h"
 #include "api/transfer/import_int.h"
@@ -109,8 +110,22 @@ void import_model_close(struct import_model *model)
     *model = (struct import_model){.method = NULL};
 }
 
+/* Hashes what an import does: the name of the new job, and the file. */
+static void fingerprint(const struct exchange *x, uint8_t out[HASH_BYTES])
+{
+    struct hash hash;
+    const char *name = exchange_query(x, "name"), *route = x->match.route->pattern;
+    hash_init(&hash);
+    hash_add(&hash, route, strlen(route) + 1);
+    hash_add(&hash, name != NULL ? name : "", name != NULL ? strlen(name) + 1 : 0);
+    hash_add(&hash, "", 1);
+    hash_add(&hash, x->request->body, x->request->body_bytes);
+    hash_finish(&hash, out);
+}
+
 void import_respond(struct exchange *x, struct storage_import *import)
 {
+    enum storage_submit_outcome outcome;
     struct error err;
     char id[STORAGE_ID];
     error_clear(&err);
@@ -118,6 +133,10 @@ void import_respond(struct exchange *x, struct storage_import *import)
     import->name = name != NULL ? name : import->name;
     import->owner = x->request->who;
     import->owner_bytes = x->api->options.share.job_bytes;
+    if (!repeat_key(x, &import->key))
+        return;
+    if (import->key != NULL)
+        fingerprint(x, import->fingerprint);
     if (api_draining(x->api)) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and accepts no more jobs.");
     } else if (!utf8_printable(import->name, strlen(import->name))) {
@@ -125,14 +144,13 @@ void import_respond(struct exchange *x, struct storage_import *import)
                   "must not contain control characters or characters that change the direction of text; ?name= sets "
                   "another name");
         respond_error(x, &err);
-    } else if (storage_job_import(x->api->options.storage, import, id, &err) == STATUS_LIMIT) {
+    } else if (storage_job_import(x->api->options.storage, import, id, &outcome, &err) == STATUS_LIMIT) {
         respond_problem(x, PROBLEM_FORBIDDEN, "%s. Ask a user whose token has the scope admin to delete finished jobs.",
                         err.message);
     } else if (err.code != STATUS_OK) {
         respond_error(x, &err);
     } else {
-        respond_job(x, 201, id);
-        response_header(x->response, "Location", "/v1/jobs/%s", id);
+        repeat_respond(x, outcome, id);
     }
 }
 

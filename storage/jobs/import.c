@@ -1,4 +1,5 @@
 /* Imports a finished job. One transaction contains all of it, so a crash leaves either nothing or the complete job. */
+#include "storage/jobs/submit_key.h"
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@ struct import {
     struct command base;
     const struct storage_import *in;
     char *id;
+    enum storage_submit_outcome outcome;
 };
 
 void storage_import_copy(const struct storage_import_bytes *bytes, size_t offset, void *to, size_t count)
@@ -118,16 +120,22 @@ static enum status check_limit(struct db *db, const struct storage_import *in, s
 
 static enum status import_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
 {
-    const struct import *import = (struct import *)command;
+    struct import *import = (struct import *)command;
     const struct storage_import *in = import->in;
     int64_t now = db_stamp(db), job = 0;
-    enum status status = check_limit(db, in, err);
+    const struct submit_key key = {or_empty(in->owner), in->key, in->fingerprint, clock_now_ms()};
+    enum status status = submit_key_find(db, &key, import->id, &import->outcome, err);
+    if (status != STATUS_OK || import->outcome != STORAGE_CREATED)
+        return status;
+    status = check_limit(db, in, err);
     if (status == STATUS_OK)
         status = put_job(storage, db, import, now, &job, err);
     for (size_t i = 0; status == STATUS_OK && i < in->count; i++)
         status = put_checkpoint(storage, db, job, &in->checkpoints[i], now, err);
     for (size_t i = 0; status == STATUS_OK && i < in->series_count; i++)
         status = metric_fill(db, job, &in->series[i], err);
+    if (status == STATUS_OK)
+        status = submit_key_keep(db, &key, job, err);
     if (status == STATUS_OK)
         status = event_add(db, job, "state", job_state_name(JOB_SUCCEEDED), err);
     command->adds_events = true;
@@ -140,6 +148,8 @@ static enum status check(const struct storage_import *in, struct error *err)
         return error_set(err, STATUS_INVALID, NULL, "a job needs a kind and a configuration");
     if (strlen(in->name) >= STORAGE_NAME)
         return error_set(err, STATUS_INVALID, "/name", "must be shorter than %d bytes", STORAGE_NAME);
+    if (submit_key_check(in->key, err) != STATUS_OK)
+        return STATUS_INVALID;
     for (size_t i = 0; i < in->count; i++)
         if (in->checkpoints[i].seq < 1 || (i > 0 && in->checkpoints[i].seq <= in->checkpoints[i - 1].seq))
             return error_set(err, STATUS_INVALID, NULL, "the numbers of the checkpoints must be positive and increase");
@@ -147,7 +157,7 @@ static enum status check(const struct storage_import *in, struct error *err)
 }
 
 enum status storage_job_import(struct storage *storage, const struct storage_import *in, char id[STORAGE_ID],
-                               struct error *err)
+                               enum storage_submit_outcome *outcome, struct error *err)
 {
     struct import import = {.base = {.run = import_run}, .in = in, .id = id};
     id[0] = '\0';
@@ -156,5 +166,6 @@ enum status storage_job_import(struct storage *storage, const struct storage_imp
         status = writer_call(storage, &import.base, err);
     if (status != STATUS_OK)
         id[0] = '\0';
+    *outcome = import.outcome;
     return status;
 }

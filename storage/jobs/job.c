@@ -1,6 +1,6 @@
 /* Changes jobs. Every change of state goes through apply_event(): it looks the event up in the table of job_state.c,
  * and writes the state, its times and its event. */
-#include "storage/jobs/submit_state.h"
+#include "storage/jobs/submit_key.h"
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -82,45 +82,6 @@ struct submit {
     enum storage_submit_outcome outcome;
 };
 
-static enum status find_key(struct db *db, struct submit *s, bool *found, struct error *err)
-{
-    sqlite3_stmt *stmt;
-    const char *owner = or_empty(s->in->owner);
-    *found = false;
-    enum status status = db_query(db, &stmt, err,
-                                  "SELECT k.fingerprint, j.id, k.created_at FROM idempotency k "
-                                  "JOIN job j ON j.num = k.job WHERE k.owner = ? AND k.key = ?",
-                                  "tt", owner, s->in->key);
-    if (status != STATUS_OK || !db_row(db, stmt, &status, err))
-        return status;
-    static const uint8_t none[SUBMIT_FINGERPRINT];
-    const void *fingerprint = db_blob(stmt, 0, sizeof s->in->fingerprint);
-    const struct submit_key asked = {owner, s->in->key, s->in->fingerprint, clock_now_ms()};
-    const struct submit_key kept = {owner, s->in->key, fingerprint != NULL ? fingerprint : none,
-                                    sqlite3_column_int64(stmt, 2)};
-    s->outcome = submit_key_outcome(&kept, &asked);
-    *found = s->outcome != STORAGE_CREATED;
-    if (*found && !db_copy(stmt, 1, s->id, STORAGE_ID))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
-    db_done(stmt);
-    return status;
-}
-
-static enum status keep_key(struct db *db, const struct storage_submit *in, int64_t job, int64_t now, struct error *err)
-{
-    /* Deletes a few expired keys whenever a key is added, so that expired keys do not accumulate. The table contains no
-     * valid key of the same name, because find_key() has looked for one. */
-    enum status status =
-        db_run(db, err,
-               "DELETE FROM idempotency WHERE (owner, key) IN "
-               "(SELECT owner, key FROM idempotency WHERE created_at <= ? ORDER BY created_at LIMIT 8)",
-               "i", now - SUBMIT_KEY_LIFE_MS);
-    if (status != STATUS_OK)
-        return status;
-    return db_run(db, err, "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?)", "ttbii", or_empty(in->owner),
-                  in->key, (const void *)in->fingerprint, sizeof in->fingerprint, job, now);
-}
-
 static enum status check_source(struct db *db, const struct storage_submit *in, struct error *err)
 {
     int64_t source, checkpoint;
@@ -153,11 +114,10 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
 {
     struct submit *s = (struct submit *)command;
     const struct storage_submit *in = s->in;
-    bool sourced = in->source_job != NULL && in->source_job[0] != '\0', found = false, full = false;
-    enum status status = STATUS_OK;
-    if (in->key != NULL)
-        status = find_key(db, s, &found, err);
-    if (status != STATUS_OK || found)
+    bool sourced = in->source_job != NULL && in->source_job[0] != '\0', full = false;
+    const struct submit_key key = {or_empty(in->owner), in->key, in->fingerprint, clock_now_ms()};
+    enum status status = submit_key_find(db, &key, s->id, &s->outcome, err);
+    if (status != STATUS_OK || s->outcome != STORAGE_CREATED)
         return status;
     status = owner_is_full(db, in, &full, err);
     if (status != STATUS_OK || full) {
@@ -199,12 +159,11 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
         status = job_insert(db, s->id, &row, 0, &job, err);
     if (status == STATUS_OK && in->tags != NULL)
         status = job_set_tags(db, job, in->tags, err);
-    if (status == STATUS_OK && in->key != NULL)
-        status = keep_key(db, in, job, clock_now_ms(), err);
+    if (status == STATUS_OK)
+        status = submit_key_keep(db, &key, job, err);
     if (status == STATUS_OK)
         status = event_add(db, job, "state", job_state_name(JOB_QUEUED), err);
     s->base.adds_events = true;
-    s->outcome = STORAGE_CREATED;
     return status;
 }
 
@@ -217,9 +176,9 @@ enum status storage_job_submit(struct storage *storage, const struct storage_sub
         return error_set(err, STATUS_INVALID, NULL, "a job needs a kind and a configuration");
     if (submit->name != NULL && strlen(submit->name) >= STORAGE_NAME)
         return error_set(err, STATUS_INVALID, "/name", "must be shorter than %d bytes", STORAGE_NAME);
-    if (submit->key != NULL && (submit->key[0] == '\0' || strlen(submit->key) >= STORAGE_KEY))
-        return error_set(err, STATUS_INVALID, NULL, "an idempotency key must have 1 to %d bytes", STORAGE_KEY - 1);
-    enum status status = writer_call(storage, &s.base, err);
+    enum status status = submit_key_check(submit->key, err);
+    if (status == STATUS_OK)
+        status = writer_call(storage, &s.base, err);
     if (status != STATUS_OK)
         id[0] = '\0';
     *outcome = s.outcome;

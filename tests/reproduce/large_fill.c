@@ -148,7 +148,7 @@ static void fill_long(void)
                                 .series = &series,
                                 .series_count = 1};
     for (int i = 0; i < LONG_JOBS; i++)
-        need(storage_job_import(store, &in, id, &err), &err);
+        need(storage_job_import(store, &in, id, &(enum storage_submit_outcome){0}, &err), &err);
     free(list);
     printf("long %s\n", id);
 }

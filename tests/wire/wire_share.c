@@ -1,5 +1,4 @@
-/* Tests the limits of each token: the number of threads of its running jobs, the bytes that its jobs store, and the
- * bytes of its data sets. */
+/* Tests what belongs to a token: its share of threads, of stored bytes and of data sets, and its idempotency keys. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -171,6 +170,63 @@ static void stored_bytes_of_jobs_count_against_the_token(void **state)
     await(id, "succeeded");
 }
 
+/* Imports bytes with an Idempotency-Key; returns the status, the id of the job, and whether it is a repetition. */
+static int import(const char *who, const char *bytes, size_t count, char id[JOB_ID], bool *repeated)
+{
+    const char *headers[] = {who, "Idempotency-Key: the-model", NULL};
+    char value[256];
+    struct reply reply;
+    call_server(served.url,
+                &(struct call){.method = "POST",
+                               .path = "/v1/imports",
+                               .type = "application/octet-stream",
+                               .body = bytes,
+                               .body_bytes = count,
+                               .headers = headers},
+                &reply);
+    (void)snprintf(id, JOB_ID, "%s", json_text(reply.json, "id"));
+    *repeated = strcmp(reply_header(&reply, "Idempotency-Replayed", value), "true") == 0;
+    int status = reply.status;
+    reply_close(&reply);
+    return status;
+}
+
+static void repeated_import_with_a_key_creates_one_job(void **state)
+{
+    static const char *const args[] = {"--workers", "1", NULL};
+    char job[JOB_ID], shorter[JOB_ID], first[JOB_ID], again[JOB_ID], path[256];
+    bool repeated;
+    struct reply model, newer;
+    assert_true(daemon_start(&served, args, NULL));
+    make_job(guest, SMALL(""), job);
+    await(job, "succeeded");
+    job_path(path, job, "/bundle");
+    ask(guest, "GET", path, NULL, NULL, &model);
+    assert_int_equal(model.status, 200);
+    make_job(guest, SMALL(",\"name\":\"second\""), shorter);
+    await(shorter, "succeeded");
+    job_path(path, shorter, "/bundle");
+    ask(guest, "GET", path, NULL, NULL, &newer);
+    assert_int_equal(newer.status, 200);
+
+    assert_int_equal(import(guest, model.body, model.body_bytes, first, &repeated), 201);
+    assert_false(repeated);
+    assert_int_equal(import(guest, model.body, model.body_bytes, again, &repeated), 201);
+    assert_true(repeated);
+    assert_string_equal(again, first);
+    assert_int_equal(daemon_stop(&served), 0); /* the key is stored with the job */
+    assert_true(daemon_start(&served, args, NULL));
+    assert_int_equal(import(guest, model.body, model.body_bytes, again, &repeated), 201);
+    assert_true(repeated);
+    assert_string_equal(again, first);
+    assert_int_equal(import(guest, newer.body, newer.body_bytes, again, &repeated), 422);
+    assert_int_equal(import(other, model.body, model.body_bytes, again, &repeated), 201);
+    assert_false(repeated);
+    assert_string_not_equal(again, first);
+    reply_close(&model);
+    reply_close(&newer);
+}
+
 static void data_set_bytes_of_a_token_are_limited(void **state)
 {
     char rows[4000] = "a,b,label\n", most[32] = "1000000";
@@ -209,6 +265,7 @@ int main(void)
         FRESH(threads_of_one_token_are_shared_by_its_jobs),
         FRESH(too_small_a_share_of_threads_is_refused_at_the_start),
         FRESH(stored_bytes_of_jobs_count_against_the_token),
+        FRESH(repeated_import_with_a_key_creates_one_job),
         FRESH(data_set_bytes_of_a_token_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

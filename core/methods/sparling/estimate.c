@@ -104,7 +104,7 @@ double sparling_macs(const struct sparling_config *c, int tokens)
 /* An evaluation keeps no gradients. It needs this share of the memory that training needs for activations and
  * gradients. */
 static const double FORWARD = 0.6;
-enum { ARENA_REST = 4 << 20 }; /* the unused end of the arena's last blocks */
+enum { ARENA_REST = 2 << 20 }; /* the unused end of the arena's last blocks */
 
 static double padded(double channels)
 {
@@ -226,11 +226,11 @@ static double collected_bytes(const struct sparling_config *c)
     double threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
     bool collects = keep > 0 && sparling_collects(c);
     double lists = collects ? 4 * (groups * keep + fmin(threads, groups) * (values + 2 * keep)) : 0;
-    /* A batch that has enough values for new thresholds is not collected. A kernel selects from it. */
-    double kernel = !sparling_thresholds(c) || (collects && values < keep)
-                        ? 0
-                        : fmin(threads, ceil(groups / 16)) * (double)KTH_SCRATCH_BYTES;
-    return lists + kernel;
+    /* A batch that has enough values for new thresholds is not collected. A kernel selects from it, and writes as much
+     * of its scratch memory as the batch has values. */
+    bool selects = sparling_thresholds(c) && !(collects && values < keep);
+    double written = fmin(KTH_SCRATCH_BYTES, 4 * 16 * values + (1 << 18));
+    return lists + (selects ? fmin(threads, ceil(groups / 16)) * written : 0);
 }
 
 /* A rectifier without thresholds lets about this share of the positions through. */

@@ -179,6 +179,43 @@ static void imports_count_towards_the_quota_of_their_token(void **state)
     free(out.bytes);
 }
 
+/* A client whose connection breaks repeats the import with the same key. It gets the job that the first request
+ * created, even if the token's quota has no room for a second one. */
+static void repeated_import_with_a_key_creates_one_job(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID], first[STORAGE_ID];
+    trained_job(f, id);
+    struct file out = export_weights(f, id);
+    f->who = "anna";
+    header(f, "Idempotency-Key", "model-1");
+    assert_int_equal(send(f, "/v1/imports?name=copy", out.bytes, out.count), 201);
+    assert_null(answer_header(f, "Idempotency-Replayed"));
+    snprintf(first, sizeof first, "%s", text_at(f, "/id"));
+    int64_t used;
+    assert_int_equal(storage_owner_bytes(f->storage, "anna", &used, &f->err), STATUS_OK);
+    f->options.share.job_bytes = 2 * used - 1;
+    use_method(f, f->options.methods);
+    header(f, "Idempotency-Key", "model-1");
+    assert_int_equal(send(f, "/v1/imports?name=copy", out.bytes, out.count), 201);
+    assert_string_equal(answer_header(f, "Idempotency-Replayed"), "true");
+    assert_string_equal(text_at(f, "/id"), first);
+    header(f, "Idempotency-Key", "model-1"); /* another name is another request */
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 422);
+    assert_problem(f, 422, "idempotency-key-reused");
+    assert_non_null(strstr(f->body, first));
+    header(f, "Idempotency-Key", "model-1"); /* and so is a submission */
+    (void)ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\"}");
+    assert_problem(f, 422, "idempotency-key-reused");
+    f->who = "bob";
+    header(f, "Idempotency-Key", "model-1");
+    assert_int_equal(send(f, "/v1/imports?name=copy", out.bytes, out.count), 201);
+    assert_string_not_equal(text_at(f, "/id"), first);
+    header(f, "Idempotency-Key", "");
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 400);
+    free(out.bytes);
+}
+
 struct parallel_import {
     struct api *api;
     const struct file *file;
@@ -399,6 +436,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_is_refused_before_it_is_read_if_reading_it_needs_too_much_memory,
                                         api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(imports_count_towards_the_quota_of_their_token, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(repeated_import_with_a_key_creates_one_job, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(imports_beyond_the_limit_are_refused, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(an_export_as_onnx_ends_at_the_deadline_of_queries, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(faulty_files_are_refused_where_they_are_wrong, api_setup, api_teardown),

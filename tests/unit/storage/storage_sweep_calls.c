@@ -439,7 +439,7 @@ static enum status import_job(struct fixture *f)
                                 .count = 1,
                                 .series = &series,
                                 .series_count = 1};
-    enum status status = storage_job_import(f->storage, &in, id, &f->err);
+    enum status status = storage_job_import(f->storage, &in, id, &(enum storage_submit_outcome){0}, &f->err);
     if ((status == STATUS_OK) != (id[0] != '\0'))
         complain("an import that %s has the id '%s'\n", status_name(status), id);
     return status;

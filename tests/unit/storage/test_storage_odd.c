@@ -477,12 +477,13 @@ static void impossible_imports_are_refused(void **state)
     in[8].series = &backwards;
     in[6].series_count = in[7].series_count = in[8].series_count = 1;
     for (size_t i = 0; i < 9; i++) {
-        REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in[i], id, &f->err));
+        REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in[i], id, &(enum storage_submit_outcome){0}, &f->err));
         assert_string_equal(id, "");
     }
     twice[0].seq = 0;
-    REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in[5], id, &f->err));
-    OK(storage_job_import(f->storage, &whole, id, &f->err)); /* an import without a checkpoint */
+    REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in[5], id, &(enum storage_submit_outcome){0}, &f->err));
+    OK(storage_job_import(f->storage, &whole, id, &(enum storage_submit_outcome){0},
+                          &f->err)); /* an import without a checkpoint */
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job"), 3);
     fixture_remove(f);
 }

@@ -243,7 +243,7 @@ static void import_stores_a_whole_job(void **state)
     char id[STORAGE_ID];
     f->options.maker = "the test";
     fixture_reopen(f);
-    OK(storage_job_import(f->storage, &in, id, &f->err));
+    OK(storage_job_import(f->storage, &in, id, &(enum storage_submit_outcome){0}, &f->err));
     fixture_reopen(f);
     struct storage_job job = job_of(f, id);
     assert_int_equal(job.state, JOB_SUCCEEDED);
@@ -279,10 +279,10 @@ static void import_stores_a_whole_job(void **state)
     assert_memory_equal(links[1].sha256, info.sha256, sizeof info.sha256);
 
     checkpoints[1].seq = 2;
-    REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in, id, &f->err));
+    REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in, id, &(enum storage_submit_outcome){0}, &f->err));
     checkpoints[1].seq = 7;
     points[3].step = 20;
-    REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in, id, &f->err));
+    REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in, id, &(enum storage_submit_outcome){0}, &f->err));
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job"), 1);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM checkpoint"), 2);
     OK(storage_job_delete(f->storage, job.id, &f->err));
