@@ -11,6 +11,8 @@
  * free memory. Exit code 1: an answer had an unexpected status, descriptors were lost, or the resident memory of the
  * tenth row is 1 % or more above that of the fifth. */
 #include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -203,17 +205,32 @@ static bool run(struct soak *soak, int threads)
     return failed == 0 && growth < 0.01 && open[ROUNDS - 1] <= open[ROUNDS / 2 - 1];
 }
 
+/* Reads a whole number in [least, most] from an argument. Prints an error and returns false if it is none. */
+static bool number(const char *name, const char *text, long least, long most, long *out)
+{
+    char *end = NULL;
+    errno = 0;
+    *out = strtol(text, &end, 10);
+    if (errno == 0 && end != text && *end == '\0' && *out >= least && *out <= most)
+        return true;
+    (void)fprintf(stderr, "soak_api: %s must be a whole number in [%ld, %ld]; got \"%s\"\n", name, least, most, text);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 4) {
+    long threads = 2, requests = 0;
+    if (argc < 4 || argc > 5) {
         (void)fprintf(stderr, "usage: soak_api DATABASE JOB REQUESTS [THREADS]\n");
         return 2;
     }
-    int threads = argc > 4 ? atoi(argv[4]) : 2;
-    threads = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    if (argc > 4 && !number("THREADS", argv[4], 1, MOST_THREADS, &threads))
+        return 2;
+    if (!number("REQUESTS", argv[3], ROUNDS * threads, LONG_MAX, &requests)) /* each thread sends some in each round */
+        return 2;
     struct error err = {0};
-    struct soak soak = {.job = argv[2], .requests = atol(argv[3]) / ROUNDS / threads};
-    struct storage_options store = {.path = argv[1], .readers = threads, .log = {NULL, silent}};
+    struct soak soak = {.job = argv[2], .requests = requests / ROUNDS / threads};
+    struct storage_options store = {.path = argv[1], .readers = (int)threads, .log = {NULL, silent}};
     struct api_options options = {.threads_max = 1, .kernels = kernels_best(), .log = {NULL, silent}};
     options.methods = methods_all(&options.method_count);
     options.daemon =
@@ -223,7 +240,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "soak_api: %s\n", err.message);
         return 1;
     }
-    bool good = run(&soak, threads);
+    bool good = run(&soak, (int)threads);
     api_destroy(soak.api);
     storage_close(options.storage);
     return good ? 0 : 1;

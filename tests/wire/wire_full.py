@@ -36,6 +36,19 @@ def await_ready(daemon, status):
         time.sleep(0.05)
 
 
+def failed_writes(path):
+    with open(path) as file:
+        return sum("a commit failed" in line or "points of metrics wait in memory" in line for line in file)
+
+
+def await_failed_write(path):
+    """Waits until the running job has tried once more to write to the full disk."""
+    end, before = time.monotonic() + 60, failed_writes(path)
+    while failed_writes(path) == before:
+        assert time.monotonic() < end, "the running job does not write"
+        time.sleep(0.05)
+
+
 def submit_until(daemon, refused, most):
     """Submits up to `most` jobs until one is refused; returns the acknowledged ids."""
     ids = []
@@ -52,7 +65,8 @@ def submit_until(daemon, refused, most):
 def main(motifd, folder):
     disk, data = os.path.join(folder, "motif.db"), os.path.join(folder, "data")
     os.mkdir(data)
-    daemon = Daemon(motifd, disk, "--data", data, "--queue-limit", "100000", log=subprocess.DEVNULL)
+    log = tempfile.NamedTemporaryFile("w+", dir="/dev/shm")  # not on the disk that becomes full
+    daemon = Daemon(motifd, disk, "--data", data, "--queue-limit", "100000", "--log-level", "warn", log=log)
     filler = os.path.join(folder, "filler")
     acknowledged = []
     for times in range(3):
@@ -66,7 +80,7 @@ def main(motifd, folder):
         more, headers = submit_until(daemon, 503, 5000)
         assert headers is not None, "5,000 jobs were taken on a full disk"
         acknowledged += more
-        time.sleep(1.5)  # in this time the running job tries to write
+        await_failed_write(log.name)
         assert daemon.ask("PUT", "/v1/datasets/new", CSV, "text/csv")[0] == 503
         assert daemon.ask("GET", "/healthz")[0] == 200
         assert daemon.ask("GET", f"/v1/jobs/{acknowledged[0]}")[0] == 200

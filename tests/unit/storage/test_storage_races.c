@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "storage/database/copy.h"
+#include "storage/storage_int.h"
 #include "tests/support/fault_sqlite.h"
 
 static enum status save(struct fixture *f, const char *id, int64_t step)
@@ -134,6 +135,21 @@ static int64_t depth(struct fixture *f)
     return stats.queue_depth;
 }
 
+/* Waits until a caller waits for space in the queue; fails after a minute. */
+static void await_blocked(struct fixture *f)
+{
+    struct writer *w = &f->storage->writer;
+    int blocked = 0;
+    for (int i = 0; i < 60000 && blocked == 0; i++) {
+        (void)pthread_mutex_lock(&w->lock);
+        blocked = w->blocked;
+        (void)pthread_mutex_unlock(&w->lock);
+        if (blocked == 0)
+            sleep_ms(1);
+    }
+    assert_true(blocked > 0);
+}
+
 /* Blocks the writing thread and posts `count` events of `bytes` bytes from another thread. After `most` events,
  * that thread must wait for space in the queue. */
 static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
@@ -147,13 +163,8 @@ static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
     assert_int_equal(sem_init(&c.go, 0, 0), 0);
     fault_sqlite_before("BEGIN IMMEDIATE", hold_up, &c);
     assert_int_equal(pthread_create(&thread, NULL, post_all, &c), 0);
-    int now = 0;
-    for (int i = 0, same = 0; i < 2000 && same < 10; i++) { /* wait until the number of posted events stops growing */
-        int before = now;
-        sleep_ms(20);
-        now = atomic_load(&c.posted);
-        same = now >= most && now == before ? same + 1 : 0;
-    }
+    await_blocked(f);
+    int now = atomic_load(&c.posted); /* the thread cannot post more, because it waits */
     assert_int_equal(sem_post(&c.go), 0);
     assert_int_equal(pthread_join(thread, &result), 0);
     assert_null(result);
