@@ -13,6 +13,10 @@ enum {
     PICTURES = 15 << 19,  /* memory for drawing masks and charts, with fonts */
 };
 
+/* Memory of an arena's blocks in relation to the largest memory that a pass uses: passes of different sizes leave parts
+ * of blocks unused. */
+static const double BLOCKS = 1.3;
+
 /* Operations of training a case with all its restarts. */
 static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
 {
@@ -59,6 +63,15 @@ static double encoder_floats(const struct fit_setup *setup)
     return 4 * h + 8 * k + (setup->shape.model == MODEL_VSC ? 8 * k : 0);
 }
 
+/* Bytes that the decoder needs for one row of a piece: activations and gradients. A decoder that skips zeros reuses the
+ * memory of its gradients; in others, the gradients of two layers of the same size exist at the same time. */
+static double decoder_bytes(const struct latent_shape *s, const struct latent_model *model, bool skips)
+{
+    if (s->model == MODEL_OI_VAE)
+        return 2 * sizeof(float) * (double)s->features * ((double)s->group + 1);
+    return (skips ? 0.7 : 1) * latent_row_bytes(model);
+}
+
 /* Bytes of a fit. works: whether the fit trains. The copy of the best fit does not train, so it has no batch and no
  * activations. */
 static double fit_bytes(const struct factors_config *c, const struct fit_setup *setup, const struct latent_model *model,
@@ -72,8 +85,10 @@ static double fit_bytes(const struct factors_config *c, const struct fit_setup *
     /* Before proximal steps begin, no weight is exactly zero, so the decoder cannot skip any. */
     bool skips = c->zeros == ZEROS_SKIP && setup->zeros_after < setup->epochs;
     double piece = fmin(batch, fmax(1, fit_piece_bytes(skips) / latent_row_bytes(model)));
-    /* 0.7: gradients reuse memory, so the decoder needs less than all activations and gradients together. */
-    return bytes + 4 * batch * encoder_floats(setup) + 0.7 * piece * latent_row_bytes(model);
+    double decoder = piece * decoder_bytes(&setup->shape, model, skips);
+    /* Codes are computed with the memory of the encoder. This needs the activations of the decoder, too. */
+    double encoder = fmax(4 * batch * encoder_floats(setup), 4 * piece * encoder_floats(setup) / 2 + decoder / 2);
+    return bytes + BLOCKS * (encoder + decoder);
 }
 
 /* Bytes and parameters of a case after its table was read. Two phases follow each other. In the first, all restarts
