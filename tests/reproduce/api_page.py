@@ -53,7 +53,7 @@ This page shows a request and its answer for each route. The page was made by
 
   Each route below lists its own errors. [Limits](limits.md) lists the errors that any route can return.
 
-- **Safe repetition.** `POST /v1/jobs` with an `Idempotency-Key` can be repeated; the same key returns the same job. Keys
+- **Safe repetition.** `POST /v1/jobs` and `POST /v1/imports` with an `Idempotency-Key` can be repeated; the same key returns the same job. Keys
   belong to a token: another token with the same key gets its own job.
 
 - **Configuration.** A request gives the fields of the job's kind ([fields](fields.md)) as flat names or as objects by group

@@ -311,8 +311,8 @@ static double words_bytes(const struct sparling_config *c)
                                   : 0;
 }
 
-/* A run writes about this share of the memory that the formulas count (tests/reproduce/memory_peaks, seed 133003): short
- * trainings never fill their lists, and an arena leaves parts of its blocks unused. */
+/* A run writes about this share of the memory that the formulas count (tests/reproduce/memory_peaks, seed 133003):
+ * short trainings never fill their lists, and an arena leaves parts of its blocks unused. */
 static const double WRITTEN = 0.92;
 
 /* Bytes of a run: the larger of training and evaluation. The evaluation may load a second model, that of an earlier
