@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/parallel/timed_cond.h"
 #include "server/process/priority.h"
 
 #define LOOK_SECONDS 5  /* seconds after which an idle worker checks the queue without being woken */
@@ -108,17 +109,13 @@ enum status scheduler_start(const struct scheduler_options *options, struct sche
 {
     size_t workers = (size_t)options->workers + (size_t)options->evaluators;
     struct scheduler *made = calloc(1, sizeof *made + workers * sizeof made->workers[0]);
-    pthread_condattr_t monotonic;
-    if (made == NULL)
+    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0 || !timed_cond_init(&made->woken) ||
+        !timed_cond_init(&made->left)) {
+        free(made);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the scheduler");
+    }
     made->options = *options;
     made->count = (int)workers;
-    (void)pthread_mutex_init(&made->lock, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&made->woken, &monotonic);
-    (void)pthread_cond_init(&made->left, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
     for (int i = 0; i < made->count; i++) {
         struct worker *worker = &made->workers[i];
         worker->scheduler = made;

@@ -150,7 +150,7 @@ static enum status add_common(struct job_run *run, struct buf *out, struct error
         add_text(out, written, "blas_core", setup->blas_core);
         add_text(out, written, "weights_sha256", weights);
         buf_text(out, "}");
-        status = out->failed ? error_set(err, STATUS_LIMIT, NULL, "the result is too large") : STATUS_OK;
+        status = buf_status(out, "the result", err);
     }
     cJSON_Delete(written);
     return status;
@@ -166,6 +166,8 @@ char *report_result(struct job_run *run, struct error *err)
     sink_begin_object(&json.sink, NULL);
     enum status status = method_result(run->method, run->run, &json.sink, err);
     sink_end_object(&json.sink);
+    if (status == STATUS_OK)
+        status = buf_status(&out, "the result", err);
     if (status == STATUS_OK && !json_sink_done(&json))
         status = error_set(err, STATUS_INTERNAL, NULL, "the method wrote a result that is not valid JSON");
     if (status == STATUS_OK)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/parallel/timed_cond.h"
+
 #define POLL_MS 50
 
 struct query_gate {
@@ -19,19 +21,15 @@ struct query_gate {
 
 enum status query_gate_create(int slots, int places, struct query_gate **gate, struct error *err)
 {
-    pthread_condattr_t clock;
     struct query_gate *made = calloc(1, sizeof *made);
     *gate = NULL;
-    if (made == NULL)
+    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0 || !timed_cond_init(&made->changed)) {
+        free(made);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the order of queries");
+    }
     made->slots = slots;
     made->places = places;
     made->line_end = &made->line_first;
-    (void)pthread_mutex_init(&made->lock, NULL);
-    (void)pthread_condattr_init(&clock);
-    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&made->changed, &clock);
-    (void)pthread_condattr_destroy(&clock);
     *gate = made;
     return STATUS_OK;
 }

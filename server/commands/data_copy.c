@@ -27,6 +27,19 @@ static enum status failed(struct error *err, const char *what, const char *path)
     return error_set(err, STATUS_IO, NULL, "%s %.300s: %s", what, path, strerror(errno));
 }
 
+/* Returns the next entry of a folder. NULL: the folder has no more entries, or *status is not OK; it says whether
+ * reading the folder has failed. */
+static const struct dirent *next_entry(DIR *folder, const char *path, enum status *status, struct error *err)
+{
+    if (*status != STATUS_OK)
+        return NULL;
+    errno = 0;
+    const struct dirent *entry = readdir(folder);
+    if (entry == NULL && errno != 0)
+        *status = failed(err, "cannot read", path);
+    return entry;
+}
+
 /* Reads a file to its end and computes its hash; writes the bytes to `to` unless it is -1. */
 static enum status pass(struct copying *c, int from, int to, unsigned char digest[HASH_BYTES], int64_t *bytes)
 {
@@ -117,7 +130,7 @@ static enum status copy_folder(struct copying *c, const char *from, const char *
         return failed(err, "cannot read", from);
     if (mkdir(to, 0700) != 0)
         status = failed(err, "cannot make", to);
-    for (struct dirent *entry; status == STATUS_OK && (entry = readdir(folder)) != NULL;)
+    for (const struct dirent *entry; (entry = next_entry(folder, from, &status, err)) != NULL;)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             status = copy_entry(c, from, to, entry->d_name, depth, err);
     (void)closedir(folder);
@@ -154,12 +167,16 @@ static enum status copy_set(struct copying *c, const char *from, const char *to,
         snprintf(part, sizeof part, "%s/.copy-%s", to, name) >= (int)sizeof part ||
         snprintf(target, sizeof target, "%s/%s", to, name) >= (int)sizeof target)
         return error_set(err, STATUS_LIMIT, NULL, "a path below %.300s is too long", from);
-    if (stat(source, &what) != 0 || !S_ISDIR(what.st_mode)) /* follows a link that the operator made */
+    if (stat(source, &what) != 0) /* follows a link that the operator made */
+        return errno == ENOENT ? STATUS_OK : failed(err, "cannot read", source);
+    if (!S_ISDIR(what.st_mode))
         return STATUS_OK;
     if (stat(target, &what) == 0) {
         c->report->kept++;
         return STATUS_OK;
     }
+    if (errno != ENOENT)
+        return failed(err, "cannot read", target);
     remove_folder(part, 0);
     enum status status = copy_folder(c, source, part, 0, err);
     if (status == STATUS_OK && rename(part, target) != 0)
@@ -182,7 +199,7 @@ enum status data_copy(const char *from, const char *to, struct data_copy_report 
         status = failed(err, "cannot read", from);
     if (status == STATUS_OK && mkdir(to, 0700) != 0 && errno != EEXIST)
         status = failed(err, "cannot make", to);
-    for (struct dirent *entry; status == STATUS_OK && folder != NULL && (entry = readdir(folder)) != NULL;)
+    for (const struct dirent *entry; folder != NULL && (entry = next_entry(folder, from, &status, err)) != NULL;)
         if (dataset_name_good(entry->d_name))
             status = copy_set(&c, from, to, entry->d_name, err);
     if (folder != NULL)

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "core/base/parallel/timed_cond.h"
+
 struct reaper_watch {
     struct reaper_watch *next, *previous;
     int fd;
@@ -120,15 +122,11 @@ static void *reap(void *context)
 enum status reaper_create(const struct reaper_limits *limits, struct reaper **reaper, struct error *err)
 {
     struct reaper *made = calloc(1, sizeof *made);
-    pthread_condattr_t monotonic;
-    if (made == NULL)
+    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0 || !timed_cond_init(&made->changed)) {
+        free(made);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the connection deadlines");
+    }
     made->limits = *limits;
-    (void)pthread_mutex_init(&made->lock, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&made->changed, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
     if (pthread_create(&made->thread, NULL, reap, made) != 0) {
         (void)pthread_cond_destroy(&made->changed);
         (void)pthread_mutex_destroy(&made->lock);

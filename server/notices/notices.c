@@ -14,6 +14,7 @@
 #include "api/http/uri.h"
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/parallel/timed_cond.h"
 #include "server/process/journal.h"
 #include "storage/storage.h"
 
@@ -255,12 +256,6 @@ static void name_source(struct notices *n)
 static enum status open_notices(struct notices *n, struct error *err)
 {
     static const char *const variables[] = {"MOTIFD_CACERT", "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
-    pthread_condattr_t attributes;
-    (void)pthread_mutex_init(&n->lock, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&n->woken, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
         if (n->authorities == NULL || n->authorities[0] == '\0')
             n->authorities = getenv(variables[i]);
@@ -280,8 +275,10 @@ static enum status open_notices(struct notices *n, struct error *err)
 enum status notices_start(const struct notices_options *options, struct notices **notices, struct error *err)
 {
     struct notices *n = calloc(1, sizeof *n);
-    if (n == NULL)
+    if (n == NULL || pthread_mutex_init(&n->lock, NULL) != 0 || !timed_cond_init(&n->woken)) {
+        free(n);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for notices");
+    }
     n->options = *options;
     enum status status = open_notices(n, err);
     if (status != STATUS_OK) {

@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include <pthread.h>
 
+#include "core/base/descriptor.h"
+
 enum { LINES = 32, LINE = 512, FRAMES = 64, STACK = 64 * 1024, MAPS = 200, LINE_OF_CODE = 600 };
 
 struct slot {
@@ -226,4 +228,6 @@ void crash_finish(void)
         (void)signal(signals[i], SIG_DFL);
     if (crash.file >= 0 && lseek(crash.file, 0, SEEK_END) == 0)
         (void)unlink(crash.path);
+    descriptor_close(&crash.file);
+    descriptor_close(&crash.maps);
 }

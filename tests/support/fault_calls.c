@@ -36,7 +36,7 @@ int fault_call_left(void)
     return fault_count_left(&places);
 }
 
-static bool fails(const char *call)
+bool fault_call_now(const char *call)
 {
     if (!fault_count_down(&places))
         return false;
@@ -52,7 +52,7 @@ static bool fails(const char *call)
     type __wrap_##call parameters;                                                                                     \
     type __wrap_##call parameters                                                                                      \
     {                                                                                                                  \
-        return fails(#call) ? (bad) : __real_##call arguments;                                                         \
+        return fault_call_now(#call) ? (bad) : __real_##call arguments;                                                \
     }
 
 CALL(DIR *, opendir, NULL, (const char *path), (path))
@@ -91,7 +91,7 @@ int __wrap_open64(const char *path, int flags, ...)
     va_start(args, flags);
     unsigned mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;
     va_end(args);
-    return fails("open") ? -1 : __real_open64(path, flags, mode);
+    return fault_call_now("open") ? -1 : __real_open64(path, flags, mode);
 }
 
 static atomic_ulong system_type;
@@ -107,7 +107,7 @@ int __real_fstatfs64(int fd, struct statfs *out);
 int __wrap_fstatfs64(int fd, struct statfs *out);
 int __wrap_fstatfs64(int fd, struct statfs *out)
 {
-    if (fails("fstatfs64") || __real_fstatfs64(fd, out) != 0)
+    if (fault_call_now("fstatfs64") || __real_fstatfs64(fd, out) != 0)
         return -1;
     if (atomic_load(&system_type) != 0)
         out->f_type = (__typeof__(out->f_type))atomic_load(&system_type);
@@ -118,7 +118,7 @@ int __real_fstatvfs64(int fd, struct statvfs *out);
 int __wrap_fstatvfs64(int fd, struct statvfs *out);
 int __wrap_fstatvfs64(int fd, struct statvfs *out)
 {
-    if (fails("fstatvfs64") || __real_fstatvfs64(fd, out) != 0)
+    if (fault_call_now("fstatvfs64") || __real_fstatvfs64(fd, out) != 0)
         return -1;
     out->f_flag |= atomic_load(&system_read_only) ? ST_RDONLY : 0;
     return 0;

@@ -1,6 +1,7 @@
 /* Makes the n-th system call of a test program fail: opening, reading, syncing, renaming, creating folders, locking,
  * reading attributes, starting threads, creating mutexes. Calls that only clean up (close, unlink, rmdir) never fail.
- * Calls inside shared libraries are not counted. A test that uses it lists `call_faults` in tests/unit/meson.build. */
+ * Calls inside shared libraries are not counted. A test that uses it lists `call_faults` in tests/unit/meson.build.
+ * With `socket_faults` in its place, calls for sockets, pipes and signals, and lseek count and fail as well. */
 #ifndef MOTIF_TESTS_SUPPORT_FAULT_CALLS_H
 #define MOTIF_TESTS_SUPPORT_FAULT_CALLS_H
 
@@ -15,5 +16,7 @@ void fault_file_system(unsigned long type, bool read_only);
 const char *fault_call_happened(void);
 /* Number of calls that will still succeed. */
 int fault_call_left(void);
+/* Counts a call and returns whether it must fail; errno is then set. Wrappers call it. */
+bool fault_call_now(const char *call);
 
 #endif

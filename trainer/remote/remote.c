@@ -9,11 +9,10 @@
 #include <sodium/utils.h>
 
 #include "api/json/json_sink.h"
+#include "core/base/parallel/timed_cond.h"
 #include "trainer/run.h"
 
 #define CHECKPOINT_MOST ((size_t)1 << 36)
-#define POINTS_MOST                                                                                                    \
-    ((size_t)1 << 20) /* upper limit of the points that wait while the daemon does not answer: about 80 MiB */
 
 /* ---- what a run sends -------------------------------------------------------------------------------- */
 
@@ -81,9 +80,10 @@ static enum status take_artifact(void *context, const char *name, const char *me
     (void)snprintf(message->type, sizeof message->type, "%s", media_type);
     buf_init(&message->body, STORAGE_ARTIFACT_BYTES);
     buf_append(&message->body, bytes, count);
-    if (message->body.failed) {
+    enum status status = buf_status(&message->body, "a file", err);
+    if (status != STATUS_OK) {
         message_free(message);
-        return error_set(err, STATUS_LIMIT, NULL, "a file is too large");
+        return status;
     }
     return remote_post(context, message, err);
 }
@@ -472,25 +472,28 @@ static enum status register_trainer(struct remote *remote, struct arena *arena, 
     return status;
 }
 
+/* Makes the empty queue. */
+static bool make_queue(struct remote *remote)
+{
+    if (pthread_mutex_init(&remote->lock, NULL) != 0 || !timed_cond_init(&remote->work) ||
+        !timed_cond_init(&remote->change))
+        return false;
+    remote->tail = &remote->head;
+    remote->pending = calloc(1, sizeof *remote->pending);
+    return remote->pending != NULL;
+}
+
 enum status remote_open(const struct remote_options *options, struct arena *arena, struct remote **out,
                         struct storage_job *job, struct error *err)
 {
-    pthread_condattr_t monotonic;
     struct remote *remote = *out = calloc(1, sizeof *remote);
-    if (remote == NULL || (remote->pending = calloc(1, sizeof *remote->pending)) == NULL) {
+    if (remote == NULL || !make_queue(remote)) {
         free(remote);
         *out = NULL;
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     }
     remote->options = *options;
-    remote->tail = &remote->head;
     remote->last_answer = run_now();
-    (void)pthread_mutex_init(&remote->lock, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&remote->work, &monotonic);
-    (void)pthread_cond_init(&remote->change, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
     enum status status = http_create(options->server, options->token, &remote->http, err);
     if (status == STATUS_OK)
         status = http_create(options->server, options->token, &remote->sender_http, err);

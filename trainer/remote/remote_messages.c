@@ -190,14 +190,15 @@ static enum status send_artifact(struct remote *remote, const struct message *me
     buf_format(&path, "/v1/jobs/%s/run/artifacts/%s?epoch=%lld&type=", remote->options.job, message->name,
                (long long)remote->epoch);
     http_escape(&path, message->type);
-    if (path.failed)
-        return error_set(err, STATUS_LIMIT, NULL, "the name of a file is too long");
+    enum status status = buf_status(&path, "the name of a file", err);
+    if (status != STATUS_OK)
+        return status;
     struct http_request request = {.method = "PUT",
                                    .path = path.data,
                                    .body = message->body.data,
                                    .body_bytes = message->body.size,
                                    .type = "application/octet-stream"};
-    enum status status = remote_call(remote, remote->sender_http, &request, &answer, err);
+    status = remote_call(remote, remote->sender_http, &request, &answer, err);
     http_answer_close(&answer);
     buf_close(&path);
     return status;

@@ -1,0 +1,14 @@
+/* Initialises condition variables that use the monotonic clock (timed_cond.h). */
+#include "core/base/parallel/timed_cond.h"
+
+#include <time.h>
+
+bool timed_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t monotonic;
+    if (pthread_condattr_init(&monotonic) != 0)
+        return false;
+    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(cond, &monotonic) == 0;
+    (void)pthread_condattr_destroy(&monotonic);
+    return made;
+}
