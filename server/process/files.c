@@ -29,10 +29,7 @@ char *file_read(const char *path, size_t limit, size_t *size, struct error *err)
         buf_close(&text);
         return NULL;
     }
-    if (text.failed) {
-        (void)error_set(err, STATUS_LIMIT, NULL, "the file is larger than %zu bytes", limit);
+    if (buf_status(&text, "the file", err) != STATUS_OK)
         return NULL;
-    }
-    char *bytes = buf_take(&text, size);
-    return bytes != NULL ? bytes : calloc(1, 1);
+    return buf_take(&text, size);
 }

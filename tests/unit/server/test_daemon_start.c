@@ -21,6 +21,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
 #include "tests/support/open_files.h"
+#include "tests/support/printed.h"
 
 static char folder[] = "/tmp/motifd-daemon-start-XXXXXX";
 static struct settings usual; /* static, because it is too large for the stack */
@@ -43,7 +44,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    static const char *const names[] = {"d.db", "d.db-wal", "d.db-shm", "d.db-lock", "d.db.crash", "out", "log"};
+    static const char *const names[] = {"d.db", "d.db-wal", "d.db-shm", "d.db-lock", "d.db.crash"};
     char path[200];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
@@ -53,37 +54,16 @@ static int teardown(void **state)
     return rmdir(folder);
 }
 
-/* Makes `fd` write to a file of the folder. Returns a copy of the descriptor. */
-static int redirect(int fd, const char *name)
-{
-    char path[200];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    int before = dup(fd), file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    (void)dup2(file, fd);
-    (void)close(file);
-    return before;
-}
-
-static void restore(int fd, int before, char *text, size_t room)
-{
-    ssize_t got = pread(fd, text, room - 1, 0);
-    text[got > 0 ? got : 0] = '\0';
-    (void)dup2(before, fd);
-    (void)close(before);
-}
-
 /* Serves until the SIGTERM that waits already. Returns the exit code; `out` and `log_text` receive what it printed. */
 static int serve(const struct settings *settings, void (*arm)(int n), int n)
 {
-    (void)fflush(stdout);
-    int first = redirect(STDOUT_FILENO, "out"), second = redirect(STDERR_FILENO, "log");
+    struct printed first = printed_begin(STDOUT_FILENO), second = printed_begin(STDERR_FILENO);
     (void)raise(SIGTERM);
     if (arm != NULL)
         arm(n);
     int code = daemon_serve(settings);
-    (void)fflush(stdout);
-    restore(STDOUT_FILENO, first, out, sizeof out);
-    restore(STDERR_FILENO, second, log_text, sizeof log_text);
+    printed_end(&first, out, sizeof out);
+    printed_end(&second, log_text, sizeof log_text);
     return code;
 }
 

@@ -113,6 +113,62 @@ static void an_unknown_setting_is_reported_with_the_closest_name(void **state)
     }
 }
 
+/* Texts and numbers that a setting refuses, and the nearest ones that it accepts. */
+static void every_setting_has_a_range(void **state)
+{
+    static const struct {
+        char *flag, *value;
+        const char *message; /* NULL: the value is accepted */
+    } cases[] = {
+        {"--executors", "thread", NULL},
+        {"--executors", "slurm,process,mpirun,thread", NULL},
+        {"--executors", "thread,thread", "each once"},
+        {"--executors", "thread,", "each once"},
+        {"--executors", "", "each once"},
+        {"--executors", "threads", "each once"},
+        {"--token", "", NULL},
+        {"--token", "0123456789abcdef", NULL},
+        {"--token", "0123456789abcde", "at least 16 characters"},
+        {"--notify-url", "", NULL},
+        {"--notify-url", "http://a", NULL},
+        {"--notify-url", "https://a", NULL},
+        {"--notify-url", "ftp://a", "must begin with http:// or https://"},
+        {"--notify-secret", "", NULL},
+        {"--notify-secret", "0123456789abcdef", NULL},
+        {"--notify-secret", "0123456789abcde", "at least 16 characters"},
+        {"--db", "", "must be the name of a file"},
+        {"--workers", "1", NULL},
+        {"--workers", "0", "must be an integer in [1, "},
+        {"--workers", "", "must be an integer in [1, "},
+        {"--workers", "1x", "must be an integer in [1, "},
+        {"--job-memory", "99999999999999999999", "must be an integer in [0, "},
+        {"--query-seconds", "86400", NULL},
+        {"--query-seconds", "86401", "must be an integer in [0, 86400]"},
+        {"--query-seconds", "-1", "must be an integer in [0, 86400]"},
+    };
+    struct settings settings;
+    struct seen seen;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *argv[] = {"serve", cases[i].flag, cases[i].value, NULL};
+        enum status status = read_with(&settings, &seen, 3, argv);
+        if ((status == STATUS_OK) != (cases[i].message == NULL) ||
+            (cases[i].message != NULL && strstr(seen.text, cases[i].message) == NULL))
+            fail_msg("%s '%s': %s", cases[i].flag, cases[i].value, seen.text);
+    }
+    char text[SETTINGS_TEXT + 1];
+    memset(text, 'x', sizeof text);
+    text[SETTINGS_TEXT] = '\0';
+    char *argv[] = {"serve", "--data", text, NULL};
+    assert_int_equal(read_with(&settings, &seen, 3, argv), STATUS_INVALID);
+    assert_non_null(strstr(seen.text, "must be shorter than 1024 bytes"));
+    text[SETTINGS_TEXT - 1] = '\0';
+    assert_int_equal(read_with(&settings, &seen, 3, argv), STATUS_OK);
+    assert_string_equal(settings.data, text);
+    assert_int_equal(settings_read(&settings, 3, argv, NULL, &(bool){false}), STATUS_OK);
+    argv[1] = "--what"; /* without a list of faults, the fault is still refused */
+    assert_int_equal(settings_read(&settings, 2, argv, NULL, &(bool){false}), STATUS_INVALID);
+}
+
 static void a_broken_file_is_reported(void **state)
 {
     struct settings settings;
@@ -148,6 +204,17 @@ static void addresses_are_split_and_checked(void **state)
         {"example.org:80", "", 0, -1},
         {"127.0.0.1:80x", "", 0, -1},
         {"", "", 0, -1},
+        {"[::1:80", "", 0, -1},
+        {"[]:80", "127.0.0.1", 80, 1},
+        {"[:80", "", 0, -1},
+        {"[fe80::1]:80", "fe80::1", 80, 0},
+        {"[::2]:80", "::2", 80, 0},
+        {"127.0.0.1:9223372036854775808", "", 0, -1},
+        {"127.0.0.1:/1", "", 0, -1},
+        {"1234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+         "0123456"
+         "78901234567890:80",
+         "", 0, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char host[128];
@@ -218,6 +285,7 @@ int main(void)
         cmocka_unit_test(flags_override_environment_file_and_defaults),
         cmocka_unit_test(every_fault_is_reported),
         cmocka_unit_test(an_unknown_setting_is_reported_with_the_closest_name),
+        cmocka_unit_test(every_setting_has_a_range),
         cmocka_unit_test(a_broken_file_is_reported),
         cmocka_unit_test(addresses_are_split_and_checked),
         cmocka_unit_test(log_text_is_escaped),
