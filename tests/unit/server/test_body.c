@@ -1,5 +1,6 @@
 /* Tests the storage of request bodies: the server keeps small bodies in memory and large ones in unnamed files. Memory
  * and files have limits. */
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -8,11 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "server/http/body.h"
+#include "tests/support/fault.h"
+#include "tests/support/fault_calls.h"
+#include "tests/support/open_files.h"
 
 enum { PIECE = 100000 };
 
@@ -142,6 +147,87 @@ static void a_body_without_space_on_the_disk_is_dropped(void **state)
     body_close(&body);
 }
 
+void *__real_mmap64(void *at, size_t count, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t count, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t count, int protection, int flags, int fd, off_t offset)
+{
+    return fd >= 0 && fault_call_now("mmap64") ? MAP_FAILED : __real_mmap64(at, count, protection, flags, fd, offset);
+}
+
+ssize_t __real_write(int fd, const void *from, size_t count);
+ssize_t __wrap_write(int fd, const void *from, size_t count);
+ssize_t __wrap_write(int fd, const void *from, size_t count)
+{
+    return fault_call_now("write") ? -1 : __real_write(fd, from, count);
+}
+
+/* Appends a body for which a file is needed. kind 0: allocation `n` fails; else: system call `n` fails with this code.
+ * Returns the call that failed, or NULL. */
+static const char *faulty_body(int kind, int n, struct body_store *store, struct body *body)
+{
+    if (kind == 0)
+        fault_after(n);
+    else
+        fault_call_after(n, kind, false);
+    body_init(body, store, 40 * PIECE);
+    append_pieces(body, 12);
+    (void)body_complete(body);
+    const char *call = fault_call_happened();
+    return kind == 0 ? fault_happened() ? "memory" : NULL : call;
+}
+
+/* A body is complete, or it is refused and takes no space. */
+static void a_fault_drops_the_body_or_changes_nothing(void **state)
+{
+    static const int kinds[] = {0, EIO, EINTR, EOPNOTSUPP};
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        int dropped = 0, whole = 0;
+        const char *call = "";
+        for (int n = 0; call != NULL; n++) {
+            struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
+            struct body body;
+            int descriptors = open_descriptors();
+            call = faulty_body(kinds[i], n, &store, &body);
+            if (body.fault == BODY_SOUND) {
+                check(&body, 12);
+                whole++;
+            } else {
+                assert_int_equal(body.fault, BODY_NO_ROOM);
+                assert_null(body_complete(&body));
+                assert_int_equal(atomic_load(&store.bytes), 0);
+                dropped++;
+            }
+            body_close(&body);
+            assert_int_equal(open_descriptors(), descriptors);
+            assert_int_equal(folder_entries(folder, ""), 0);
+        }
+        /* Writing is repeated after EINTR; EOPNOTSUPP when the file is opened leads to a file with a name. */
+        assert_true(dropped >= 2 && whole >= (kinds[i] == 0 || kinds[i] == EIO ? 1 : 2));
+    }
+}
+
+static void a_body_beside_a_name_that_is_too_long_is_dropped(void **state)
+{
+    static char long_name[5000];
+    struct body body;
+    (void)state;
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[4500] = '/';
+    for (int i = 0; i < 2; i++) {
+        struct body_store store = {.beside = long_name, .most = (int64_t)1 << 30};
+        body_init(&body, &store, 40 * PIECE);
+        append_pieces(&body, 12);
+        assert_int_equal(body.fault, BODY_NO_ROOM);
+        body_close(&body);
+        /* the folder is short enough, but the system has no file without a name there, and the name is too long */
+        (void)snprintf(long_name, sizeof long_name, "%s/", folder);
+        memset(long_name + strlen(long_name), 'x', 4090 - strlen(long_name));
+        fault_call_after(0, EOPNOTSUPP, false);
+    }
+    (void)fault_call_happened();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +236,8 @@ int main(void)
         cmocka_unit_test(a_body_beyond_its_limit_is_dropped),
         cmocka_unit_test(bodies_together_stay_within_the_limit_of_the_store),
         cmocka_unit_test(a_body_without_space_on_the_disk_is_dropped),
+        cmocka_unit_test(a_fault_drops_the_body_or_changes_nothing),
+        cmocka_unit_test(a_body_beside_a_name_that_is_too_long_is_dropped),
     };
     return cmocka_run_group_tests_name("body", tests, setup, teardown);
 }

@@ -6,13 +6,19 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/support/fault.h"
+#include "tests/support/fault_calls.h"
+#include "tests/support/open_files.h"
 
 static char folder[] = "/tmp/motif-converter-XXXXXX", program[64];
 static struct error err;
@@ -47,15 +53,23 @@ static bool stopped(void *context)
     return ++t->looks > t->stop_after;
 }
 
-/* Runs a script in place of the program, on the upload "uploaded". */
-static enum status run(const char *script, struct taken *t)
+static void write_program(const char *script)
 {
     FILE *file = fopen(program, "we");
     assert_non_null(file);
     assert_true(fprintf(file, "#!/bin/sh\n%s\n", script) > 0 && fclose(file) == 0);
     assert_int_equal(chmod(program, 0700), 0);
+}
+
+static int open_upload(void)
+{
     int upload = memfd_create("upload", MFD_CLOEXEC);
     assert_true(upload >= 0 && write(upload, "uploaded", 8) == 8);
+    return upload;
+}
+
+static enum status convert(int upload, struct taken *t)
+{
     err = (struct error){0};
     t->most = t->most > 0 ? t->most : SIZE_MAX;
     t->stop_after = t->stop_after > 0 ? t->stop_after : 1000000;
@@ -67,7 +81,15 @@ static enum status run(const char *script, struct taken *t)
                                               .context = t,
                                               .take = take,
                                               .stopped = stopped};
-    enum status status = converter_run(program, &conversion, &err);
+    return converter_run(program, &conversion, &err);
+}
+
+/* Runs a script in place of the program, on the upload "uploaded". */
+static enum status run(const char *script, struct taken *t)
+{
+    write_program(script);
+    int upload = open_upload();
+    enum status status = convert(upload, t);
     assert_int_equal(close(upload), 0);
     return status;
 }
@@ -194,6 +216,48 @@ static int remove_folder(void **state)
     return remove(program) == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
 
+/* A call that fails while the program starts or its output is read is reported. No process and no descriptor is left,
+ * and a table that was accepted is complete. A call that a signal interrupts is repeated, except for opening the upload
+ * and making the pipes. */
+static void a_failing_call_is_reported_and_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    for (int interrupted = 0; interrupted < 2; interrupted++) {
+        int failed = 0, repeated = 0;
+        const char *call = "";
+        for (int n = 0; call != NULL; n++) {
+            int descriptors = open_descriptors();
+            struct taken t = {0};
+            write_program("printf 'the table is long'; echo 'a reason' >&2");
+            int upload = open_upload();
+            fault_call_after(n, interrupted ? EINTR : EIO, false);
+            enum status status = convert(upload, &t);
+            call = fault_call_happened();
+            assert_int_equal(close(upload), 0);
+            assert_int_equal(open_descriptors(), descriptors);
+            assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+            assert_true(status != STATUS_OK || strcmp(t.text, "the table is long") == 0);
+            assert_true(status == STATUS_OK || strncmp(err.message, "h5ad: ", 6) == 0 || err.code == STATUS_IO);
+            failed += status != STATUS_OK;
+            repeated += call != NULL && status == STATUS_OK;
+        }
+        assert_true(failed >= 3 && repeated > 0);
+    }
+}
+
+static void missing_memory_for_the_reason_leaves_the_exit_code(void **state)
+{
+    struct taken t = {0};
+    (void)state;
+    write_program("echo 'there is no X' >&2; exit 3");
+    int upload = open_upload();
+    fault_after(0);
+    assert_int_equal(convert(upload, &t), STATUS_INVALID);
+    assert_true(fault_happened());
+    assert_int_equal(close(upload), 0);
+    assert_string_equal(err.message, "h5ad: motif-convert ended with exit code 3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +269,8 @@ int main(void)
         cmocka_unit_test(a_table_that_is_refused_ends_the_program),
         cmocka_unit_test(an_abandoned_upload_ends_the_program),
         cmocka_unit_test(a_missing_program_is_reported),
+        cmocka_unit_test(a_failing_call_is_reported_and_leaves_nothing_behind),
+        cmocka_unit_test(missing_memory_for_the_reason_leaves_the_exit_code),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
