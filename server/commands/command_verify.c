@@ -181,9 +181,13 @@ static enum status open_method(struct verifying *v, const struct wanted *wanted,
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
     else if (v->method == NULL)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "this build does not have the kind of the bundle");
-    else if (api_config_parse(v->method, NULL, text.data, text.size, "/config", &v->config, faults, NULL) != STATUS_OK)
-        status = error_set(err, STATUS_INVALID, NULL, "%s: %s", faults->items[0].pointer, faults->items[0].detail);
     else
+        status = api_config_parse(v->method, NULL, text.data, text.size, "/config", &v->config, faults, err);
+    if (status != STATUS_OK && faults != NULL && faults->count > 0) {
+        error_clear(err);
+        (void)error_set(err, status, faults->items[0].pointer, "%s", faults->items[0].detail);
+    }
+    if (status == STATUS_OK)
         status = thread_pool_create((int)wanted->threads, &v->pool, err);
     v->env = (struct method_env){
         .pool = v->pool,

@@ -58,7 +58,7 @@ static int teardown(void **state)
 static int serve(const struct settings *settings, void (*arm)(int n), int n)
 {
     struct printed first = printed_begin(STDOUT_FILENO), second = printed_begin(STDERR_FILENO);
-    (void)raise(SIGTERM);
+    (void)kill(getpid(), SIGTERM);
     if (arm != NULL)
         arm(n);
     int code = daemon_serve(settings);
