@@ -2,6 +2,7 @@
  * SHA-256, so that the same command resumes an interrupted upload. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "api/client/ctl.h"
@@ -37,7 +38,7 @@ static const struct option_spec options[] = {
  * if the list does not contain the ending. Returns an exit code. */
 static int find_format(struct ctl *ctl, const char *file, char format[32])
 {
-    size_t length = strlen(file), packed = length > 3 && strcmp(file + length - 3, ".gz") == 0 ? 3 : 0, size;
+    size_t length = strlen(file), packed = length > 3 && strcasecmp(file + length - 3, ".gz") == 0 ? 3 : 0, size;
     const char *dot = file + length - packed;
     const cJSON *row;
     cJSON *json = NULL;
@@ -52,7 +53,7 @@ static int find_format(struct ctl *ctl, const char *file, char format[32])
     int code = ctl_call(ctl, &(struct http_request){.method = "GET", .path = "/v1/datasets"}, &answer, &json);
     cJSON_ArrayForEach (row, json_member(json, "endings")) {
         const char *ending = json_string(row, "ending"), *name = json_string(row, "format");
-        if (ending && name && strlen(ending) == size - 1 && strncmp(dot + 1, ending, size - 1) == 0)
+        if (ending && name && strlen(ending) == size - 1 && strncasecmp(dot + 1, ending, size - 1) == 0)
             snprintf(format, 32, "%s", name);
     }
     cJSON_Delete(json);

@@ -102,6 +102,8 @@ def an_upload_continues_where_it_stopped(c):
 
 
 def uploads_without_a_format_or_a_file_are_usage_errors(c):
+    c.file("LARGE.CSV", b"x")
+    c.run("datasets put rows LARGE.CSV", ENDINGS, put(f"/v1/datasets/rows?format=csv&sha256={hashlib.sha256(b'x').hexdigest()}&offset=0", SET)).says(0, "rows  table")
     for name in ("noending", ".csv", "a.", "a.doc", "x.gz", "b.csvx"):
         c.file(name, b"x")
         ran = c.run(f"datasets put rows {name}", ENDINGS)
@@ -373,6 +375,16 @@ def a_terminal_gets_one_line_that_changes(c):
              "\r\033[2K" "run " + JOB, "\033[32msucceeded\n\033[0m", "25.0 %")
     narrow = c.at_terminal(f"watch {JOB}", of_job("", {**RUNNING, "state": "queued"}, ETag='"a"'), ERRORS, stream, of_job("", DONE), columns=30)
     narrow.says(0, "\r\033[2mqueued\033[0m   50 %  density 0.01\033[K", never="accuracy")
+
+
+def the_verdict_is_an_exit_code_of_watch_with_require(c):
+    finding = {"code": "not-read", "severity": "error", "text": "No name is read.", "try": "motifctl show JOB"}
+    for state, verdict, plain, required in (("succeeded", "learned", 0, 0), ("succeeded", "partly", 0, 4), ("succeeded", "not-learned", 0, 5), ("failed", None, 1, 1),
+                                            ("cancelled", None, 1, 1)):
+        result = {"verdict": verdict, "findings": [] if verdict == "learned" else [finding]} if verdict else None
+        job = of_job("", {**DONE, "state": state, "result": result, "error": {"message": "no"} if state == "failed" else None})
+        for words, code in (("", plain), (" --require", required)):
+            c.run(f"watch {JOB}{words}", job).says(code, state, verdict or "")
 
 
 def watching_uses_the_token_on_both_connections(c):
