@@ -105,18 +105,20 @@ static void add_names(const cJSON *answers, const char *text, size_t bytes)
     }
 }
 
-/* Appends the answers of `part` to those of the document. Takes ownership of `part`. */
-static void join_answers(cJSON **document, cJSON *part)
+/* Appends the answers of `part` to those of the document. Takes ownership of `part`. Returns false if it has none. */
+static bool join_answers(cJSON **document, cJSON *part)
 {
-    cJSON *all = cJSON_GetObjectItemCaseSensitive(*document, "answers"),
-          *more = cJSON_GetObjectItemCaseSensitive(part, "answers");
-    if (!*document) {
+    cJSON *more = cJSON_GetObjectItemCaseSensitive(part, "answers");
+    bool good = cJSON_IsArray(more);
+    if (good && !*document) {
         *document = part;
-        return;
+        return true;
     }
-    while (all && more && more->child)
-        cJSON_AddItemToArray(all, cJSON_DetachItemViaPointer(more, more->child));
+    while (good && more->child)
+        cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(*document, "answers"),
+                             cJSON_DetachItemViaPointer(more, more->child));
     cJSON_Delete(part);
+    return good;
 }
 
 static int no_memory(struct ctl *ctl)
@@ -133,12 +135,16 @@ int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **d
     pieces_init(&pieces, input);
     while (code == CTL_SUCCESS && pieces_next(&pieces, &request)) {
         struct http_answer answer;
+        struct error err = {0};
         cJSON *part = NULL;
         code = ctl_call(ctl, &request, &answer, &part);
         http_answer_close(&answer);
         if (pieces.header == 0)
             add_names(json_member(part, "answers"), request.body, request.body_bytes);
-        join_answers(document, part);
+        if (!join_answers(document, part) && code == CTL_SUCCESS) {
+            error_set(&err, STATUS_CORRUPT, NULL, "the server's answer contains no answers; is it motifd?");
+            code = ctl_fault(ctl, CTL_FAILED, &err);
+        }
     }
     if (code == CTL_SUCCESS && pieces.body.failed)
         code = no_memory(ctl);

@@ -52,6 +52,9 @@ def a_terminal_gets_bold_titles_and_meanings_that_are_wrapped(c):
     assert max(len(re.sub("\033\\[[0-9;]*m", "", line)) for line in ran.out.splitlines()) <= 60, ran.out
     plain = c.at_terminal("kinds toy", get("/v1/kinds/toy", long), columns=60, NO_COLOR="1")
     assert "\033" not in plain.out and plain.out == re.sub("\033\\[[0-9;]*m", "", ran.out), plain.out
+    listed = {"kinds": [{"kind": "toy", "presets": [{"name": "small", "meaning": "A small model " * 8}]}]}
+    ran = c.at_terminal("kinds", get("/v1/kinds", listed), columns=60).says(0, "\033[1mKIND\033[0m", "A small model")
+    assert max(len(re.sub("\033\\[[0-9;]*m", "", line)) for line in ran.out.splitlines()) <= 60, ran.out
     dumb = c.at_terminal("kinds toy", get("/v1/kinds/toy", long), columns=60, TERM="dumb")
     assert "\033" not in dumb.out and max(map(len, dumb.out.splitlines())) > 100, dumb.out
 
@@ -82,6 +85,7 @@ def a_job_without_members_is_listed_with_dashes(c):
                                                           "progress": {"fraction": 0.5, "eta_seconds": 59.6}}], "next_cursor": "x"})).says(
         0, "-   ", "job ", JOB, "n (evaluation)  running  50 %        -         -  1:00  \n", "there are more jobs", never="(null)")
     c.run("list -q", get("/v1/jobs?limit=20", {"jobs": [{}, {"id": JOB}]})).says(0, f"-\n{JOB}\n", never="(null)")
+    c.run("list", get("/v1/jobs?limit=20", {"jobs": [{"id": JOB, "created_at": "2999-01-01T00:00:00Z"}]})).says(0, "0 s ago\n")
     c.run("list", get("/v1/jobs?limit=20", {"jobs": []})).says(0, "no jobs\n")
     c.run(["list", "--name", "n" * 5000]).says(2, err="the options are too long")
     c.run(["list", "--where", "verdict=learned", "--where", "fpe"], get("/v1/jobs?limit=20&result.verdict=learned&result.fpe=", {"jobs": []})).says(0, "no jobs")

@@ -189,6 +189,8 @@ def artifacts_are_listed_and_saved(c):
         0, "a.png  image/png  2.0 KiB\n-      -                -\n")
     c.run(f"artifacts {JOB} a.png", of_job("/artifacts/a.png", b"PNG")).says(0, "a.png: 3 bytes\n")
     c.run(f"artifacts {JOB} a/b --output c.png", of_job("/artifacts/a%2Fb", b"PNG")).says(0, "c.png: 3 bytes\n")
+    os.symlink("/dev/full", os.path.join(c.folder, "full"))
+    c.run(f"artifacts {JOB} a.png --output full", of_job("/artifacts/a.png", b"PNG")).says(1, err="full: cannot be written")
     c.run(f"artifacts {JOB} --output x").says(2, err="--output needs the NAME of an artifact")
     c.run(f"artifacts {JOB} a/b").says(2, err="the name of an artifact contains no slash")
     c.run(["artifacts", JOB, "n" * 5000]).says(2, err="the name is too long")
@@ -399,7 +401,8 @@ def watching_a_job_that_the_server_refuses_ends(c):
     c.run(f"watch {JOB}", of_job("", {"title": "Gone"}, status=404, kind=PROBLEM)).says(2, err="error: Gone")
     c.run(f"watch {JOB}", of_job("", {"id": JOB})).says(1, err="the server's answer is not a job; is it motifd?")
     c.run(f"watch {JOB}", of_job("", b"<html>")).says(1, err="the server's answer is not a job; is it motifd?")
-    c.run(f"watch {JOB}", of_job("", {}, status=503)).says(3, err="is not ready (503)")
+    for status in (429, 502, 503):
+        c.run(f"watch {JOB}", of_job("", {}, status=status)).says(3, err=f"is not ready ({status})")
     c.run(f"watch {JOB} --interval 20", of_job("", RUNNING), ERRORS, events("event: state\ndata: {}\n\n"), of_job("", {"title": "Gone"}, status=404, kind=PROBLEM)).says(2, err="error: Gone")
     c.run(f"watch {JOB} --json", of_job("", DONE)).says(0, '{"id":')
 

@@ -12,9 +12,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "..", "harness")]
 from client_answers import JOB, PROBLEM, answer, get, of_job, run_tests  # noqa: E402
 
-FORMATS = [{"name": "bed", "media_type": "text/x-bed", "endings": ["bed"]}, {"name": "gff", "media_type": "text/x-gff3", "endings": ["gff", "gff3"]}]
+FORMATS = [{"name": "bed", "media_type": "text/x-bed", "endings": ["bed"]}, {"name": "gff", "media_type": "text/x-gff3", "endings": ["gff", "gff3", 5]}, {}]
 FILES = [{"name": "fasta", "media_type": "text/x-fasta", "endings": ["fa", "fasta"], "pieces": "records"},
-         {"name": "csv", "media_type": "text/csv", "endings": ["csv"], "pieces": "rows"}, {"name": "npy", "media_type": "application/x-npy", "endings": ["npy"]}]
+         {"name": "csv", "media_type": "text/csv", "endings": ["csv"], "pieces": "rows"}, {"name": "npy", "media_type": "application/x-npy", "endings": ["npy"]}, {}]
 TOY = (of_job("", {"id": JOB, "kind": "toy"}), get("/v1/kinds/toy", {"queries": [
     {}, {"name": "motifs", "method": "GET"}, *({"name": name, "method": method, "formats": FORMATS, "files": FILES}
                                                 for name in ("motifs", "predict", "sites", "signal", "logos", "channels") for method in ("GET", "POST"))]}))
@@ -116,6 +116,7 @@ def a_motif_map_is_drawn_with_extents_truth_and_warnings(c):
     c.run(f"motifs {JOB}", post("motifs", {"answers": [{**MAP, "motifs": [], "prediction": [], "label": [], "input": None}]})).says(
         0, "  no motif\n  prediction  (empty)\n", never="truth")
     c.run(f"motifs {JOB}", post("motifs", {"answers": [{**MAP, "numbers": [1], "label": ["2.5"]}]})).says(0, "  truth       2.5\n", never=("right", "wrong"))
+    c.run(f"motifs {JOB}", post("motifs", {"answers": [{**MAP, "motifs": [], "input": {"values": [7] * 16}}]})).says(0, "sample 0\n    \n    \n  no motif\n")
     c.run(f"motifs {JOB}", post("motifs", {"answers": [{"shape": [4, 4]}]})).says(1, err="the server's answer is not a motif map")
     c.run(f"motifs {JOB}", post("motifs", {"title": "No checkpoint"}, status=409, kind=PROBLEM)).says(1, err="error: No checkpoint")
 
@@ -130,7 +131,7 @@ def a_terminal_gets_a_coloured_map_and_a_shrunk_one_if_it_is_narrow(c):
 
 def a_weaker_motif_is_dim_and_high_channels_share_a_sign(c):
     big = {"shape": [10, 20, 70], "motifs": [{"position": [1, 1], "channel": 65, "value": 1, "maximal": False}, {"position": [1, 1], "channel": 2, "value": 0.5, "maximal": True},
-                                             {"position": [8, 9], "channel": 65, "value": 1, "name": "far"}, {"position": [8, 9], "channel": 3, "value": 2}], "prediction": ["a"]}
+                                             {"position": [8, 9], "channel": 65, "value": 1, "name": "far"}, {"position": [8, 9], "channel": 3, "value": 2}], "prediction": ["a"], "truth": [{"symbol": "a", "box": [0, 5, 0, 5]}]}
     ran = c.at_terminal(f"motifs {JOB}", post("motifs", {"answers": [big]}))
     ran.says(0, "\033[1;38;2;", "m2\033[0m", "\033[2;38;2;", "m3\033[0m", "*\033[0m  channel 65   0 motifs and 2 weaker  far\n", never="not drawn")
 
@@ -158,10 +159,13 @@ def letters_are_printed_with_the_marks_of_both_strands(c):
     motifs = [{"position": [0, 12], "channel": 0, "value": 1, "maximal": True, "strand": "+", "extent": [0, 1, 10, 16]},
               {"position": [0, 13], "channel": 1, "value": 1, "maximal": True, "strand": "-", "extent": [0, 1, 12, 18]},
               *({"position": [0, 14], "channel": 2, "value": 1, "maximal": True, "strand": "?"} for _ in range(4)),
-              {"position": [0, 60], "channel": 1, "value": 1, "maximal": False}]
+              {"position": [0, 60], "channel": 1, "value": 1, "maximal": False},
+              {"position": [0, 47], "channel": 2, "value": 1, "maximal": True, "strand": "+", "extent": [0, 1, 42, 45]}]
     ran = c.run(f"motifs {JOB}", post("motifs", {"answers": [{"shape": [1, 70, 3], "motifs": motifs, "letters": letters, "prediction": ["a"]}]}))
-    ran.says(0, f"      0 {letters}\n", " " * 18 + "==0==>\n", " " * 20 + "<1====\n", " " * 22 + "2\n")
+    ran.says(0, f"      0 {letters}\n", " " * 18 + "==0==>" + " " * 26 + "=====2\n", " " * 20 + "<1====\n", " " * 22 + "2\n")
     narrow = c.at_terminal(f"motifs {JOB}", post("motifs", {"answers": [{"shape": [1, 70, 3], "motifs": motifs, "letters": letters, "prediction": ["a"]}]}), columns=40)
+    tiny = c.at_terminal(f"motifs {JOB}", post("motifs", {"answers": [{"shape": [1, 70, 3], "motifs": [], "letters": letters, "prediction": ["a"]}]}), columns=25)
+    tiny.says(0, f"      0 {letters[:20]}\n", f"     60 {letters[60:]}\n")
     narrow.says(0, f"      0 {letters[:30]}\n", "\033[1;38;2;", f"     30 {letters[30:60]}\n", f"     60 {letters[60:]}\n")
 
 
@@ -220,6 +224,9 @@ def records_are_sent_in_pieces_and_their_answers_joined(c):
     c.file("names.fa", b">\nAC\n>a\x01b\nAC\n>" + b"n" * 100 + b" x\nAC\n>last\n")
     ran = c.run(f"predict {JOB} --input names.fa", *TOY, post(path, {"answers": [{"x": 1}, {"x": 2}, {"x": 3}, {"x": 4}]}))
     ran.says(0, "input 0\n", "input 1\n", "input 2  " + "n" * 79 + "\n", "input 3  last\n")
+    for wrong in ({}, {"answers": 5}):
+        c.run(f"predict {JOB} --input many.fa --json", *TOY, post(path, {"answers": []}), post(path, wrong)).says(1, err="the server's answer contains no answers; is it motifd?")
+        assert c.run(f"predict {JOB} --input names.fa", *TOY, post(path, wrong)).says(1, err="contains no answers").out == ""
     c.run(f"predict {JOB} --input names.fa", *TOY, post(path, {"title": "Bad record"}, status=422, kind=PROBLEM)).says(2, err="error: Bad record")
 
 
