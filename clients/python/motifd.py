@@ -945,6 +945,15 @@ class Motifs(_TransformerMixin, _Estimator):
         answers = [self.labels_.decode(answer["prediction"]) for answer in self._fitted().ask_each("predict", self._inputs(X))]
         return self.labels_.collect(answers)
 
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Returns how strongly the motif model expects each name in each input, [inputs][names]: log odds that rank inputs, in the order of
+        `score_names_`. A model that did not learn its names directly (presence_weight 0, or numbers) has no scores: ValueError."""
+        answers = [answer.get("presence") for answer in self._fitted().ask_each("predict", self._inputs(X))]
+        if not answers or answers[0] is None:
+            raise ValueError("this model has no scores of names: it was trained without the presence objective, or X is empty")
+        self.score_names_ = [self.labels_.name(one["name"]) for one in answers[0]]
+        return np.array([[one["score"] for one in answer] for answer in answers], float)
+
     def score(self, X: Any, Y: Any) -> float:
         """Returns the share of inputs whose whole label is right; for numbers the share of their variance that the predictions explain (R
         squared), which is the mean over the columns of Y."""

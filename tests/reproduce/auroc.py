@@ -3,8 +3,8 @@
 
     tests/reproduce/auroc.py URL JOB SEQUENCES.fa [MATRIX.meme ID]
 
-A record with a label is a positive. The score of a record is the probability of the first token that the model predicts, or one minus that of an
-empty label (POST /v1/jobs/JOB/predict). The best site is the largest log-odds of the matrix on both strands. SEQUENCES may be compressed by gzip.
+A record with a label is a positive. The script ranks the records by two scores of POST /v1/jobs/JOB/predict. "presence" is the largest score of a name
+that the motif model gives. "head" is the probability of the first token of the predicted label, or one minus that of an empty label. The best site is the largest log-odds of the matrix on both strands. SEQUENCES may be compressed by gzip.
 Needs NumPy.
 """
 import gzip
@@ -37,15 +37,17 @@ def auroc(scores, positive):
 
 
 def ask(url, job, records):
-    scores = []
+    """Returns the scores of the motif model (None: this model has none) and those of the head."""
+    presence, head = [], []
     for first in range(0, len(records), 200):
         text = "".join(f">s{i}\n{bases}\n" for i, (_, _, bases) in enumerate(records[first:first + 200]))
         request = urllib.request.Request(f"{url}/v1/jobs/{job}/predict", text.encode(), {"Content-Type": "text/x-fasta"})
         with urllib.request.urlopen(request, timeout=120) as answer:
             for one in json.load(answer)["answers"]:
                 begin = one["tokens"][0]
-                scores.append(1 - begin["probability"] if begin["token"] == "END" else begin["probability"])
-    return np.array(scores)
+                head.append(1 - begin["probability"] if begin["token"] == "END" else begin["probability"])
+                presence += [max(name["score"] for name in one["presence"])] if "presence" in one else []
+    return np.array(presence) if presence else None, np.array(head)
 
 
 def best_site(path, wanted, records):
@@ -73,7 +75,10 @@ def main():
     records = read(path)
     positive = np.array([labelled for _, labelled, _ in records])
     print(f"{len(records)} records, {positive.sum()} positives")
-    print(f"model      AUROC {auroc(ask(url, job, records), positive):.4f}")
+    presence, head = ask(url, job, records)
+    if presence is not None:
+        print(f"presence   AUROC {auroc(presence, positive):.4f}")
+    print(f"head       AUROC {auroc(head, positive):.4f}, {len(np.unique(head))} different values")
     if len(sys.argv) > 5:
         print(f"best site  AUROC {auroc(best_site(sys.argv[4], sys.argv[5], records), positive):.4f}")
 

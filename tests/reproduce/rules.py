@@ -87,6 +87,7 @@ def splicing(url, job):
     for use in get("channels?set=test&samples=100")["channels"]:
         channel.setdefault(use["symbol"], use["channel"])
     right = effects = 0
+    intervals = []
     print("| site | protein | from upstream | from downstream | the core alone | rule |\n| --- | --- | --- | --- | --- | --- |")
     for kind, (site, core) in enumerate((("donor", "5P"), ("acceptor", "3P"))):
         for protein, signs in PROTEINS.items():
@@ -95,7 +96,9 @@ def splicing(url, job):
             core_first = pair["first"]["channel"] == channel[core]
             orders = name["second_before_first"], name["first_before_second"]
             upstream, downstream = orders if core_first else orders[::-1]
-            alone = name["first_alone" if core_first else "second_alone"]["share"]
+            without = name["first_alone" if core_first else "second_alone"]
+            alone = without["share"]
+            intervals.append((site, protein, *(f"{share['share']:.2f} ({share['low']:.2f} to {share['high']:.2f})" for share in (upstream[1], downstream[1], without))))
             cells = []
             for shares, sign in zip((upstream, downstream), signs[kind]):
                 near = [share["share"] for share in shares[:3]]  # gaps below 60
@@ -105,7 +108,10 @@ def splicing(url, job):
                 cells.append(f"{sign} {' '.join(f'{share:.2f}' for share in near)}{'' if good else ' WRONG'}")
             rule = (name["rule"] or "none").replace(f"channel {channel[core]}", core).replace(f"channel {channel[protein]}", protein)
             print(f"| {site} | {protein} | {cells[0]} | {cells[1]} | {alone:.2f} | {rule} |")
-    print(f"{right} of {effects} effects have the right sign at all three gaps below 60")
+    print("\n| site | protein | 10 to 29 upstream | 10 to 29 downstream | the core alone |\n| --- | --- | --- | --- | --- |")
+    for row in intervals:
+        print("| " + " | ".join(row) + " |")
+    print(f"\n{right} of {effects} effects have the right sign at all three gaps below 60")
     return effects - right
 
 

@@ -74,6 +74,13 @@ class Estimators(unittest.TestCase):
         self.assertGreater(len(set(predicted.tolist())), 1)
         self.assertAlmostEqual(model.score(X, y), np.mean(predicted == y))
         self.assertGreater(model.score(X, y), 0.6)
+        scores = model.decision_function(X)
+        self.assertEqual((scores.shape, sorted(model.score_names_)), ((len(X), 2), ["block", "corner"]))
+        for k, name in enumerate(model.score_names_):
+            own = np.asarray(y) == ["block", "corner"].index(name)
+            self.assertGreater(scores[own, k].mean(), scores[~own, k].mean(), name)
+        plain = motifd.Motifs(total_samples=40, config={**TINY, "presence_weight": 0}).fit(X, y)
+        self.assertRaisesRegex(ValueError, "presence objective", plain.decision_function, X[:2])
         names = {entry["name"] for entry in DAEMON.ask("GET", f"/v1/datasets/{model.data_['name']}")[2]["vocabulary"]}
         self.assertEqual(names, {"block", "corner"})
         page = model.channels_[0]._repr_html_()

@@ -37,20 +37,24 @@ static void write_item(struct buf *out, const cJSON *item)
     }
 }
 
-/* Appends a list of values, of tokens with their probabilities, or of objects. Shortens a long list. */
+/* Appends a list of values, of tokens with their probabilities, of names with their scores, or of objects. Shortens a
+ * long list. */
 static void write_list(struct buf *out, const cJSON *list)
 {
     const cJSON *item;
     int count = 0;
     cJSON_ArrayForEach (item, list) {
         char text[96] = "...", share[32];
-        const char *token = json_string(item, "token");
-        if (count < SHOWN && cJSON_IsObject(item) && !token) {
+        const char *token = json_string(item, "token"), *name = json_string(item, "name");
+        bool scored = name && json_member(item, "score");
+        if (count < SHOWN && cJSON_IsObject(item) && !token && !scored) {
             write_item(out, item);
         } else if (count <= SHOWN) {
             term_percent(share, sizeof share, json_number(item, "probability"));
             if (count < SHOWN && token)
                 snprintf(text, sizeof text, "%.48s (%s)", token, share);
+            else if (count < SHOWN && scored)
+                snprintf(text, sizeof text, "%.48s %.2f", name, json_number(item, "score"));
             else if (count < SHOWN && !cJSON_IsArray(item))
                 view_scalar(item, text, sizeof text);
             buf_format(out, "%s%s", count > 0 ? " " : "", text);

@@ -306,24 +306,38 @@ struct tensor *network_features(struct exec *e, struct network *n, const real *i
     return features(e, n, inputs, count, &n->shape);
 }
 
-/* Copies the inputs and appends the reverse complement of each. The bases A, C, G, T are the channels 0 to 3, so the
- * complement of channel c is 3 - c. Step memory; NULL after a failure. */
-static const real *both_strands(struct exec *e, const real *inputs, int count, const struct domain_shape *s)
+/* Writes the reverse complement of each input. The bases A, C, G, T are the channels 0 to 3, so the complement of
+ * channel c is 3 - c. */
+static void turn(const real *inputs, int count, const struct domain_shape *s, real *turned)
 {
-    size_t one = domain_inputs(s), all = (size_t)count * one, cols = (size_t)s->cols;
-    real *both = arena_alloc(e->arena, 2 * all * sizeof *both);
-    if (!both) {
-        error_set(&e->error, STATUS_NO_MEMORY, NULL, "not enough memory for both strands");
-        return NULL;
-    }
-    memcpy(both, inputs, all * sizeof *both);
+    size_t one = domain_inputs(s), cols = (size_t)s->cols;
     for (size_t line = 0; line < (size_t)count * (size_t)s->channels; line++) {
         size_t sample = line / (size_t)s->channels, channel = line % (size_t)s->channels;
         const real *from = inputs + sample * one + ((size_t)s->channels - 1 - channel) * cols;
-        real *to = both + all + line * cols;
+        real *to = turned + line * cols;
         for (size_t i = 0; i < cols; i++)
             to[i] = from[cols - 1 - i];
     }
+}
+
+/* Allocates memory for `times` as many inputs, in the step arena; NULL after a failure. */
+static real *room_for_inputs(struct exec *e, int times, int count, const struct domain_shape *s)
+{
+    real *room = arena_alloc(e->arena, (size_t)times * (size_t)count * domain_inputs(s) * sizeof *room);
+    if (!room)
+        error_set(&e->error, STATUS_NO_MEMORY, NULL, "not enough memory for both strands");
+    return room;
+}
+
+/* Copies the inputs and appends the reverse complement of each. Step memory; NULL after a failure. */
+static const real *both_strands(struct exec *e, const real *inputs, int count, const struct domain_shape *s)
+{
+    size_t all = (size_t)count * domain_inputs(s);
+    real *both = room_for_inputs(e, 2, count, s);
+    if (!both)
+        return NULL;
+    memcpy(both, inputs, all * sizeof *both);
+    turn(inputs, count, s, both + all);
     return both;
 }
 
@@ -364,6 +378,15 @@ struct tensor *network_motifs_extras(struct exec *e, struct network *n, const re
     if (extras->penalty)
         extras->penalty = op_scale(e, extras->penalty, n->config.sparsity_penalty);
     return x;
+}
+
+struct tensor *network_turned_scores(struct exec *e, struct network *n, const real *inputs, int count)
+{
+    real *turned = room_for_inputs(e, 1, count, &n->shape);
+    if (!turned)
+        return NULL;
+    turn(inputs, count, &n->shape, turned);
+    return op_log_mean_exp(e, normalised(e, n, turned, count, &n->shape, NULL), n->config.presence_sharpness);
 }
 
 struct tensor *network_presence(struct exec *e, struct network *n, struct tensor *scores, const bool *occurs,

@@ -86,6 +86,9 @@ struct tensor *network_motifs_extras(struct exec *e, struct network *network, co
                                      double density, struct network_extras *extras);
 /* The features that g's last layer reads: a map of `width` channels. */
 struct tensor *network_features(struct exec *e, struct network *network, const real *inputs, int count);
+/* The scores of network_motifs_extras() for the reverse complements of the inputs, which must be bases. Only networks
+ * with an objective of g's own have scores. */
+struct tensor *network_turned_scores(struct exec *e, struct network *network, const real *inputs, int count);
 /* The presence loss (op_presence()) of the scores of network_motifs_extras(). occurs: [count][names]; weight, scale:
  * [names]; scale may be NULL. */
 struct tensor *network_presence(struct exec *e, struct network *network, struct tensor *scores, const bool *occurs,

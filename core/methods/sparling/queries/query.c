@@ -10,6 +10,7 @@
 #include "core/methods/sparling/model/coherence.h"
 #include "core/methods/sparling/model/graph.h"
 #include "core/methods/sparling/queries/intervention.h"
+#include "core/methods/sparling/queries/name_scores.h"
 #include "core/methods/sparling/queries/query_int.h"
 
 enum status sparling_open(const void *config, const struct kernels *kernels, const char *data,
@@ -49,6 +50,10 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
                                       &m->extents, err);
     if (!status)
         m->places = (struct channel_places){m->extents, m->network->config.centre_motifs};
+    if (!status)
+        status = name_scores_read(from, &m->turned_scores, err);
+    m->turned_scores = m->turned_scores && m->network && m->network->config.strands != STRANDS_BOTH &&
+                       m->domain.domain->turns && m->domain.domain->turns(m->domain.state);
     snapshot_destroy(snapshot);
     if (status) {
         sparling_close(m);
@@ -173,6 +178,7 @@ enum status inquiry_map(const struct method_model *model, struct inquiry *inquir
     struct network_extras extras;
     inquiry->motifs = network_motifs_extras(&inquiry->exec, model->network, inquiry->planes, 1, 1, &extras);
     status = exec_status(&inquiry->exec, err);
+    inquiry->scores = extras.scores;
     if (status || !extras.reverse)
         return status;
     float *reverse = arena_alloc(&inquiry->space.arena, extras.reverse->count * sizeof *reverse);
@@ -515,7 +521,7 @@ enum status sparling_motifs(const struct method_question *question, const struct
     return status;
 }
 
-/* The query "predict": the label with the probability of each token, and the truth. */
+/* The query "predict": the label with the probability of each token, the scores of names, and the truth. */
 enum status sparling_predict(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct inquiry inquiry;
@@ -523,8 +529,10 @@ enum status sparling_predict(const struct method_question *question, const struc
     if (!status) {
         write_prediction(&inquiry.annotation, out);
         write_tokens(&inquiry.annotation, out);
-        write_truth(&inquiry.annotation, out);
+        status = name_scores_write(&inquiry, out, err);
     }
+    if (!status)
+        write_truth(&inquiry.annotation, out);
     inquiry_close(&inquiry);
     return status;
 }

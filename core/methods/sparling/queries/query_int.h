@@ -29,6 +29,7 @@ struct method_model {
     struct channel_name *names;     /* [channels]; NULL: the checkpoint has none */
     struct channel_extent *extents; /* [channels]; NULL: the checkpoint has none */
     struct channel_places places;   /* how motifs are reported; points to `extents` */
+    bool turned_scores;             /* scores of names are the means of both strands (name_scores.h) */
     struct workspaces *workspaces;
 };
 
@@ -41,7 +42,9 @@ struct inquiry {
     float *planes;
     struct domain_truth *truth;
     struct tensor *motifs;
-    const float *reverse; /* struct annotation; step memory */
+    const struct tensor *scores; /* [1][channels] the pooled map before the bottleneck; NULL without an objective of
+                                    g's own; step memory */
+    const float *reverse;        /* struct annotation; step memory */
     struct annotation annotation, after;
 };
 

@@ -198,7 +198,9 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .draw = sparling_draw_motifs,
      .array = sparling_motif_map},
     {.name = "predict",
-     .meaning = "The predicted label, token by token with probabilities, or the predicted numbers",
+     .meaning =
+         "The predicted label, token by token with probabilities and a score for each name that g learned directly, or "
+         "the predicted numbers",
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_INPUTS,
      .schema = "LabelAnswer",

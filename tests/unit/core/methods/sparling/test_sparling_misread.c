@@ -11,13 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
 #include "core/methods/sparling/training/misread.h"
 #include "core/methods/sparling/training/words.h"
 #include "tests/support/assert_ok.h"
+#include "tests/support/method_ask.h"
 #include "tests/support/run_env.h"
 #include "tests/support/stored_set.h"
+#include "tests/support/text_sink.h"
 
 enum { RECORDS = 400, LENGTH = 800, WORD = 10 };
 static const char *const word[2] = {"GATTACAGGC", "CCGTTCTCAA"};
@@ -249,12 +252,61 @@ static void run_with_a_search_gives_the_same_bits_with_threads_and_pauses(void *
     assert_string_equal(one.weights, two.weights);
 }
 
+/* Returns the score of the only name in the answers of a model of the run. */
+static double score_of(const struct method_model *model, const float *planes)
+{
+    struct buf out;
+    struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 2, .dim = {LENGTH, BASES}, .values = planes};
+    const struct sink sink = text_sink(&out);
+    buf_init(&out, 1 << 20);
+    assert_ok(method_ask(&sparling_method, model, "predict", &input, &sink, err));
+    const char *at = strstr(out.data, "presence=[");
+    assert_non_null(at);
+    at = strstr(at, "score=");
+    assert_non_null(at);
+    double score = strtod(at + strlen("score="), NULL);
+    buf_close(&out);
+    return score;
+}
+
+/* If the run found motifs on either strand, the score of a name is the mean of both readings. */
+static void scores_are_means_of_both_strands_if_motifs_lie_on_either(void **state)
+{
+    static float planes[2][LENGTH * BASES];
+    double score[2][2];
+    struct trial t;
+    begin(&t, 1);
+    for (int i = 0; i < LENGTH; i++) {
+        int base = (int)draw(BASES);
+        planes[0][i * BASES + base] = 1;
+        planes[1][(LENGTH - 1 - i) * BASES + BASES - 1 - base] = 1;
+    }
+    for (int both = 0; both < 2; both++) {
+        struct run_env_bytes bytes = {0};
+        struct method_model *model;
+        t.run->presence.turns = both ? TURNS_YES : TURNS_NO;
+        assert_ok(run_env_save(&sparling_method, t.run, &bytes, err));
+        struct snapshot_reader reader = run_env_reader(&bytes);
+        assert_ok(sparling_method.open(&t.config, t.environment.env.kernels, root, &reader, &model, err));
+        for (int strand = 0; strand < 2; strand++)
+            score[both][strand] = score_of(model, planes[strand]);
+        sparling_method.close(model);
+        run_env_bytes_close(&bytes);
+    }
+    double mean = (score[0][0] + score[0][1]) / 2;
+    assert_true(fabs(score[0][0] - score[0][1]) > 1e-3);
+    for (int strand = 0; strand < 2; strand++)
+        assert_true(fabs(score[1][strand] - mean) < 1e-5 * (1 + fabs(mean)));
+    end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_misread_samples_give_the_channel_weights_that_random_positions_do_not_find),
         cmocka_unit_test(samples_that_are_read_rightly_do_not_count),
         cmocka_unit_test(run_with_a_search_gives_the_same_bits_with_threads_and_pauses),
+        cmocka_unit_test(scores_are_means_of_both_strands_if_motifs_lie_on_either),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -8,8 +8,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/base/buf.h"
+#include "tests/support/method_ask.h"
 #include "tests/support/presence_trial.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/text_sink.h"
 
 static const struct method *const method = &sparling_method;
 
@@ -198,6 +201,67 @@ static void presence_loss_of_a_validation_matches_direct_computation(void **stat
     }
     domain_truths_destroy(truth);
     assert_true(fabs(t.series.presence[0] - sum / 18) < 1e-5 * sum / 18);
+    trial_end(&t);
+}
+
+/* Computes the score of a name in an example of the model with plain loops: the logarithm of the mean of exp(x) over
+ * the map before the bottleneck (presence_sharpness is 1), then gain and bias of the name. */
+static double plain_score(struct trial *t, const float *image, int name)
+{
+    struct network *n = t->run->network;
+    struct network_extras extras;
+    exec_begin(&t->run->exec, false, 0);
+    network_motifs_extras(&t->run->exec, n, image, 1, 0.04, &extras);
+    assert_ok(exec_status(&t->run->exec, err));
+    const struct map_shape *s = &extras.before->map;
+    double sum = 0;
+    for (int row = 0; row < s->height; row++)
+        for (int col = 0; col < s->width; col++)
+            sum += exp((double)extras.before->data[map_offset(s, 0, name / MAP_LANES, row, 0) + name % MAP_LANES +
+                                                   (ptrdiff_t)col * MAP_LANES]);
+    return (double)n->presence_gain->value[name] * log(sum / (s->height * s->width)) +
+           (double)n->presence_bias->value[name];
+}
+
+static void predictions_contain_the_score_of_each_name(void **state)
+{
+    static const struct config_setting plain[] = {{"presence_sharpness", "1"}, {NULL, NULL}};
+    struct trial t;
+    struct run_env_bytes bytes = {0};
+    struct method_model *model;
+    struct buf out;
+    struct domain_truth *truth;
+    float image[48 * 48];
+    trial_begin(&t, plain, 1);
+    while (t.run->presence.alone)
+        trial_step(&t);
+    assert_ok(run_env_save(method, t.run, &bytes, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(method->open(&t.config, t.environment.env.kernels, NULL, &reader, &model, err));
+    assert_ok(domain_truths_create(&t.run->domain.shape, 1, &truth, err));
+    for (int i = 0; i < 3; i++) {
+        struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = i};
+        struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = i};
+        const struct sink sink = text_sink(&out);
+        buf_init(&out, 1 << 20);
+        assert_ok(method_ask(method, model, "predict", &input, &sink, err));
+        assert_ok(domain_sample(&t.run->domain, &request, image, truth, err));
+        const char *at = strstr(out.data, "presence=[");
+        for (int k = 0; k < 4; k++) {
+            assert_non_null(at);
+            at = strstr(at + 1, "name='");
+            assert_non_null(at);
+            assert_int_equal(strtol(at + strlen("name='"), NULL, 10), k);
+            at = strstr(at, "score=");
+            assert_non_null(at);
+            double expected = plain_score(&t, image, k);
+            assert_true(fabs(strtod(at + strlen("score="), NULL) - expected) < 1e-4 * (1 + fabs(expected)));
+        }
+        buf_close(&out);
+    }
+    domain_truths_destroy(truth);
+    method->close(model);
+    run_env_bytes_close(&bytes);
     trial_end(&t);
 }
 
@@ -426,6 +490,7 @@ int main(void)
         cmocka_unit_test(learning_rate_falls_after_the_first_phase),
         cmocka_unit_test(checkpoint_with_impossible_numbers_of_the_phase_is_refused),
         cmocka_unit_test(presence_loss_of_a_validation_matches_direct_computation),
+        cmocka_unit_test(predictions_contain_the_score_of_each_name),
         cmocka_unit_test(search_gives_an_unread_name_weights_that_separate_its_samples),
         cmocka_unit_test(densities_follow_the_samples_with_the_name),
         cmocka_unit_test(badly_read_names_count_more),
