@@ -377,6 +377,9 @@ static enum status start(struct daemon *daemon, struct error *err)
     status = start_storage(daemon, err);
     if (status != STATUS_OK)
         return status;
+    status = dataset_root_make(daemon->settings->data, err);
+    if (status != STATUS_OK)
+        return status;
     status = start_notices(daemon, err);
     if (status != STATUS_OK)
         return status;

@@ -117,21 +117,40 @@ static int copy(const char *name, struct storage_copy_options options)
     return EXIT_OK;
 }
 
-/* Copies the data sets between the folder of the daemon and the folder beside the copy of the database. */
-static int copy_data(const struct command_usage *usage, const struct options *given, const char *file, bool restoring)
+/* The folder of the daemon's data sets. */
+static const char *data_folder(const struct options *given)
+{
+    const char *named = getenv("MOTIFD_DATA"), *data = options_value(given, "data");
+    if (data != NULL)
+        return data;
+    return named != NULL && named[0] != '\0' ? named : SETTINGS_DATA;
+}
+
+static int data_fault(const struct command_usage *usage, const struct error *err)
+{
+    (void)fprintf(stderr, "motifd %s: %s\n", usage->name, err->message);
+    return EXIT_FAULT;
+}
+
+/* Copies the database, and with --with-data the data sets between the folder of the daemon and the folder beside the
+ * copy of the database. The folder to be copied must exist before anything is copied. */
+static int copy_all(const struct command_usage *usage, const struct options *given, const char *file, bool restoring,
+                    const struct storage_copy_options *database)
 {
     struct data_copy_report report;
     struct error err = {0};
     char beside[DATASET_PATH];
-    const char *named = getenv("MOTIFD_DATA"), *data = options_value(given, "data");
-    if (data == NULL)
-        data = named != NULL && named[0] != '\0' ? named : SETTINGS_DATA;
+    const char *data = data_folder(given);
+    bool with_data = options_has(given, "with-data");
     if (snprintf(beside, sizeof beside, "%s.data", file) >= (int)sizeof beside)
         return command_misused(usage, "the name of a file is too long");
-    if (data_copy(restoring ? beside : data, restoring ? data : beside, &report, &err) != STATUS_OK) {
-        (void)fprintf(stderr, "motifd %s: %s\n", usage->name, err.message);
-        return EXIT_FAULT;
-    }
+    if (with_data && data_exists(restoring ? beside : data, &err) != STATUS_OK)
+        return data_fault(usage, &err);
+    int code = copy(usage->name, *database);
+    if (code != EXIT_OK || !with_data)
+        return code;
+    if (data_copy(restoring ? beside : data, restoring ? data : beside, &report, &err) != STATUS_OK)
+        return data_fault(usage, &err);
     (void)fprintf(stderr, "%lld data sets, %lld files, %.1f MB: all of it compared; %lld data sets existed already\n",
                   (long long)report.sets, (long long)report.files, (double)report.bytes / 1e6, (long long)report.kept);
     return EXIT_OK;
@@ -187,9 +206,7 @@ static int back_up_into(const struct command_usage *usage, const struct options 
     if (given->positional_count > 0 || !name_copy(folder, file))
         return command_misused(usage, given->positional_count > 0 ? "give COPY or --into, not both"
                                                                   : "the name of a file is too long");
-    int code = copy(usage->name, (struct storage_copy_options){.from = db, .to = file});
-    if (code == EXIT_OK && options_has(given, "with-data"))
-        code = copy_data(usage, given, file, false);
+    int code = copy_all(usage, given, file, false, &(struct storage_copy_options){.from = db, .to = file});
     if (code == EXIT_OK && keep > 0) /* after a failure, the older copies are needed */
         prune(folder, keep);
     return code;
@@ -215,9 +232,9 @@ static int run(int argc, char **argv, const struct command_usage *usage, bool re
         return command_misused(usage, "the name of the copy is missing");
     if (db[0] == '\0' || file[0] == '\0')
         return command_misused(usage, "the name of a file is empty");
-    code = copy(usage->name, restoring ? (struct storage_copy_options){.from = file, .to = db, .to_be_used = true}
-                                       : (struct storage_copy_options){.from = db, .to = file});
-    return code == EXIT_OK && options_has(&given, "with-data") ? copy_data(usage, &given, file, restoring) : code;
+    const struct storage_copy_options database = {
+        .from = restoring ? file : db, .to = restoring ? db : file, .to_be_used = restoring};
+    return copy_all(usage, &given, file, restoring, &database);
 }
 
 int command_backup(int argc, char **argv)

@@ -187,6 +187,14 @@ static enum status copy_set(struct copying *c, const char *from, const char *to,
     return status;
 }
 
+enum status data_exists(const char *from, struct error *err)
+{
+    struct stat what;
+    if (stat(from, &what) != 0 && errno == ENOENT)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "the folder of data sets %.300s does not exist", from);
+    return STATUS_OK;
+}
+
 enum status data_copy(const char *from, const char *to, struct data_copy_report *report, struct error *err)
 {
     *report = (struct data_copy_report){0};
@@ -195,7 +203,7 @@ enum status data_copy(const char *from, const char *to, struct data_copy_report 
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to copy data sets");
     DIR *folder = opendir(from);
     enum status status = STATUS_OK;
-    if (folder == NULL && errno != ENOENT)
+    if (folder == NULL)
         status = failed(err, "cannot read", from);
     if (status == STATUS_OK && mkdir(to, 0700) != 0 && errno != EEXIST)
         status = failed(err, "cannot make", to);

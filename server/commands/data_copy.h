@@ -13,9 +13,12 @@ struct data_copy_report {
 
 /* Copies every data set of the folder `from` into the folder `to`, which is made if it does not exist. Each set is
  * copied under another name, read again, compared by SHA-256, synced and then renamed. A set that exists in `to` stays
- * as it is: files of a data set never change. A folder `from` that does not exist counts as empty. Files that are
- * neither regular files nor folders are left out. STATUS_IO: a file cannot be read or written; complete sets remain. */
+ * as it is: files of a data set never change. Files that are neither regular files nor folders are left out.
+ * STATUS_IO: a folder or file cannot be read or written; complete sets remain. */
 enum status data_copy(const char *from, const char *to, struct data_copy_report *report, struct error *err);
+
+/* STATUS_NOT_FOUND: a folder of data sets does not exist. */
+enum status data_exists(const char *from, struct error *err);
 
 /* Removes a folder with everything in it, and follows no links. A path that is no folder stays. */
 void data_remove(const char *path);

@@ -171,7 +171,9 @@ static bool deliver_next(struct notices *n)
     enum status status = storage_notice_next(n->options.storage, wall_ms(), &arena, &notice, &err);
     if (status == STATUS_OK)
         write_event(n, &notice, &body);
-    if (status == STATUS_OK && !body.failed) {
+    if (status == STATUS_OK)
+        status = buf_status(&body, "a notice", &err);
+    if (status == STATUS_OK) {
         delivered = post(n, notice.job, &body, why, sizeof why);
         if (delivered) {
             atomic_fetch_add(&n->delivered, 1);

@@ -59,11 +59,18 @@ static enum status must_be_free(const char *path, const char *ending, struct err
                      ending);
 }
 
+static enum status no_folder(struct error *err)
+{
+    return error_set(err, STATUS_IO, NULL, "the folder of the copy does not exist: make it, or name another");
+}
+
 static enum status take_lock(struct copying *c, struct error *err)
 {
     if (!c->options->to_be_used)
         return STATUS_OK;
     c->lock_fd = open(c->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (c->lock_fd < 0 && errno == ENOENT)
+        return no_folder(err);
     if (c->lock_fd < 0)
         return error_set(err, STATUS_IO, NULL, "cannot create the lock file beside the database: %s", strerror(errno));
     if (flock(c->lock_fd, LOCK_EX | LOCK_NB) != 0)
@@ -77,6 +84,8 @@ static enum status create_part(struct copying *c, struct error *err)
 {
     (void)unlink(c->part);
     int fd = open(c->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == ENOENT)
+        return no_folder(err);
     if (fd < 0)
         return error_set(err, STATUS_IO, NULL, "cannot create the copy: %s", strerror(errno));
     descriptor_close(&fd);
@@ -104,6 +113,8 @@ static enum status copy_pages(struct copying *c, struct error *err)
 static enum status open_from(struct copying *c, struct error *err)
 {
     int64_t version;
+    if (access(c->options->from, F_OK) != 0 && errno == ENOENT)
+        return error_set(err, STATUS_IO, NULL, "the file to be copied does not exist");
     enum status status = db_open(&c->from, c->options->from, SQLITE_OPEN_READONLY, NULL, &c->options->log, err);
     if (status != STATUS_OK)
         return status;

@@ -101,6 +101,16 @@ static void sweep(const char *root, bool starting)
         closedir(dir);
 }
 
+enum status dataset_root_make(const char *root, struct error *err)
+{
+    if (root != NULL && mkdir(root, 0700) != 0 && errno == ENOENT)
+        return error_set(err, STATUS_IO, NULL,
+                         "%.300s: the folder in which the data sets' folder should be does not exist: make it, or name "
+                         "another with --data",
+                         root);
+    return STATUS_OK;
+}
+
 void dataset_sweep(const char *root)
 {
     sweep(root, true);

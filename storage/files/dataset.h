@@ -27,6 +27,10 @@ enum { DATASET_NAME = 64, DATASET_HASH = 65, DATASET_FILES = 4096 };
 /* Removes what an earlier process left in the folder of uploads: incomplete folders, and parts that are older than a
  * day. Call it once, at the start. The root may be missing. */
 void dataset_sweep(const char *root);
+/* Creates the folder of data sets if it does not exist. NULL: there are no data sets. STATUS_IO: the folder in which it
+ * should be does not exist. Does not report other failures, for example of a read-only disk, because a daemon can also
+ * run without uploads. */
+enum status dataset_root_make(const char *root, struct error *err);
 /* Removes old parts while the daemon runs. Keeps folders and parts that an upload is using. */
 void dataset_sweep_parts(const char *root);
 

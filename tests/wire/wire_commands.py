@@ -95,10 +95,11 @@ def backups_are_made_and_restored(folder):
         expect([name, "--help"], 0, f"usage: motifd {name}")
         for words in ([], ["a", "b"], ["--db"], ["--db", "", "x"], ["--dB", "x", "y"], [""]):
             expect([name, *words], 2, err=f"usage: motifd {name}")
-        expect([name, "--db", os.path.join(folder, "absent"), os.path.join(folder, "absent-too")], 1, err=f"motifd {name}: ")
+        expect([name, "--db", os.path.join(folder, "absent"), os.path.join(folder, "absent-too")], 1, err="the file to be copied does not exist")
     expect(["backup", copy], 0, copy, "all of it checked", MOTIFD_DB=db)
     expect(["backup", "--db", db, copy], 1, err="motifd backup: ")  # fails, because the copy exists already
-    expect(["backup", "--db", db, os.path.join(folder, "no/such/place")], 1, err="motifd backup: ")
+    expect(["backup", "--db", db, os.path.join(folder, "no/such/place")], 1, err="the folder of the copy does not exist")
+    expect(["restore", "--db", os.path.join(folder, "no/such/place"), copy], 1, err="the folder of the copy does not exist")
     expect(["restore", "--db", db, copy], 1, err="motifd restore: ")
     sets, copied = os.path.join(folder, "sets"), os.path.join(folder, "full.copy")
     os.makedirs(os.path.join(sets, "digits", "01"))
@@ -111,7 +112,10 @@ def backups_are_made_and_restored(folder):
     with open(os.path.join(copied + ".data", "digits", "01", "a.wav")) as file:
         assert file.read() == "sound" * 40000
     assert sorted(os.listdir(copied + ".data")) == ["digits"] and not os.path.lexists(os.path.join(copied + ".data", "digits", "link"))
-    fresh = os.path.join(folder, "fresh")
+    fresh, without = os.path.join(folder, "fresh"), os.path.join(folder, "without.copy")
+    expect(["backup", "--db", db, "--with-data", "--data", sets + "-absent", without], 1, err=f"{sets}-absent does not exist")
+    expect(["restore", "--db", without, "--with-data", copy], 1, err=f"{copy}.data does not exist")
+    assert not os.path.exists(without) and not os.path.exists(without + ".data")
     expect(["restore", "--db", os.path.join(folder, "fresh.db"), "--with-data", copied], 0, "", "1 data sets, 2 files", MOTIFD_DATA=fresh)
     with open(os.path.join(fresh, "digits", "sha256")) as file:
         assert file.read() == "abc"
@@ -126,6 +130,7 @@ def backups_are_made_and_restored(folder):
     expect(["backup", "--db", db, "--keep", "2", "x"], 2, err="--keep needs --into")
     expect(["backup", "--db", db, "--into", nightly, "x"], 2, err="not both")
     expect(["serve", "--db", os.path.join(folder, "absent", "x.db")], 1, err="the folder of the database does not exist")
+    expect(["serve", "--db", db, "--data", os.path.join(folder, "absent", "sets")], 1, err="the folder in which the data sets' folder should be does not exist")
     with open(os.path.join(folder, "text"), "w") as file:
         file.write("no database at all, but some text\n" * 100)
     expect(["restore", "--db", back, os.path.join(folder, "text")], 1, err="motifd restore: ")
