@@ -147,6 +147,20 @@ static void write_identity(const struct exchange *x, struct buf *out)
             write_pair(out, x->query.pairs[i].name, x->query.pairs[i].value);
 }
 
+/* Checks the filter "kind": a list of a kind that does not exist would be empty. */
+static bool check_kind(struct exchange *x, const char *kind)
+{
+    struct name_guess guess = {.given = kind};
+    if (kind == NULL || api_method(x->api, kind) != NULL)
+        return true;
+    for (size_t i = 0; i < x->api->options.method_count; i++)
+        name_guess_offer(&guess, x->api->options.methods[i]->kind);
+    respond_problem(x, PROBLEM_BAD_QUERY, "kind: '%.40s' is not a kind of this build%s%s%s", kind,
+                    guess.best != NULL ? "; did you mean '" : "; GET /v1/kinds lists the kinds",
+                    guess.best != NULL ? guess.best : "", guess.best != NULL ? "'?" : ".");
+    return false;
+}
+
 static bool read_filter(struct listing *l)
 {
     struct exchange *x = l->x;
@@ -162,7 +176,7 @@ static bool read_filter(struct listing *l)
     };
     if (state != NULL)
         (void)job_state_parse(state, &l->filter.state); /* cannot fail: the route table allows only valid states */
-    return read_sort(l) && read_fields(l) && read_bounds(l);
+    return check_kind(x, l->filter.kind) && read_sort(l) && read_fields(l) && read_bounds(l);
 }
 
 /* Reads the cursor, if there is one. `identity` identifies the list. */

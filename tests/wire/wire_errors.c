@@ -89,6 +89,7 @@ static void wrong_query_parameters_are_refused(void **state)
     refused(400, "GET", "/v1/jobs?limit=0", NULL, NULL);
     refused(400, "GET", "/v1/jobs?limit=many", NULL, NULL);
     refused(400, "GET", "/v1/jobs?state=odd", NULL, NULL);
+    refused(400, "GET", "/v1/jobs?kind=sparlng", NULL, NULL);
     refused(400, "GET", "/v1/jobs?unknown=1", NULL, NULL);
     refused(400, "GET", "/v1/jobs?cursor=%00", NULL, NULL);
     refused(400, "GET", "/v1/jobs?cursor=forged", NULL, NULL);

@@ -162,8 +162,9 @@ static void lists_filter_and_refuse_foreign_cursors(void **state)
     assert_int_equal(ask(f, "GET", "/v1/jobs?state=cancelled", NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 1);
     assert_string_equal(text_at(f, "/jobs/0/id"), id);
-    assert_int_equal(ask(f, "GET", "/v1/jobs?kind=nothing", NULL), 200);
-    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 0);
+    assert_int_equal(ask(f, "GET", "/v1/jobs?kind=nothing", NULL), 400);
+    assert_int_equal(ask(f, "GET", "/v1/jobs?kind=ecko", NULL), 400);
+    assert_non_null(strstr(text_at(f, "/detail"), "did you mean 'echo'?"));
     assert_int_equal(ask(f, "GET", "/v1/jobs?state=queued&kind=echo&limit=1", NULL), 200);
     (void)snprintf(cursor, sizeof cursor, "%s", text_at(f, "/next_cursor"));
     (void)snprintf(target, sizeof target, "/v1/jobs?state=queued&kind=echo&limit=1&cursor=%s", cursor);
