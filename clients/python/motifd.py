@@ -434,7 +434,7 @@ class Job:
     config = property(lambda self: self.document.get("config"))
     progress = property(lambda self: self.document.get("progress") or {})
     result = property(lambda self: self.document.get("result") or {})
-    findings = property(lambda self: Findings(self.result.get("findings") or []))
+    findings = property(lambda self: Findings(_with_id(one, self.id) for one in self.result.get("findings") or []))
     verdict = property(lambda self: self.result.get("verdict"), doc="learned, partly or not-learned; None where the daemon gives no verdict")
 
     def __repr__(self) -> str:
@@ -479,7 +479,8 @@ class Job:
             bar.close(self)
         if self.state not in until or (self.state in ("failed", "cancelled") and tuple(until) == FINISHED):
             error = self.document.get("error") or {}
-            raise JobFailed(f"job {self.id} {self.state}: {error.get('message') or error.get('detail') or error or 'no reason given'}", self)
+            reason = error.get("message") or error.get("detail") or error
+            raise JobFailed(f"job {self.id} {self.state}" + (f": {reason}" if reason else ""), self)
         return self
 
     def metrics(self, *names: str) -> Dict[str, np.ndarray]:
@@ -541,6 +542,12 @@ class Findings(List[Dict[str, Any]]):
 
     def _repr_html_(self) -> str:
         return "<ul>" + "".join(f"<li>{html.escape(_finding(one))}</li>" for one in self) + "</ul>" if self else "no findings"
+
+
+def _with_id(one: Any, id: str) -> Any:
+    """A finding whose command, if it suggests one, contains the id of the job in place of the word JOB."""
+    command = one.get("try") if isinstance(one, dict) else None
+    return {**one, "try": command.replace("JOB", id)} if command and command.startswith("motifctl ") else one
 
 
 def _finding(one: Any) -> str:

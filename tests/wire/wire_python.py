@@ -188,12 +188,13 @@ class Estimators(unittest.TestCase):
                 def with_verdict(path, **query):
                     document = get(path, **query)
                     if isinstance(document.get("result"), dict):
-                        document["result"].update(verdict="not-learned", findings=[{"code": "flat", "severity": "error", "text": "The loss is flat.", "try": "More rows."}])
+                        document["result"].update(verdict="not-learned", findings=[{"code": "flat", "severity": "error", "text": "The loss is flat.", "try": "motifctl plot JOB loss"},
+                                                                                            {"code": "few", "severity": "note", "text": "There are few rows.", "try": "More rows than one JOB has."}])
                     return document
                 client.get = with_verdict
                 return client
         X = table(40)
-        with self.assertWarnsRegex(RuntimeWarning, "The loss is flat. Try: More rows."):
+        with self.assertWarnsRegex(RuntimeWarning, r"job (\w{26}) has not learned:\nerror: The loss is flat. Try: motifctl plot \1 loss\nnote: There are few rows. Try: More rows than one JOB has."):
             Verdict(n_components=2, epochs=1).fit(X)
         with self.assertRaisesRegex(motifd.NotLearned, "The loss is flat"):
             Verdict(n_components=2, epochs=1, raise_not_learned=True).fit(X)
@@ -282,7 +283,7 @@ class Jobs(unittest.TestCase):
         job.cancel()
         with self.assertRaises(motifd.JobFailed) as caught:
             job.wait(60)
-        self.assertEqual(caught.exception.job.state, "cancelled")
+        self.assertEqual((caught.exception.job.state, str(caught.exception)), ("cancelled", f"job {job.id} cancelled"))
         states = [data["state"] for event, data in job.events() if event == "state"]
         self.assertEqual([states[0], states[-1]], ["queued", "cancelled"])
         self.assertIn(job.id, [one.id for one in motifd.Client().jobs(state="cancelled", limit=1)])
