@@ -174,7 +174,8 @@ int ctl_refused(struct ctl *ctl, const struct http_answer *answer)
     cJSON_ArrayForEach (fault, json_member(problem, "errors")) {
         const char *pointer = json_string(fault, "pointer"), *parameter = json_string(fault, "parameter");
         const char *what = json_string(fault, "detail");
-        buf_format(&text, "\n  %s  %s", pointer ? pointer : parameter ? parameter : "", what ? what : "");
+        const char *place = pointer ? pointer : parameter ? parameter : "";
+        buf_format(&text, "\n  %s%s%s", place, place[0] ? "  " : "", what ? what : "");
     }
     if (answer->status == 401)
         buf_text(&text, "\n  give a token with --token or in MOTIFD_TOKEN");

@@ -291,6 +291,7 @@ static void queries_answer_a_finished_job(void **state)
         reply_close(&reply);
         post(served.url, path, "{\"inputs\":[{\"array\":[[1,2],[3,4]]}]}", &reply); /* an input of the wrong shape */
         assert_problem(&reply, 422);
+        assert_non_null(strstr(reply.body, "got 2 x 2"));
         reply_close(&reply);
         post(served.url, path, "{\"inputs\":[]}", &reply);
         assert_problem(&reply, 422);

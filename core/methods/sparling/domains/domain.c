@@ -178,6 +178,17 @@ static enum status recolour(const struct domain_shape *shape, const struct metho
     return STATUS_OK;
 }
 
+static enum status misfit(const struct domain_shape *shape, const struct method_input *input, struct error *err)
+{
+    char got[80] = "";
+    for (int d = 0; d < input->rank; d++)
+        (void)snprintf(got + strlen(got), sizeof got - strlen(got), "%s%lld", d > 0 ? " x " : "",
+                       (long long)input->dim[d]);
+    return error_set(err, STATUS_INVALID, "/array",
+                     "must have %d rows, %d columns and %d channel%s (an input of %d x %d); got %s", shape->rows,
+                     shape->cols, shape->channels, shape->channels == 1 ? "" : "s", shape->rows, shape->cols, got);
+}
+
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                           const char *what, float *planes, struct error *err)
 {
@@ -186,9 +197,7 @@ enum status domain_planes(const struct domain_shape *shape, const struct method_
     size_t count = domain_inputs(shape), positions = domain_positions(shape), channels = (size_t)shape->channels;
     bool last = false;
     if (!shorter(shape, input) && !fits(shape, input, &last))
-        return error_set(err, STATUS_INVALID, "/array",
-                         "must have %d rows, %d columns and %d channel%s (an input of %d x %d)", shape->rows,
-                         shape->cols, shape->channels, shape->channels == 1 ? "" : "s", shape->rows, shape->cols);
+        return misfit(shape, input, err);
     if (shorter(shape, input))
         return pad(shape, input, low, high, what, planes, err);
     for (size_t i = 0; i < count; i++) {
