@@ -61,8 +61,7 @@ static enum status read_digest(const struct snapshot_reader *from, char digest[H
 }
 
 /* Reads the digest of the training data from the latest checkpoint. All checkpoints of a job have the same digest.
- * Writes
- * "" if there is no checkpoint. */
+ * Writes "" if there is no checkpoint. */
 static enum status trained_on(struct exchange *x, const struct storage_job *job, char digest[HASH_TEXT],
                               struct error *err)
 {

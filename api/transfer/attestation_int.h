@@ -1,9 +1,9 @@
 /* The attestation of a job. One function writes it, both for its own route and for the job's bundle. */
+#ifndef MOTIF_API_TRANSFER_ATTESTATION_INT_H
+#define MOTIF_API_TRANSFER_ATTESTATION_INT_H
 
 #include "api/http/exchange.h"
 #include "storage/storage.h"
-#ifndef MOTIF_API_TRANSFER_ATTESTATION_INT_H
-#define MOTIF_API_TRANSFER_ATTESTATION_INT_H
 
 #define ATTESTATION_FORMAT "motifd-attestation-1"
 

@@ -1,9 +1,9 @@
 /* Steps that the import of weights (imports.c) and the import of bundles (bundle_import.c) share. */
+#ifndef MOTIF_API_TRANSFER_IMPORT_INT_H
+#define MOTIF_API_TRANSFER_IMPORT_INT_H
 
 #include "api/http/exchange.h"
 #include "storage/storage.h"
-#ifndef MOTIF_API_TRANSFER_IMPORT_INT_H
-#define MOTIF_API_TRANSFER_IMPORT_INT_H
 
 /* The function `read` of a snapshot_reader whose context is a struct storage_import_bytes. */
 enum status import_read(void *context, uint64_t offset, void *to, size_t count, struct error *err);
