@@ -283,6 +283,10 @@ await report.test("the comparison of two jobs matches their channels and lists t
   await page.getByText(/channels matched one to one agree/).waitFor();
   await page.locator("figure.chart").first().waitFor();
   await page.getByRole("cell", { name: "seed", exact: true }).first().waitFor();
+  const proof = page.getByRole("cell", { name: "error of the proof (E_m)" });
+  if (await proof.isVisible()) throw new Error("a figure for research is among the others");
+  await page.getByText("Research", { exact: true }).click();
+  await proof.waitFor();
 });
 
 await report.test("the verdict with its findings stands above the progress of a finished job", async () => {
@@ -305,6 +309,9 @@ await report.test("figures of a result have readable names", async () => {
   if (await welch.isVisible()) throw new Error("a figure for research is among the others");
   await research.locator("summary").click();
   await welch.waitFor();
+  const last = (await daemon.call("GET", `/v1/jobs/${jobs[2]}`)).result.by_density.reduce((a, b) => (b.density < a.density ? b : a));
+  const shown = await page.locator("figure.chart", { hasText: "Errors by density" }).locator("[data-line]").allInnerTexts();
+  if (Math.abs(parseFloat(shown[1]) - 100 * last.fne) > 0.1) throw new Error(`the legend shows ${shown}; at the smallest density, FNE is ${last.fne}`);
   const names = await page.locator(".facts dt, thead th").allInnerTexts();
   for (const name of ["false positives (FPE)", "confusion, channels matched one to one", "error of the proof (E_m)"])
     if (!names.includes(name)) throw new Error(`no ${name} among ${names.join("; ")}`);
@@ -328,6 +335,11 @@ await report.test("the table of jobs sorts by each column, shows the chosen colu
   if (await page.getByRole("columnheader", { name: "Progress" }).count()) throw new Error("a column that was left out is back");
   if ((await page.getByRole("columnheader", { name: "Job", exact: true }).getAttribute("aria-sort")) !== "ascending") throw new Error("the order is gone after a reload");
   await page.evaluate(() => localStorage.removeItem("motifd-columns"));
+  await daemon.call("PATCH", `/v1/jobs/${jobs[2]}`, { tags: ["first & best"] });
+  await page.reload();
+  await Promise.all([page.waitForRequest((request) => request.url().endsWith("&tag=first%20%26%20best")), page.getByRole("button", { name: "first & best" }).click()]); // the daemon filters: the page has only its newest jobs
+  await until("one row", async () => (await names()).join() === "seed 2");
+  await daemon.call("PATCH", `/v1/jobs/${jobs[2]}`, { tags: [] });
 });
 
 await report.test("several jobs are cancelled and deleted together, after a confirmation", async () => {
@@ -525,6 +537,10 @@ await report.test("a fault of an option stands at its field, a file of another e
   await page.getByText("knows no format for the ending .txt").waitFor();
   if (!(await page.getByRole("button", { name: "Upload", exact: true }).isDisabled())) throw new Error("a file without a format can be uploaded");
   await page.getByLabel(/^Format/).selectOption("csv");
+  await page.locator("input[type=file]").setInputFiles({ name: `${"long".repeat(20)}.csv`, mimeType: "text/csv", buffer: Buffer.from("a,b\n1,2\n3,4\n") });
+  if ((await page.getByLabel("Name of the data set").inputValue()) !== "long".repeat(20).slice(0, 63)) throw new Error("the name of a long file is not cut to what the daemon accepts");
+  await page.locator("input[type=file]").setInputFiles({ name: "table.txt", mimeType: "text/plain", buffer: Buffer.from("a,b\n1,2\n3,4\n") });
+  await page.getByLabel(/^Format/).selectOption("csv");
   await page.getByLabel("Name of the data set").fill("renamed");
   await page.getByRole("button", { name: "Upload", exact: true }).click();
   await page.getByRole("heading", { name: "renamed", exact: true }).waitFor();
@@ -573,6 +589,30 @@ await report.test("small jobs of the other kinds succeed", others);
 await report.test("the comparison says why it cannot match two jobs", async () => {
   await show(page, `#/compare?jobs=${jobs[2]},${jobs.rug}`);
   await page.getByText("different kinds (sparling, superposition)").waitFor();
+});
+
+/** The red, green and blue of points of a canvas, given as shares of its width and height. */
+const coloursAt = (canvas, points) => canvas.evaluate((c, list) => {
+  const { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+  return list.map(([x, y]) => [0, 1, 2].map((k) => data[4 * (Math.floor(y * c.height) * c.width + Math.floor(x * c.width)) + k]));
+}, points);
+
+await report.test("in the picture of the weights, red is positive and blue negative, a larger weight is darker, and the scale is symmetric", async () => {
+  await show(page, `#/jobs/${jobs.rug}/rug`);
+  const picture = page.getByRole("img", { name: "Weights between 32 features" });
+  await picture.waitFor();
+  const [head, ...lines] = (await (await fetch(`${daemon.url}/v1/jobs/${jobs.rug}/artifacts/rug.csv`)).text()).trim().split("\n").map((line) => line.split(","));
+  const of = (name) => head.indexOf(name), cells = lines.filter((line) => line[of("series")] === "weight").map((line) => ["x", "y", "value"].map((name) => Number(line[of(name)])));
+  const colours = await coloursAt(picture, cells.map(([x, y]) => [(x + 0.5) / 32, (y + 0.5) / 32]));
+  const found = cells.map(([x, y, value], i) => ({ x, y, value, red: colours[i][0] - colours[i][2], pale: Math.min(...colours[i]) }));
+  if (found.length !== 1024 || !found.some((c) => c.value < 0)) throw new Error(`${found.length} weights`);
+  none(found.filter((c) => Math.abs(c.value) > 0.02 && Math.sign(c.red) !== Math.sign(c.value)).map((c) => JSON.stringify(c)), "weights in the colour of the other sign");
+  for (const sign of [1, -1]) {
+    const same = found.filter((c) => sign * c.value > 0.02).sort((a, b) => Math.abs(a.value) - Math.abs(b.value));
+    none(same.filter((c, i) => i > 0 && c.pale > same[i - 1].pale).map((c) => JSON.stringify(c)), "weights that are paler than smaller ones");
+  }
+  const [low, high] = await page.locator(".scale span:not(.muted)").allInnerTexts(), most = Math.max(...cells.map(([, , value]) => Math.abs(value)));
+  if (low !== `-${high}` || Math.abs(Number(high) - most) > 0.01) throw new Error(`the scale goes from ${low} to ${high}; the largest weight is ${most}`);
 });
 
 const places = () => ({

@@ -72,7 +72,7 @@ const NAMES = new Map([
   ...ERRORS,
   ["ce_assignment", "confusion, channels matched one to one"], ["ce_majority", "confusion, channels named by majority"],
   ["e_m", "error of the proof (E_m)"], ["welch_floor", "Welch bound of the coherence"], ["single_error", "single-motif error"], ["perturbed", "changed labels predicted as changed"],
-  ["mcc", "mean correlation (MCC)"], ["mse", "squared error (MSE)"], ["nll", "negative log likelihood (NLL)"], ["dci", "disentanglement (DCI)"],
+  ["mcc", "mean correlation (MCC)"], ["mse", "squared error (MSE)"], ["mse_unseen", "MSE in unseen environments"], ["linear_r2", "R squared of a linear fit"], ["nll", "negative log likelihood (NLL)"], ["dci", "disentanglement (DCI)"],
   ["pw_mcc", "agreement of seeds (PW-MCC)"], ["l0", "active latents (l0)"], ["dead", "dead latents"], ["recurring", "latents in every seed"], ["worth", "latents worth a look"],
 ]);
 export const nameOf = (name: string): string => NAMES.get(name) ?? name.replaceAll("_", " ");

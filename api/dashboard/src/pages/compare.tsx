@@ -1,7 +1,7 @@
 // Compares jobs: their curves in one chart, the results and settings that differ, and how far two models mark the same positions.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, kinds, metrics, send, type Job, type Json, type Kind, type Point } from "../api";
-import { isShare, nameOf, number, percent, show, title } from "../format";
+import { isResearch, isShare, nameOf, number, percent, show, title } from "../format";
 import { href, note, route } from "../router";
 import { Choice, Fault, Section, StateMark, Table, useLoad } from "../ui/base";
 import { ChannelMark, channelNames } from "../ui/channel";
@@ -64,8 +64,8 @@ function Together({ jobs }: { jobs: Job[] }) {
 }
 
 /** Table of the values that differ, with one column for each job. */
-function Differences({ jobs, name, of }: { jobs: Job[]; name: string; of: (job: Job) => Record<string, Json> | null }) {
-  const keys = [...new Set(jobs.flatMap((j) => Object.keys(of(j) ?? {})))].filter((k) => jobs.every((j) => simple(of(j)?.[k])));
+function Differences({ jobs, name, of, keep = () => true }: { jobs: Job[]; name: string; of: (job: Job) => Record<string, Json> | null; keep?: (name: string) => boolean }) {
+  const keys = [...new Set(jobs.flatMap((j) => Object.keys(of(j) ?? {})))].filter((k) => keep(k) && jobs.every((j) => simple(of(j)?.[k])));
   const different = keys.filter((k) => new Set(jobs.map((j) => JSON.stringify(of(j)?.[k] ?? null))).size > 1);
   return (
     <Section title={name} aside={<span class="muted">{different.length} of {keys.length} differ</span>}>
@@ -95,8 +95,9 @@ export function ComparePage() {
           <Together jobs={jobs} />
           {why && <Section title="Agreement"><p>{why}</p></Section>}
           {comparable && <Motifs key={picked.join()} jobs={jobs} />}
-          {jobs.length > 1 && <Differences jobs={jobs} name="Results" of={(j) => j.result} />}
+          {jobs.length > 1 && <Differences jobs={jobs} name="Results" of={(j) => j.result} keep={(k) => !isResearch(k)} />}
           {jobs.length > 1 && <Differences jobs={jobs} name="Settings" of={(j) => j.config} />}
+          {jobs.length > 1 && <details class="rest"><summary>Research</summary><Differences jobs={jobs} name="Figures of the papers" of={(j) => j.result} keep={isResearch} /></details>}
         </>
       )}
     </>

@@ -1,10 +1,11 @@
 // Uploads, shows and deletes the user's own data sets.
 import { useEffect, useState } from "preact/hooks";
-import { get, request, send } from "../api";
+import { get, send } from "../api";
 import { NAME_RULE } from "../dataset_name";
 import { bytes, number } from "../format";
 import { href } from "../router";
 import { Facts, Fault, Section, useLoad } from "../ui/base";
+import { usePicture } from "../ui/pictures";
 import { Save } from "../ui/save";
 import { useUpload, type Formats } from "./upload";
 
@@ -15,9 +16,8 @@ interface DataSets extends Formats { datasets: DataSet[]; bytes: number; most_by
 
 function Preview({ name }: { name: string }) {
   const [whole, setWhole] = useState(false);
-  const { data, fault } = useLoad(name, async (signal) => URL.createObjectURL(await (await request(`/v1/datasets/${name}/preview`, { signal })).blob()));
-  useEffect(() => () => { if (data) URL.revokeObjectURL(data); }, [data]);
-  return <>{data && <button type="button" class="peek" aria-expanded={whole} title={whole ? "Show less" : "Show the whole picture"} onClick={() => setWhole(!whole)}><img class={`preview${whole ? " whole" : ""}`} src={data} alt={`First samples of ${name}`} /></button>}<Fault fault={fault} /></>;
+  const { url, fault } = usePicture(`/v1/datasets/${name}/preview`);
+  return <>{url && <button type="button" class="peek" aria-expanded={whole} title={whole ? "Show less" : "Show the whole picture"} onClick={() => setWhole(!whole)}><img class={`preview${whole ? " whole" : ""}`} src={url} alt={`First samples of ${name}`} /></button>}<Fault fault={fault} /></>;
 }
 
 const SHOWN = 24; // names in a list

@@ -4,7 +4,7 @@ import { send, type Job } from "../api";
 import { number } from "../format";
 import { note, route } from "../router";
 import { DataTable, Fault, Section, Table, useLoad } from "../ui/base";
-import { bounds, Heat, Scale, type Grid } from "../ui/canvas";
+import { bounds, Heat, type Grid } from "../ui/canvas";
 import { grid, table } from "../ui/csv";
 import { cellStyle, theme } from "../ui/theme";
 
@@ -20,8 +20,7 @@ function Loading({ matrix, name }: { matrix: Grid; name: (feature: number) => st
   if (matrix.rows > SMALL) {
     return (
       <>
-        <Heat label={`Loading matrix: ${matrix.rows} features by ${matrix.cols} factors`} grid={matrix} ratio={Math.min(1.4, Math.max(0.5, matrix.rows / matrix.cols / 4))} />
-        <Scale low={number(low)} high={number(high)} diverging={low < 0} text="features downwards, factors across" />
+        <Heat label={`Loading matrix: ${matrix.rows} features by ${matrix.cols} factors`} grid={matrix} ratio={Math.min(1.4, Math.max(0.5, matrix.rows / matrix.cols / 4))} text="features downwards, factors across" />
         <DataTable caption="Loading matrix" make={() => ({ head: ["feature", ...Array.from({ length: matrix.cols }, (_, c) => c)], rows: Array.from({ length: Math.min(200, matrix.rows) }, (_, r) => [name(r), ...Array.from({ length: matrix.cols }, (_, c) => number(cell(r, c)))]) })} />
       </>
     );

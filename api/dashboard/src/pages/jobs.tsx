@@ -115,6 +115,8 @@ function useJobs(query: string) {
     return () => {
       stop();
       clearTimeout(timer.current);
+      timer.current = 0; // a timer that was cleared must not stop the next one
+      waiting.current.clear();
       latestLoad.current++;
     };
   }, [query]);
@@ -173,13 +175,13 @@ function ColumnChoice({ shown, set, columns }: { shown: string[]; set: (ids: str
 
 export function JobsPage() {
   const q = route.value.query, state = q.get("state") ?? "", kind = q.get("kind") ?? "", words = q.get("q") ?? "", owner = q.get("owner") ?? "", tag = q.get("tag") ?? "", by = q.get("sort") ?? "";
-  const { list, fault, load } = useJobs(`${state ? `&state=${state}` : ""}${kind ? `&kind=${kind}` : ""}`);
+  const { list, fault, load } = useJobs(Object.entries({ state, kind, owner, tag }).map(([name, value]) => value && `&${name}=${encodeURIComponent(value)}`).join(""));
   const [picked, setPicked] = useState<string[]>([]), [own, setOwn] = useState<string[] | null>(storedColumns);
   useEffect(() => { document.title = "Jobs · motifd"; }, []);
   const known = useLoad("kinds", () => kinds());
   const names = known.data?.map((k) => k.kind) ?? (kind ? [kind] : []), jobs = list?.jobs ?? [];
-  const owners = [...new Set([...jobs.map((j) => j.owner ?? ""), owner])].filter(Boolean), tags = [...new Set([...jobs.flatMap((j) => j.tags ?? []), tag])].filter(Boolean);
-  const shown = sorted(jobs.filter((j) => (!owner || j.owner === owner) && (!tag || j.tags?.includes(tag)) && `${title(j)} ${j.kind} ${j.preset} ${j.id}`.toLowerCase().includes(words.toLowerCase())), by);
+  const met = [...seen.values()], owners = [...new Set([...met.map((j) => j.owner ?? ""), owner])].filter(Boolean), tags = [...new Set([...met.flatMap((j) => j.tags ?? []), tag])].filter(Boolean);
+  const shown = sorted(jobs.filter((j) => `${title(j)} ${j.kind} ${j.preset} ${j.id}`.toLowerCase().includes(words.toLowerCase())), by);
   // columns of which no job has a value are left out, unless the user chose them
   const ids = own ?? COLUMNS.filter((c) => c.usual && (c.id === "state" || jobs.some((j) => c.order(j) !== null))).map((c) => c.id), columns = COLUMNS.filter((c) => ids.includes(c.id));
   const setColumns = (next: string[]) => { setOwn(next); try { localStorage.setItem(STORE, JSON.stringify(next)); } catch { /* without storage, the choice lasts until the page is closed */ } };
@@ -204,7 +206,7 @@ export function JobsPage() {
       </div>
       <Fault fault={fault} />
       {selected.length > 0 && <Selection jobs={selected} done={() => void load()} clear={() => setPicked([])} />}
-      {list && shown.length === 0 && <p class="empty">{jobs.length || state || kind ? "No job passes these filters." : <>No jobs yet. <a href={href("new")}>Submit a first job</a>.</>}</p>}
+      {list && shown.length === 0 && <p class="empty">{jobs.length || state || kind || owner || tag ? "No job passes these filters." : <>No jobs yet. <a href={href("new")}>Submit a first job</a>.</>}</p>}
       {shown.length > 0 && (
         <div class="scroll wide" tabIndex={0} role="region" aria-label="Jobs">
           <table class="jobs">
@@ -220,7 +222,7 @@ export function JobsPage() {
           </table>
         </div>
       )}
-      {list?.next_cursor && <p><button type="button" onClick={() => void load(list.next_cursor!)}>Load earlier jobs</button></p>}
+      {list?.next_cursor && <p><button type="button" onClick={() => void load(list.next_cursor!)}>Load earlier jobs</button>{(words || by) && <span class="muted"> The name filter and the order apply to the {jobs.length} jobs loaded so far.</span>}</p>}
     </>
   );
 }

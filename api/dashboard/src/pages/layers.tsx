@@ -37,7 +37,7 @@ function Strip({ layer, least }: { layer: Layer; least: number }) {
   return (
     <figure class="strip">
       <figcaption><b>{layer.name}</b> <span class={layer.agrees ? "right" : "wrong"}>{layer.agrees ? "● recovered" : "✕ missed"}</span>
-        <span class="muted">{number(layer.nonzeros)} non-zeros, stripe {number(layer.stripe)}{(layer.uniform_limit ?? 0) > 0 ? ` (guaranteed below ${number(layer.uniform_limit)})` : ""}, coherence {number(layer.coherence)}</span></figcaption>
+        <span class="muted">{number(layer.nonzeros)} {layer.nonzeros === 1 ? "non-zero" : "non-zeros"}, stripe {number(layer.stripe)}{(layer.uniform_limit ?? 0) > 0 ? ` (guaranteed below ${number(layer.uniform_limit)})` : ""}, coherence {number(layer.coherence)}</span></figcaption>
       <Canvas label={`${layer.name}: ${layer.support.length} non-zeros of ${layer.filters} filters`} ratio={0.09} draw={draw} />
       <DataTable caption={`Support of ${layer.name}`} make={() => ({ head: ["position", "filter", "value"], rows: spikes.slice(0, 500).map((s) => [s.at, s.filter, number(s.value)]) })} />
     </figure>

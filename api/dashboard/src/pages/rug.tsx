@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { get, type Artifact, type Job } from "../api";
 import { number } from "../format";
 import { Fault, Section, Table, useLoad } from "../ui/base";
-import { bounds, Heat, Scale } from "../ui/canvas";
+import { Heat } from "../ui/canvas";
 import { grid, table } from "../ui/csv";
 import { Pictures } from "../ui/pictures";
 
@@ -17,7 +17,6 @@ export function RugView({ job }: { job: Job }) {
   const matrix = useMemo(() => (cells.data ? grid(cells.data.filter((r) => r.series === "weight")) : null), [cells.data]);
   const r = job.result;
   if (!r) return <p class="empty">The weights appear when the job has finished.</p>;
-  const [low, high] = matrix ? bounds(matrix.values) : [0, 1];
   const worst = Math.max(...LOSSES.map(([name]) => (typeof r[name] === "number" ? (r[name] as number) : 0)));
   return (
     <>
@@ -25,8 +24,7 @@ export function RugView({ job }: { job: Job }) {
       <div class="two">
         {matrix && (
           <Section title={own?.name === "rug.csv" ? "Product of the weights, W" : "Product of the weights, W (first features)"}>
-            <Heat label={`Weights between ${matrix.rows} features`} grid={matrix} />
-            <Scale low={number(low)} high={number(high)} diverging={low < 0} text={`${matrix.rows} × ${matrix.cols} features; the diagonal is the signal, the rest is interference`} />
+            <Heat label={`Weights between ${matrix.rows} features`} grid={matrix} text={`${matrix.rows} × ${matrix.cols} features; the diagonal is the signal, the rest is interference`} />
           </Section>
         )}
         <Section title="Loss per feature">

@@ -1,7 +1,7 @@
 // The form that uploads a file: its name, its format, and the options that this format reads, as the daemon lists them.
 import { useRef, useState } from "preact/hooks";
 import { headers, Problem } from "../api";
-import { datasetName, NAME_RULE } from "../dataset_name";
+import { datasetName, MOST, NAME_RULE } from "../dataset_name";
 import { bytes } from "../format";
 import { Bar, Choice, Fault, Section } from "../ui/base";
 
@@ -64,7 +64,7 @@ function FileForm({ file, known, close, done }: { file: File; known: Formats; cl
     <form class="upload" onSubmit={(e) => void submit(e)}>
       <Section title={`Upload ${file.name}`} aside={<span class="muted">{bytes(file.size)}</span>}>
         <div class="grid-fields">
-          <label class="choice"><span>Name of the data set</span><input value={name} maxLength={63} required pattern="[a-z0-9][a-z0-9._\-]*" title={NAME_RULE} onInput={(e) => setName((e.currentTarget as HTMLInputElement).value)} /></label>
+          <label class="choice"><span>Name of the data set</span><input value={name} maxLength={MOST} required pattern="[a-z0-9][a-z0-9._\-]*" title={NAME_RULE} onInput={(e) => setName((e.currentTarget as HTMLInputElement).value)} /></label>
           <Choice label="Format" value={format} options={[...(format ? [] : [["", "choose…"] as [string, string]]), ...known.formats.map((f) => [f.name, f.name] as [string, string])]} onChange={(v) => { setFormat(v); setFailed(null); }} />
         </div>
         {!format && <p class="muted">The daemon knows no format for the ending .{ending}. Choose the format of the file.</p>}

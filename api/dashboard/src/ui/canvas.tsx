@@ -1,5 +1,6 @@
 // Draws arrays as pictures on a canvas, again whenever its size or the theme changes.
 import { useEffect, useRef } from "preact/hooks";
+import { number } from "../format";
 import { ramp, theme, type Ramp } from "./theme";
 
 export interface Grid { rows: number; cols: number; values: ArrayLike<number> }
@@ -71,11 +72,13 @@ export function bounds(values: ArrayLike<number>): [number, number] {
   return [low, high];
 }
 
-export function Heat({ label, grid, ratio }: { label: string; grid: Grid; ratio?: number }) {
-  const [low, high] = bounds(grid.values);
-  return <Canvas label={label} ratio={ratio ?? grid.rows / grid.cols} draw={(c, w, h) => paintGrid(c, grid, [0, 0, w, h], low, high, low < 0 ? "signed" : "values")} />;
-}
-
-export function Scale({ low, high, diverging, text }: { low: string; high: string; diverging?: boolean; text: string }) {
-  return <p class="scale"><span>{low}</span><i class={diverging ? "diverging" : ""} aria-hidden="true" /><span>{high}</span><span class="muted">{text}</span></p>;
+/** A grid as a picture, with the scale of its colours. With negative values, the colours are symmetric around 0. text: stands beside the scale. */
+export function Heat({ label, grid, ratio, text }: { label: string; grid: Grid; ratio?: number; text: string }) {
+  const [least, high] = bounds(grid.values), signed = least < 0, most = signed ? Math.max(-least, high) : high, low = signed ? -most : least;
+  return (
+    <>
+      <Canvas label={label} ratio={ratio ?? grid.rows / grid.cols} draw={(c, w, h) => paintGrid(c, grid, [0, 0, w, h], low, most, signed ? "signed" : "values")} />
+      <p class="scale"><span>{number(low)}</span><i class={signed ? "diverging" : ""} aria-hidden="true" /><span>{number(most)}</span><span class="muted">{text}</span></p>
+    </>
+  );
 }

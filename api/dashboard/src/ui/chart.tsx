@@ -108,11 +108,11 @@ function decade(low: number | null, high: number | null): [number, number] {
   return [steps(low).reverse().find((s) => s <= low) ?? low, steps(high).find((s) => s > high) ?? high * 2];
 }
 
-/** The value of a line at the cursor, or the last value before the cursor. */
-function at(data: uPlot.AlignedData, series: number, index: number | null | undefined): number | null {
+/** The value of a line at the cursor, or the nearest value to the left of the cursor. Without a cursor, the value at the right end. */
+function at(data: uPlot.AlignedData, series: number, index: number | null | undefined, reverse?: boolean): number | null {
   const values = data[series] as (number | null | undefined)[] | undefined;
-  if (!values) return null;
-  for (let i = index ?? values.length - 1; i >= 0; i--) if (values[i] !== null && values[i] !== undefined) return values[i] as number;
+  const step = reverse ? 1 : -1;
+  for (let i = index ?? (reverse ? 0 : (values?.length ?? 0) - 1); values && values[i] !== undefined; i += step) if (values[i] !== null) return values[i] as number;
   return null;
 }
 
@@ -139,7 +139,7 @@ export function Chart(given: ChartProps) {
     const q = latest.current, index = u.cursor.idx;
     const x = index === null || index === undefined ? null : u.data[0][index];
     box.querySelectorAll("[data-line]").forEach((node, i) => {
-      const value = at(u.data, i + 1, index);
+      const value = at(u.data, i + 1, index, q.reverse);
       node.textContent = value === null ? "–" : q.unit ? q.unit(value) : number(value);
     });
     const where = box.querySelector("[data-x]");
@@ -203,7 +203,7 @@ export function Chart(given: ChartProps) {
     e.preventDefault();
   };
 
-  const last = p.lines.map((l) => `${l.label} ${number(l.points.at(-1)?.[1])}`).join(", ");
+  const last = p.lines.map((l) => `${l.label} ${number(l.points.at(p.reverse ? 0 : -1)?.[1])}`).join(", ");
   return (
     <figure class="chart">
       <figcaption>

@@ -1,17 +1,18 @@
 // Pictures that the daemon draws.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { get, request, type Artifact, type Job } from "../api";
-import { Section, useLoad } from "./base";
+import { Fault, Section, useLoad } from "./base";
 
-/** A picture from the daemon. It uses fetch, because an img element cannot send the token. */
-export function Picture({ path, label }: { path: string; label: string }) {
-  const [url, setUrl] = useState("");
-  useEffect(() => {
-    let made = "", gone = false;
-    request(path).then((r) => r.blob()).then((blob) => { made = URL.createObjectURL(blob); if (gone) URL.revokeObjectURL(made); else setUrl(made); }, () => undefined);
-    return () => { gone = true; if (made) URL.revokeObjectURL(made); };
-  }, [path]);
-  return url ? <a href={url} target="_blank"><img class="made" src={url} alt={label} loading="lazy" /></a> : <p class="empty">Loading…</p>;
+/** Loads a picture of the daemon for an img element. It uses fetch, because an img element cannot send the token. */
+export function usePicture(path: string): { url: string | null; fault: unknown } {
+  const { data, fault } = useLoad(path, async (signal) => URL.createObjectURL(await (await request(path, { signal })).blob()));
+  useEffect(() => () => { if (data) URL.revokeObjectURL(data); }, [data]);
+  return { url: data, fault };
+}
+
+function Picture({ path, label }: { path: string; label: string }) {
+  const { url, fault } = usePicture(path);
+  return fault ? <Fault fault={fault} /> : url ? <a href={url} target="_blank"><img class="made" src={url} alt={label} loading="lazy" /></a> : <p class="empty">Loading…</p>;
 }
 
 /** The page draws these two pictures itself, from the result. */
