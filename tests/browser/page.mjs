@@ -615,6 +615,19 @@ await report.test("in the picture of the weights, red is positive and blue negat
   if (low !== `-${high}` || Math.abs(Number(high) - most) > 0.01) throw new Error(`the scale goes from ${low} to ${high}; the largest weight is ${most}`);
 });
 
+await report.test("the picture of a small rug shows each of the few off-diagonal values as a point", async () => {
+  const file = async (name) => (await fetch(`${daemon.url}/v1/jobs/${jobs.rug}/artifacts/${name}`)).arrayBuffer();
+  const filled = Buffer.from(await file("features.csv")).toString().split("\n").filter((line) => /^Off the diagonal,"?W_ij/.test(line)).filter((line) => Number(line.split(",").at(-4)) > 0);
+  const drawn = await page.evaluate(async (bytes) => { // groups of columns with the colour of the first series, in the right panel above its legend
+    const picture = await createImageBitmap(new Blob([Uint8Array.from(bytes)], { type: "image/png" })), { width, height } = picture, c = new OffscreenCanvas(width, height).getContext("2d");
+    c.drawImage(picture, 0, 0);
+    const { data } = c.getImageData(0, 0, width, height), blue = (x) => Array.from({ length: Math.floor(0.78 * height) }, (_, y) => 4 * (y * width + x)).some((at) => data[at] === 0 && data[at + 1] === 114 && data[at + 2] === 178);
+    const columns = Array.from({ length: width }, (_, x) => x >= width / 2 && blue(x));
+    return columns.filter((on, x) => on && !columns[x - 1]).length;
+  }, [...new Uint8Array(await file("features.png"))]);
+  if (filled.length < 3 || drawn !== filled.length) throw new Error(`${drawn} points for ${filled.length} values`);
+});
+
 const places = () => ({
   jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], upload: ["#/data", "Name of the data set"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
   training: [`#/jobs/${jobs[2]}`, "Motif errors"], gallery: [`#/jobs/${jobs[2]}/motifs`, "of 100 inputs"], logos: [`#/jobs/${jobs.bases}/motifs`, "of 100 inputs"], latents: [`#/jobs/${jobs.latents}/latents`, "latents, measured on"],

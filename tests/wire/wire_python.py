@@ -200,7 +200,7 @@ class Estimators(unittest.TestCase):
             Verdict(n_components=2, epochs=1, raise_not_learned=True).fit(X)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            model = motifd.SparseVAE(n_components=2, epochs=1, raise_not_learned=True).fit(X)
+            model = motifd.SparseVAE(n_components=2, epochs=100, raise_not_learned=True).fit(X)
         self.assertEqual(str(model.findings_), "no findings")
 
 
