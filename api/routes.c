@@ -181,7 +181,7 @@ static const struct api_answer delete_answers[] = {{204, NULL, NULL, "Deleted."}
 static const struct api_answer metrics_answers[] = {
     {200, JSON, "Metrics", "Series of [step, value]."},
     PROBLEM(404, "There is no such job."),
-    PROBLEM(422, "A name is neither a series of the job nor a metric of its method."),
+    PROBLEM(422, "A name is neither a series of the job nor a metric of any method."),
     END};
 #define STREAM                                                                                                         \
     {                                                                                                                  \

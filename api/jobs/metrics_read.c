@@ -43,8 +43,21 @@ void series_write(const struct sink *out, const struct storage_series *series)
     sink_end_list(out);
 }
 
-/* A name is known if the job has such a series, or if its method can record one. For other names, adds a fault with the
- * nearest name. */
+/* Whether a method of this build can record a series of this name. */
+static bool is_metric(const struct api *api, const char *name)
+{
+    for (size_t m = 0; m < api->options.method_count; m++) {
+        const struct method *method = api->options.methods[m];
+        for (size_t i = 0; i < method->metric_count; i++)
+            if (strcmp(method->metrics[i].name, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* A name is known if the job has such a series, or if a method can record one, also that of another kind: the page
+ * requests the series of a job's first charts before it knows the kind of the job. For other names, adds a fault with
+ * the nearest name of the job's own method. */
 static enum status check_name(struct exchange *x, const struct storage_job *job, const char *name,
                               struct api_faults *faults, struct error *err)
 {
@@ -52,11 +65,10 @@ static enum status check_name(struct exchange *x, const struct storage_job *job,
     struct name_guess guess = {.given = name};
     struct storage_series *all;
     size_t count;
-    for (size_t i = 0; method != NULL && i < method->metric_count; i++) {
-        if (strcmp(method->metrics[i].name, name) == 0)
-            return STATUS_OK;
+    if (is_metric(x->api, name))
+        return STATUS_OK;
+    for (size_t i = 0; method != NULL && i < method->metric_count; i++)
         name_guess_offer(&guess, method->metrics[i].name);
-    }
     const struct storage_metric_query newest = {.since = INT64_MAX - 1, .max_points = 3};
     enum status status = storage_metric_read(x->api->options.storage, job->id, &newest, &x->arena, &all, &count, err);
     if (status != STATUS_OK)

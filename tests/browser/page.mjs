@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { archive, numbers, sound, tensors, zip } from "./files.mjs";
 import { Browser, Daemon, ENDLESS, none, Report, sleep, TINY, until } from "./harness.mjs";
+import { fewValuesArePoints, weightsHaveTheirColours } from "./rug.mjs";
 
 const [program, modules, shots] = process.argv.slice(2);
 if (!existsSync(join(modules, "node_modules/playwright-core")) || !existsSync(process.env.CHROMIUM ?? "/usr/bin/chromium")) {
@@ -166,6 +167,21 @@ await report.test("a restart of the daemon under the open page leaves no gap", a
   const stored = (await lossSteps(jobs.one)).at(-1);
   await until(`the point of the loss at step ${stored}`, async () => (await steps(page, "Loss")).at(-1) >= stored);
   await complete(page, jobs.one);
+});
+
+await report.test("the curves of a job of any kind are there when the page is opened again", async () => {
+  const rug = await daemon.call("POST", "/v1/jobs", { kind: "superposition", preset: "rug", name: "opened again", config: { n_s: 32, n_d: 8, test_samples: 200 } });
+  for (const [id, chart] of [[jobs.one, "Loss"], [rug.id, null]]) {
+    await show(page, `#/jobs/${id}`);
+    const early = page.waitForResponse((response) => response.url().includes("/metrics?"));
+    await page.reload();
+    if (!(await early).ok()) throw new Error(`${(await early).status()} for the first request of curves`);
+    await page.locator(".now").waitFor();
+    if (chart) await page.locator("figure.chart", { hasText: chart }).first().waitFor();
+    if (await page.locator(".fault").count()) throw new Error(await text(page, ".fault"));
+  }
+  await show(page, `#/jobs/${jobs.one}`);
+  await page.locator("figure.chart", { hasText: "Loss" }).first().waitFor();
 });
 
 await report.test("zoom requests the visible range from the daemon", async () => {
@@ -586,47 +602,17 @@ async function others() {
 
 await report.test("small jobs of the other kinds succeed", others);
 
-await report.test("the comparison says why it cannot match two jobs", async () => {
+await report.test("the comparison says why it cannot match two jobs, and a damaged address has an error", async () => {
   await show(page, `#/compare?jobs=${jobs[2]},${jobs.rug}`);
   await page.getByText("different kinds (sparling, superposition)").waitFor();
+  await page.goto(`${daemon.url}/?#/jobs/%`); // an address that is cut off
+  await page.locator(".fault").waitFor();
+  browser.complaints = browser.complaints.filter((line) => !/40[04]/.test(line)); // the browser logs the refusal as an error
 });
 
-/** The red, green and blue of points of a canvas, given as shares of its width and height. */
-const coloursAt = (canvas, points) => canvas.evaluate((c, list) => {
-  const { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
-  return list.map(([x, y]) => [0, 1, 2].map((k) => data[4 * (Math.floor(y * c.height) * c.width + Math.floor(x * c.width)) + k]));
-}, points);
+await report.test("in the picture of the weights, red is positive and blue negative, a larger weight is darker, and the scale is symmetric", () => weightsHaveTheirColours(page, daemon, jobs.rug));
 
-await report.test("in the picture of the weights, red is positive and blue negative, a larger weight is darker, and the scale is symmetric", async () => {
-  await show(page, `#/jobs/${jobs.rug}/rug`);
-  const picture = page.getByRole("img", { name: "Weights between 32 features" });
-  await picture.waitFor();
-  const [head, ...lines] = (await (await fetch(`${daemon.url}/v1/jobs/${jobs.rug}/artifacts/rug.csv`)).text()).trim().split("\n").map((line) => line.split(","));
-  const of = (name) => head.indexOf(name), cells = lines.filter((line) => line[of("series")] === "weight").map((line) => ["x", "y", "value"].map((name) => Number(line[of(name)])));
-  const colours = await coloursAt(picture, cells.map(([x, y]) => [(x + 0.5) / 32, (y + 0.5) / 32]));
-  const found = cells.map(([x, y, value], i) => ({ x, y, value, red: colours[i][0] - colours[i][2], pale: Math.min(...colours[i]) }));
-  if (found.length !== 1024 || !found.some((c) => c.value < 0)) throw new Error(`${found.length} weights`);
-  none(found.filter((c) => Math.abs(c.value) > 0.02 && Math.sign(c.red) !== Math.sign(c.value)).map((c) => JSON.stringify(c)), "weights in the colour of the other sign");
-  for (const sign of [1, -1]) {
-    const same = found.filter((c) => sign * c.value > 0.02).sort((a, b) => Math.abs(a.value) - Math.abs(b.value));
-    none(same.filter((c, i) => i > 0 && c.pale > same[i - 1].pale).map((c) => JSON.stringify(c)), "weights that are paler than smaller ones");
-  }
-  const [low, high] = await page.locator(".scale span:not(.muted)").allInnerTexts(), most = Math.max(...cells.map(([, , value]) => Math.abs(value)));
-  if (low !== `-${high}` || Math.abs(Number(high) - most) > 0.01) throw new Error(`the scale goes from ${low} to ${high}; the largest weight is ${most}`);
-});
-
-await report.test("the picture of a small rug shows each of the few off-diagonal values as a point", async () => {
-  const file = async (name) => (await fetch(`${daemon.url}/v1/jobs/${jobs.rug}/artifacts/${name}`)).arrayBuffer();
-  const filled = Buffer.from(await file("features.csv")).toString().split("\n").filter((line) => /^Off the diagonal,"?W_ij/.test(line)).filter((line) => Number(line.split(",").at(-4)) > 0);
-  const drawn = await page.evaluate(async (bytes) => { // groups of columns with the colour of the first series, in the right panel above its legend
-    const picture = await createImageBitmap(new Blob([Uint8Array.from(bytes)], { type: "image/png" })), { width, height } = picture, c = new OffscreenCanvas(width, height).getContext("2d");
-    c.drawImage(picture, 0, 0);
-    const { data } = c.getImageData(0, 0, width, height), blue = (x) => Array.from({ length: Math.floor(0.78 * height) }, (_, y) => 4 * (y * width + x)).some((at) => data[at] === 0 && data[at + 1] === 114 && data[at + 2] === 178);
-    const columns = Array.from({ length: width }, (_, x) => x >= width / 2 && blue(x));
-    return columns.filter((on, x) => on && !columns[x - 1]).length;
-  }, [...new Uint8Array(await file("features.png"))]);
-  if (filled.length < 3 || drawn !== filled.length) throw new Error(`${drawn} points for ${filled.length} values`);
-});
+await report.test("the picture of a small rug shows each of the few off-diagonal values as a point", () => fewValuesArePoints(page, daemon, jobs.rug));
 
 const places = () => ({
   jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], upload: ["#/data", "Name of the data set"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],

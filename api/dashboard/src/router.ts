@@ -3,9 +3,18 @@ import { signal } from "./signal";
 
 export interface Route { path: string[]; query: URLSearchParams }
 
+/** Decodes a part of the address; a part that is not encoded correctly stays as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function parse(): Route {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  return { path: path.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) };
+  return { path: path.split("/").filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 }
 
 export const route = signal<Route>(parse());
