@@ -137,7 +137,8 @@ static void serve_one(const struct console *console, int fd)
         const char *head = status == STATUS_OK ? "ok" : status_name(status);
         const char *text = status == STATUS_OK ? out.data : err.message;
         size_t bytes = status == STATUS_OK ? out.size : strlen(err.message);
-        (void)(send_all(fd, head, strlen(head)) && send_all(fd, "\n", 1) && send_all(fd, text, bytes));
+        (void)(send_all(fd, head, strlen(head)) && send_all(fd, "\n", 1) && send_all(fd, text, bytes) &&
+               send_all(fd, "", 1)); /* the NUL at the end shows that the answer is complete */
     }
     buf_close(&in);
     buf_close(&out);
@@ -232,8 +233,10 @@ static enum status take_answer(const struct buf *in, struct buf *out, struct err
             "the daemon that has the database open did not answer; only its own user and root are answered");
     }
     size_t head = (size_t)(line - in->data);
+    if (in->data[in->size - 1] != '\0')
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the answer of the daemon is incomplete");
     if (head == 2 && memcmp(in->data, "ok", 2) == 0) {
-        buf_append(out, line + 1, in->size - head - 1);
+        buf_append(out, line + 1, in->size - head - 2);
         return buf_status(out, "the answer", err);
     }
     for (int status = STATUS_OK + 1; status <= STATUS_INTERNAL; status++) {
@@ -269,8 +272,7 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
         set_deadlines(fd);
         for (size_t i = 0; i < count; i++)
             sent = sent && send_all(fd, words[i], strlen(words[i]) + 1);
-        (void)(sent && shutdown(fd, SHUT_WR) == 0 &&
-               receive_all(fd, &in)); /* an incomplete answer is detected when it is parsed */
+        (void)(sent && shutdown(fd, SHUT_WR) == 0 && receive_all(fd, &in)); /* take_answer() checks what has arrived */
         status = take_answer(&in, out, err);
     }
     buf_close(&in);

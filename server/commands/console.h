@@ -3,8 +3,8 @@
  * user and root.
  *
  * A request consists of words, each followed by a NUL. It ends when the client closes its side for writing. The answer
- * is "ok" or the name of a status, a newline, and text. The daemon serves one connection at a time; each has a
- * deadline. */
+ * is "ok" or the name of a status, a newline, text, and a NUL; an answer without the NUL is incomplete. The daemon
+ * serves one connection at a time; each has a deadline. */
 #ifndef MOTIF_SERVER_COMMANDS_CONSOLE_H
 #define MOTIF_SERVER_COMMANDS_CONSOLE_H
 

@@ -314,6 +314,36 @@ static void failed_allocations_and_threads_are_reported(void **state)
         }
 }
 
+/* A call that fails on either side of a request is reported to the user, or has no effect. A call that a signal
+ * interrupts is repeated. The next request is answered in any case. */
+static void a_failing_call_within_a_request_is_reported(void **state)
+{
+    struct console *console = start();
+    static const int codes[] = {EIO, EINTR};
+    for (int i = 0; i < 2; i++) {
+        int failed = 0;
+        const char *call = "";
+        for (int n = 0; call != NULL; n++) {
+            struct buf out;
+            struct error err = {0};
+            bool open = false;
+            buf_init(&out, CONSOLE_ANSWER);
+            fault_call_after(n, codes[i], false);
+            enum status status = console_ask(db, (const char *const[]){"one", "two"}, 2, &open, &out, &err);
+            call = fault_call_happened();
+            if (status == STATUS_OK)
+                assert_string_equal(out.data, "one two ");
+            else
+                assert_true(err.message[0] != '\0');
+            failed += status != STATUS_OK;
+            buf_close(&out);
+            asks((const char *const[]){"next"}, 1, STATUS_OK, "next ");
+        }
+        assert_true(failed >= 2);
+    }
+    console_stop(console);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_request_is_answered),
@@ -322,6 +352,7 @@ int main(void)
                                        cmocka_unit_test(a_stale_socket_is_replaced_and_other_files_are_reported),
                                        cmocka_unit_test(other_users_are_refused),
                                        cmocka_unit_test(missing_descriptors_are_reported_and_nothing_leaks),
+                                       cmocka_unit_test(a_failing_call_within_a_request_is_reported),
                                        cmocka_unit_test(failed_allocations_and_threads_are_reported)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

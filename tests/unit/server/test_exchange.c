@@ -1,5 +1,6 @@
-/* Sends requests to a daemon in this process while one allocation or one system call fails. Every request gets a
- * complete answer or none, an answer does not report a success that did not happen, and the next request is served. */
+/* Sends requests to a daemon in this process while one allocation or one system
+ * call fails. Every request gets a complete answer or none, an answer does not
+ * report a success that did not happen, and the next request is served. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <arpa/inet.h>
+#include <cmocka.h>
 #include <errno.h>
+#include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,13 +34,40 @@ static pthread_t server;
 static int code, said[2], port, family;
 static char *large;
 
+/* ---- functions of libmicrohttpd that can fail, counted as system calls
+ * ----------------------------------- */
+
+#define CALL(type, call, bad, parameters, arguments)                                                                   \
+    type __real_##call parameters;                                                                                     \
+    type __wrap_##call parameters;                                                                                     \
+    type __wrap_##call parameters                                                                                      \
+    {                                                                                                                  \
+        return fault_call_now(#call) ? (bad) : __real_##call arguments;                                                \
+    }
+
+CALL(struct MHD_Response *, MHD_create_response_from_buffer, NULL,
+     (size_t bytes, void *text, enum MHD_ResponseMemoryMode mode), (bytes, text, mode))
+CALL(struct MHD_Response *, MHD_create_response_from_callback, NULL,
+     (uint64_t size, size_t block, MHD_ContentReaderCallback take, void *context, MHD_ContentReaderFreeCallback done),
+     (size, block, take, context, done))
+CALL(enum MHD_Result, MHD_add_response_header, MHD_NO,
+     (struct MHD_Response * response, const char *name, const char *value), (response, name, value))
+CALL(enum MHD_Result, MHD_queue_response, MHD_NO,
+     (struct MHD_Connection * connection, unsigned status, struct MHD_Response *response),
+     (connection, status, response))
+
+/* ---- the daemon
+ * ------------------------------------------------------------------------------------------
+ */
+
 static void *serve(void *context)
 {
     code = daemon_serve(&settings);
     return NULL;
 }
 
-/* Starts the daemon and reads its port from the line that it prints. Returns false if it does not start. */
+/* Starts the daemon and reads its port from the line that it prints. Returns
+ * false if it does not start. */
 static bool begin(const char *listen)
 {
     char line[200] = "";
@@ -50,7 +79,8 @@ static bool begin(const char *listen)
     assert_int_equal(dup2(said[1], STDOUT_FILENO), STDOUT_FILENO);
     (void)close(said[1]);
     assert_int_equal(pthread_create(&server, NULL, serve, NULL), 0);
-    /* If the daemon does not start, nobody writes; the test then runs into its time limit. */
+    /* If the daemon does not start, nobody writes; the test then runs into its
+     * time limit. */
     ssize_t got = read(said[0], line, sizeof line - 1);
     assert_int_equal(dup2(before, STDOUT_FILENO), STDOUT_FILENO);
     (void)close(before);
@@ -118,12 +148,13 @@ static int connected(void)
 struct request {
     const char *method, *target, *headers, *body;
     size_t body_bytes;
-    const char *until; /* the client reads up to this text; NULL: until the daemon closes the connection */
+    const char *until; /* the client reads up to this text; NULL: until the daemon
+                          closes the connection */
     int usual;         /* status without a fault */
 };
 
-/* Sends the request, and reads the answer. Uses send(), which the fault can hit as
- * well: then the daemon sees a client that breaks off. */
+/* Sends the request, and reads the answer. Uses send(), which the fault can hit
+ * as well: then the daemon sees a client that breaks off. */
 static const char *answer_to(int fd, const struct request *request, size_t *size)
 {
     enum { ROOM = 1 << 20 };
@@ -150,8 +181,9 @@ static const char *answer_to(int fd, const struct request *request, size_t *size
     return text;
 }
 
-/* Checks an answer and returns its status, or 0 if there is no complete one. An answer that gives its length must have
- * that length, unless the connection broke: then it is not complete, which the client can see. */
+/* Checks an answer and returns its status, or 0 if there is no complete one. An
+ * answer that gives its length must have that length, unless the connection
+ * broke: then it is not complete, which the client can see. */
 static int status_of(const struct request *request, const char *text, size_t size)
 {
     const char *body = strstr(text, "\r\n\r\n"), *length = strcasestr(text, "\r\nContent-Length:");
@@ -186,7 +218,8 @@ static void is_answered(const struct request *request, const char *what, int n)
         fail_msg("%s %s, %s %d: status %d", request->method, request->target, what, n, status);
 }
 
-/* Sends each request with one fault at each place, until no fault happens any more. */
+/* Sends each request with one fault at each place, until no fault happens any
+ * more. */
 static void sweep(const struct request *requests, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

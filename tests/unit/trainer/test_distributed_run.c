@@ -362,6 +362,49 @@ static void all_ranks_receive_the_job(void **state)
     on_ranks(&w, -1, gets_job);
 }
 
+/* ---- one rank ----------------------------------------------------------------------------------------------- */
+
+static bool fake_stop(void *context)
+{
+    return ((struct fake_outside *)context)->stop_requested;
+}
+
+/* In a run with one rank, the outside decides about everything, also whether a step is given up. */
+static void one_rank_asks_only_the_outside(void **state)
+{
+    atomic_bool stop_requested = false;
+    struct fake_outside w = {.bytes = NULL};
+    struct distributed_run distributed = {.stop_requested = &stop_requested,
+                                          .outside = {.context = &w,
+                                                      .open = fake_open,
+                                                      .close = fake_close,
+                                                      .rewind = fake_rewind,
+                                                      .must_yield = fake_yield,
+                                                      .draining = fake_yield,
+                                                      .leave = fake_leave}};
+    struct coordinator coordinator = distributed_coordinator(&distributed);
+    struct snapshot_reader from;
+    struct storage_checkpoint info;
+    void *reader;
+    assert_int_equal(coordinator.open(coordinator.context, RUN_OF_JOB, latest, &reader, &from, &info, NULL), STATUS_OK);
+    assert_true(reader == &w && info.seq == 7 && from.total_bytes == BYTES);
+    coordinator.close(coordinator.context, reader);
+    assert_int_equal(w.open_readers, 0);
+    assert_int_equal(coordinator.rewind(coordinator.context, 6, NULL), STATUS_CONFLICT);
+    assert_false(coordinator.must_stop(coordinator.context)); /* the outside never gives up a step */
+    distributed.outside.must_stop = fake_stop;
+    assert_false(coordinator.must_stop(coordinator.context) || coordinator.must_yield(coordinator.context));
+    assert_false(coordinator.draining(coordinator.context));
+    w.stop_requested = true;
+    assert_true(coordinator.must_stop(coordinator.context) && coordinator.must_yield(coordinator.context) &&
+                coordinator.draining(coordinator.context));
+    w.stop_requested = false;
+    atomic_store(&stop_requested, true); /* a signal */
+    assert_true(coordinator.must_yield(coordinator.context) && !coordinator.must_stop(coordinator.context));
+    coordinator.leave(coordinator.context, JOB_EVENT_FAIL, NULL, NULL, 1.0);
+    assert_true(w.leave_calls == 1 && distributed.end == JOB_EVENT_FAIL && distributed.failure[0] == '\0');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +415,7 @@ int main(void)
         cmocka_unit_test(ranks_save_one_checkpoint),
         cmocka_unit_test(failed_save_fails_on_all_ranks),
         cmocka_unit_test(all_ranks_receive_the_job),
+        cmocka_unit_test(one_rank_asks_only_the_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
