@@ -18,6 +18,7 @@ JOBS = (
     ("factors", "synthetic", ["total_samples=20000"]),
     ("environments", "tree-linear", ["total_samples=20000"]),
     ("pathways", "single-layer", ["trials=20"]),
+    ("dictionary", "planted-quick", ["total_samples=20000", "test_samples=1000", "pursuit_samples=50"]),
 )
 
 
