@@ -39,14 +39,25 @@ double planted_work(const struct planted_shape *shape)
 
 /* ---- rates, trees, thresholds -------------------------------------------------------------------------------- */
 
+static double rate_of(const struct planted_shape *shape, int i)
+{
+    double last = pow(shape->features, -shape->zipf), r = pow(i + 1, -shape->zipf);
+    double share = 1 > last ? (r - last) / (1 - last) : 1;
+    return PLANTED_RATE_LEAST + (PLANTED_RATE_MOST - PLANTED_RATE_LEAST) * share;
+}
+
 static void set_rates(struct planted *p)
 {
-    int n = p->shape.features;
-    double first = 1, last = pow(n, -p->shape.zipf);
-    for (int i = 0; i < n; i++) {
-        double r = pow(i + 1, -p->shape.zipf), share = first > last ? (r - last) / (first - last) : 1;
-        p->rate[i] = PLANTED_RATE_LEAST + (PLANTED_RATE_MOST - PLANTED_RATE_LEAST) * share;
-    }
+    for (int i = 0; i < p->shape.features; i++)
+        p->rate[i] = rate_of(&p->shape, i);
+}
+
+double planted_rates(const struct planted_shape *shape)
+{
+    double sum = 0;
+    for (int i = 0; i < shape->features; i++)
+        sum += rate_of(shape, i);
+    return sum;
 }
 
 /* Breadth first: the children of feature i are consecutive, in the order of their parents. */

@@ -73,6 +73,8 @@ void planted_close(struct planted *planted);
 /* Memory of a generator, and floating-point operations of its creation, for estimates. */
 int64_t planted_bytes(const struct planted_shape *shape);
 double planted_work(const struct planted_shape *shape);
+/* TREES: sum of the rates p_i, an upper limit of the mean number of active features. */
+double planted_rates(const struct planted_shape *shape);
 /* Number of features in the trees, at most `features`. */
 int planted_tree_features(const struct planted_shape *shape);
 

@@ -1,5 +1,6 @@
 /* What a configuration costs: operations, memory, checkpoints. The unit of all costs is the time of one floating-point
- * operation of a dense product. The constants below come from measured times of the preset planted-quick. */
+ * operation of a dense product. The constants below come from measured times of short runs of each learner
+ * (tests/unit/core/methods/test_predictions.c). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,8 +16,12 @@ static const double LATENT = 60;   /* selecting among one sample's latents */
 static const double SPARSE = 15;   /* a multiplication and addition of a sparse product */
 /* training on one sample, the part that does not depend on the size of the dictionary */
 static const double ROW = 30000;
-static const double WEIGHT = 60;   /* updating one weight */
-static const double ITERATION = 6; /* cost of one entry in a FISTA iteration, without the matrix products */
+static const double WEIGHT = 60;     /* updating one weight */
+static const double UPDATE = 3e6;    /* the part of an update that does not depend on the sizes */
+static const double THRESHOLD = 600; /* training one threshold of JUMPRELU on one sample */
+static const double PRODUCT = 0.65;  /* an operation of a product in a FISTA iteration, which is a large product */
+static const double ITERATION = 20;  /* one entry in a FISTA iteration, without the matrix products */
+static const double PURSUIT = 10;    /* a multiplication and addition of OMP or IHT */
 
 enum { GFLOPS = 60 };
 
@@ -24,7 +29,8 @@ static double expected_active(const struct dictionary_config *config, const stru
 {
     if (c->features == 0)
         return 0;
-    return c->source == SOURCE_PLANTED ? fmin(40, 0.1 * c->features) : dictionary_active(config, c);
+    const struct planted_shape shape = dictionary_data(config, c);
+    return c->source == SOURCE_PLANTED ? planted_rates(&shape) : dictionary_active(config, c);
 }
 
 static double draw_work(const struct dictionary_config *config, const struct dictionary_case *c)
@@ -40,7 +46,7 @@ static double encode_work(const struct dictionary_config *config, const struct d
 {
     double d = c->inputs, m = c->width, products = 2 * d * m;
     if (c->learner == LEARNER_FISTA)
-        return (double)config->iterations * (2 * products + ITERATION * m);
+        return (double)config->iterations * (2 * PRODUCT * products + ITERATION * m);
     if (c->learner == LEARNER_MATCHING_PURSUIT)
         return products + c->l0 * m * LATENT / 10;
     return products + LATENT * m + SPARSE * d * c->l0;
@@ -53,7 +59,9 @@ static double train_work(const struct dictionary_config *config, const struct di
     double active = c->learner == LEARNER_L1 || c->learner == LEARNER_JUMPRELU ? fmax(c->l0, m / 4) : c->l0;
     if (c->learner == LEARNER_FISTA)
         return samples * (encode_work(config, c) + 2 * m * (d + m)) + updates * SPARSE * m * m * d;
-    return samples * (ROW + encode_work(config, c) + 3 * SPARSE * d * active) + updates * WEIGHT * 2 * m * d;
+    double thresholds = c->learner == LEARNER_JUMPRELU ? THRESHOLD * m : 0;
+    return samples * (ROW + encode_work(config, c) + 3 * SPARSE * d * active + thresholds) +
+           updates * (UPDATE + WEIGHT * 2 * m * d);
 }
 
 /* Cost of a one-to-one matching of `rows` with `others` latents. */
@@ -67,14 +75,16 @@ static double matching_work(double rows, double others)
  * decoders. */
 static double compared_features(const struct dictionary_config *config, const struct dictionary_case *c)
 {
-    return fmin(c->features, (double)config->pursuit_samples * expected_active(config, c));
+    double active = expected_active(config, c);
+    return fmin(c->features,
+                (double)config->pursuit_samples * (c->source == SOURCE_PLANTED ? fmax(40, active) : active));
 }
 
 static double compare_work(const struct dictionary_config *config, const struct dictionary_case *c)
 {
     double d = c->inputs, m = c->width, n = c->features, rounds = (double)config->iterations;
-    double fista = rounds * 4 * d * (m + (dictionary_correlates(c) ? n : 0));
-    double each = fista + SPARSE * 2 * d * m * (2 * rounds + c->l0);
+    double fista = rounds * PRODUCT * 4 * d * (m + (dictionary_correlates(c) ? n : 0));
+    double each = fista + PURSUIT * 2 * d * m * (2 * rounds + c->l0);
     /* The true codes are matched with three other codes: those of the encoder, of FISTA with the dictionary, and of
      * FISTA with the true features. Features that are active in no sample are left out. */
     double active = compared_features(config, c);

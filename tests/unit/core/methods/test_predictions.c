@@ -32,7 +32,51 @@ struct sweep {
     struct config_setting settings[14];
 };
 
+#define LEARNER(name)                                                                                                  \
+    {                                                                                                                  \
+        "dictionary",                                                                                                  \
+        {                                                                                                              \
+            {"learner", name}, {"features", "1024"}, {"inputs", "96"}, {"width", "256"}, {"seeds", "1"},               \
+                {"total_samples", "30000"}, {"alternations", "10"}, {"test_samples", "1000"},                          \
+            {                                                                                                          \
+                "pursuit_samples", "0"                                                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
 static const struct sweep sweeps[] = {
+    LEARNER("l1"),
+    LEARNER("topk"),
+    LEARNER("batchtopk"),
+    LEARNER("jumprelu"),
+    LEARNER("matryoshka"),
+    LEARNER("matching-pursuit"),
+    LEARNER("fista"),
+    {"dictionary",
+     {{"learners", "topk,fista"},
+      {"source", "iid"},
+      {"features", "500"},
+      {"inputs", "0"},
+      {"active", "10"},
+      {"width", "0"},
+      {"l0", "10"},
+      {"seeds", "1"},
+      {"batch", "64"},
+      {"test_samples", "1000"},
+      {"total_samples", "20000"},
+      {"alternations", "4"},
+      {"pursuit_samples", "200"}}},
+    {"dictionary",
+     {{"exponents", "0,2"},
+      {"features", "256"},
+      {"roots", "0"},
+      {"inputs", "128"},
+      {"width", "0"},
+      {"l0", "10"},
+      {"seeds", "1"},
+      {"total_samples", "40000"},
+      {"test_samples", "1000"},
+      {"pursuit_samples", "0"}}},
     {"dictionary",
      {{"source", "iid"},
       {"features", "32"},
