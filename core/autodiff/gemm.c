@@ -2,8 +2,9 @@
  *
  * A product is cut into a grid of blocks that depends on its sizes only. Each block packs its parts of both factors
  * again, so the product takes longer with small or narrow blocks. The grid therefore has few, nearly square blocks, and
- * none with less than about ten microseconds of work. The sum over the inner dimension is never cut, so its order does
- * not depend on the grid. */
+ * none with less than about ten microseconds of work. Between pieces of a block that takes long, a thread checks
+ * whether the pool was stopped. The sum over the inner dimension is never cut, so its order does not depend on the
+ * grid. */
 #include "core/autodiff/tape_int.h"
 
 enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };
@@ -13,8 +14,12 @@ struct gemm_grid {
     int down, across; /* number of blocks in each direction */
 };
 
+/* Upper limit of the multiplications in a piece of a block: some tenths of a second. */
+static const double GEMM_PIECE = 2e10;
+
 struct gemm_task {
     const struct kernels *kernels;
+    struct thread_pool *pool;
     bool bf16;
     const struct gemm_job *jobs;
     struct gemm_grid grid[GEMM_JOBS];
@@ -67,6 +72,17 @@ static void finish_block(const struct kernels *kernels, const struct gemm_job *j
     }
 }
 
+/* Computes rows [row, row + call->m) and columns [col, col + call->n) of a product. */
+static void gemm_piece(const struct gemm_task *task, const struct gemm_job *job, struct gemm_call call, int row,
+                       int col)
+{
+    call.a += call.transpose_a ? row : row * call.lda;
+    call.b += call.transpose_b ? col * call.ldb : col;
+    call.c += row * call.ldc + col;
+    (task->bf16 ? task->kernels->gemm_bf16 : task->kernels->gemm)(&call);
+    finish_block(task->kernels, job, row, call.m, col, call.n);
+}
+
 static void gemm_block(void *context, int chunk, int worker)
 {
     const struct gemm_task *task = context;
@@ -78,18 +94,19 @@ static void gemm_block(void *context, int chunk, int worker)
     int block = chunk - task->first[which];
     int row = block / grid->across * grid->rows, col = block % grid->across * grid->cols;
     struct gemm_call call = job->call;
-    call.m = call.m - row < grid->rows ? call.m - row : grid->rows;
+    int rows = call.m - row < grid->rows ? call.m - row : grid->rows;
     call.n = call.n - col < grid->cols ? call.n - col : grid->cols;
-    call.a += call.transpose_a ? row : row * call.lda;
-    call.b += call.transpose_b ? col * call.ldb : col;
-    call.c += row * call.ldc + col;
-    (task->bf16 ? task->kernels->gemm_bf16 : task->kernels->gemm)(&call);
-    finish_block(task->kernels, job, row, call.m, col, call.n);
+    double most = GEMM_PIECE / ((double)call.n * call.k + 1);
+    int piece = most >= rows ? rows : most >= GEMM_ALIGN ? (int)most / GEMM_ALIGN * GEMM_ALIGN : GEMM_ALIGN;
+    for (int at = 0; at < rows && (at == 0 || !thread_pool_stopped(task->pool)); at += piece) {
+        call.m = rows - at < piece ? rows - at : piece;
+        gemm_piece(task, job, call, row + at, col);
+    }
 }
 
 void gemm_run(struct exec *e, const struct gemm_job *jobs, int count)
 {
-    struct gemm_task task = {.kernels = e->kernels, .bf16 = e->bf16, .jobs = jobs, .count = count};
+    struct gemm_task task = {.kernels = e->kernels, .pool = e->pool, .bf16 = e->bf16, .jobs = jobs, .count = count};
     for (int i = 0; i < count; i++) {
         task.grid[i] = gemm_grid(&jobs[i].call);
         task.first[i + 1] = task.first[i] + task.grid[i].down * task.grid[i].across;
