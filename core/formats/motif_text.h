@@ -17,7 +17,7 @@ enum { MOTIF_TEXT_NAME = 64, MOTIF_TEXT_MOTIFS = 1 << 16, MOTIF_TEXT_WIDTH = 100
 
 struct motif_text_entry {
     char id[MOTIF_TEXT_NAME], name[MOTIF_TEXT_NAME]; /* name: the second word; "": none */
-    int first, width; /* rows first ... first + width of `row`; width in [1, MOTIF_TEXT_WIDTH] */
+    int first, width; /* rows [first, first + width) of `row`; width in [1, MOTIF_TEXT_WIDTH] */
     double sites;     /* number of sites: nsites (20 if absent), or the largest sum of a column of counts */
 };
 struct motif_text {

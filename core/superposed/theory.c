@@ -139,10 +139,10 @@ enum { STEPS = 24, CUT_STEPS = 600 };
 
 /* ---- y = x + sigma g -------------------------------------------------------------------------------- */
 
-/* Three functions of y: the density of y when the feature is off; the density of y when it is on; and the second
- * density times E[u | y, on]. */
+/* Three functions of y. u: value of a feature that is on. */
 struct mixture {
-    double off, on, mass;
+    double off, on; /* density of y if the feature is off, and if it is on */
+    double mass;    /* on * E[u | y, on] */
 };
 
 static struct mixture mixture(double y, double sigma)

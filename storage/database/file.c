@@ -1,5 +1,5 @@
-/* The database file as the file system sees it: which file is open, and whether its path still names it. If the file is
- * moved or replaced and the daemon continues, it acknowledges jobs that it does not find after its next start. */
+/* The database file as the file system sees it: which file is open, and whether its path still names it. If the daemon
+ * continued after the file was moved or replaced, it would acknowledge jobs that its next start would not find. */
 #include "storage/storage_int.h"
 
 #include <errno.h>

@@ -185,7 +185,8 @@ static void upload_parts_dated_in_the_future_are_removed(void **state)
     assert_true(part >= 0 && futimens(part, times) == 0);
     (void)close(part);
     /* A jump of the clock makes the daemon sweep within about a second, unless the new time is near that of the last
-     * sweep. The test before this one may have caused a sweep at any time, so the clock jumps more than once. */
+     * sweep. The test before this one moved the clock, too, so the last sweep may have been near one of the two times
+     * used here. The clock therefore alternates between both. */
     double end = now_seconds() + PATIENCE;
     for (int i = 0; faccessat(parts, name, F_OK, 0) == 0 && now_seconds() < end; i++) {
         *offset = i / 100 % 2 ? -2 * YEAR : -YEAR;

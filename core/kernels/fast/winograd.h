@@ -213,8 +213,8 @@ INLINE void winograd_outer_halves(const struct winograd_runs *runs, ptrdiff_t st
     UNROLL for (int a = 0; a < 8; a++) v_store(sums + a / 4 * MAP_LANES * MAP_LANES + a % 4 * V, acc[a / 4][a % 4]);
 }
 #else
-/* winograd_outer_of() for a half block of outputs, 8 inputs from `first` on. Only the first 8 outputs of sums are used.
- */
+/* winograd_outer_of() for 8 outputs instead of 16, and for the 8 inputs from `first` on. The last 8 outputs of each
+ * input keep their values in `sums`, [16 inputs][16 outputs]. */
 INLINE void winograd_outer_half(const int first, const struct winograd_runs *runs, float *sums)
 {
     vf acc[8];

@@ -217,8 +217,8 @@ static bool reaches(const struct method_run *run, const int32_t *label, int leng
     return needs > 0 ? says >= needs : says == needs;
 }
 
-/* For each count c, compares whether the label, and the answer, is at least c. Counts are ordered, so an answer that
- * is wrong by one is still right for most c. */
+/* For each count c, counts the sample if its label is at least c, if its answer is at least c, and if both are. An
+ * answer that is wrong by one is still right for most c. */
 static void read_count(struct method_run *run, const struct domain_truth *truth, const int32_t *answer, int length)
 {
     for (int32_t t = 0; t < run->domain.shape.tokens; t++) {
