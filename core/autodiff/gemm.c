@@ -1,12 +1,16 @@
 /* Matrix products on the thread pool.
  *
- * A product is cut into a grid of blocks that depends on its sizes only. Each block packs its parts of both factors
- * again, so the product takes longer with small or narrow blocks. The grid therefore has few, nearly square blocks, and
- * none with less than about ten microseconds of work. Between pieces of a block that takes long, a thread checks
- * whether the pool was stopped. The sum over the inner dimension is never cut, so its order does not depend on the
- * grid. */
+ * A product is cut into a grid of blocks. Each block packs its parts of both factors again, so the product takes longer
+ * with small or narrow blocks. The grid therefore has few, nearly square blocks, and none with less than about ten
+ * microseconds of work. Between pieces of a block that takes long, a thread checks whether the pool was stopped. The
+ * sum over the inner dimension is never cut, so its order does not depend on the grid, and the grid may have a block
+ * for each thread. Exception: kernels compute very thin blocks in another order. If a grid can have such a block at its
+ * edge, it does not depend on the number of threads. */
 #include "core/autodiff/tape_int.h"
 
+/* GEMM_BLOCKS: number of blocks of a large product on up to so many threads. THIN_ROWS, THIN_COLS: the kernels compute
+ * blocks with fewer rows or columns in another order (core/kernels/fast/gemm.c). */
+enum { THIN_ROWS = 4, THIN_COLS = 8 };
 enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };
 
 struct gemm_grid {
@@ -33,10 +37,17 @@ static int block_side(int size, int parts)
     return (side + GEMM_ALIGN - 1) / GEMM_ALIGN * GEMM_ALIGN;
 }
 
-static struct gemm_grid gemm_grid(const struct gemm_call *call)
+static bool may_be_thin(int size, int thin)
+{
+    return size % GEMM_ALIGN != 0 && size % GEMM_ALIGN < thin;
+}
+
+static struct gemm_grid gemm_grid(const struct gemm_call *call, int threads)
 {
     double work = (double)call->m * call->n * call->k;
-    int blocks = work / GEMM_LEAST >= GEMM_BLOCKS ? GEMM_BLOCKS : (int)(work / GEMM_LEAST) + 1;
+    bool fixed = threads <= GEMM_BLOCKS || may_be_thin(call->m, THIN_ROWS) || may_be_thin(call->n, THIN_COLS);
+    int most = fixed ? GEMM_BLOCKS : threads;
+    int blocks = work / GEMM_LEAST >= most ? most : (int)(work / GEMM_LEAST) + 1;
     struct gemm_grid grid = {call->m, call->n, 1, 1};
     double best = 0.0;
     for (int down = 1; down <= blocks; down++) {
@@ -108,7 +119,7 @@ void gemm_run(struct exec *e, const struct gemm_job *jobs, int count)
 {
     struct gemm_task task = {.kernels = e->kernels, .pool = e->pool, .bf16 = e->bf16, .jobs = jobs, .count = count};
     for (int i = 0; i < count; i++) {
-        task.grid[i] = gemm_grid(&jobs[i].call);
+        task.grid[i] = gemm_grid(&jobs[i].call, thread_pool_threads(e->pool));
         task.first[i + 1] = task.first[i] + task.grid[i].down * task.grid[i].across;
     }
     (void)op_run(e, gemm_block, &task, task.first[count]);

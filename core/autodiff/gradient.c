@@ -30,8 +30,7 @@ real *grad_buffer(struct exec *e, const struct tensor *x)
     if (at == NULL)
         at = op_reals(e, x->count);
     if (at != NULL && x->kind == TENSOR_MAP)
-        for (int image = 0; image < x->map.images; image++)
-            map_clear_halo(&x->map, at, image);
+        (void)op_clear_halo(e, &x->map, at);
     return at;
 }
 

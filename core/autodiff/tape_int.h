@@ -56,6 +56,10 @@ struct exec_profile_entry *op_profile_entry(struct exec_profile *profile, const 
 struct tensor *op_done(struct exec *e, struct node *node, const char *name,
                        void (*backward)(struct exec *e, struct node *node), struct tensor *out, double since);
 
+/* Writes zeros to the halo of a new map, because its memory is uninitialised. The threads share a large halo: its lines
+ * are far apart in memory, so the time is that of many cache misses. Returns false if the pool was stopped. */
+bool op_clear_halo(struct exec *e, const struct map_shape *shape, real *data);
+
 /* Create the tensor of an operation's result. It wants a gradient if `wants` is true and the step trains. */
 struct tensor *op_out_rows(struct exec *e, int rows, int cols, bool wants);
 struct tensor *op_out_map(struct exec *e, const struct map_shape *shape, bool wants);

@@ -34,6 +34,30 @@ static bool shape_fits(const struct map_shape *s)
            (s->halo_h == 1 || (s->halo_h == 0 && s->height == 1));
 }
 
+enum { SHARED_HALO = 16384 }; /* minimum number of reals of a halo that threads clear together */
+
+struct halo_task {
+    const struct map_shape *shape;
+    real *data;
+};
+
+static void halo_task(void *context, int image, int worker)
+{
+    const struct halo_task *task = context;
+    map_clear_halo(task->shape, task->data, image);
+}
+
+bool op_clear_halo(struct exec *e, const struct map_shape *shape, real *data)
+{
+    struct halo_task task = {shape, data};
+    size_t inside = (size_t)(map_blocks(shape->channels) * MAP_LANES) * (size_t)(shape->height * shape->width);
+    if (map_size(shape) - (size_t)shape->images * inside >= SHARED_HALO)
+        return op_run(e, halo_task, &task, shape->images);
+    for (int image = 0; image < shape->images; image++)
+        map_clear_halo(shape, data, image);
+    return true;
+}
+
 struct tensor *tensor_map(struct exec *e, const struct map_shape *shape)
 {
     if (!shape_fits(shape)) {
@@ -46,13 +70,7 @@ struct tensor *tensor_map(struct exec *e, const struct map_shape *shape)
         return NULL;
     x->kind = TENSOR_MAP;
     x->map = *shape;
-    for (int image = 0; image < shape->images; image++) {
-        if (thread_pool_check(e->pool, &e->error) != STATUS_OK)
-            return NULL;
-        map_clear_halo(shape, x->data, image); /* can take long for a large map, because it is the first write to the
-                                                * map's memory pages */
-    }
-    return x;
+    return op_clear_halo(e, shape, x->data) ? x : NULL;
 }
 
 struct tensor *tensor_wrap_rows(struct exec *e, real *data, int rows, int cols, bool wants_grad)

@@ -153,6 +153,70 @@ static void training_step_gives_same_bits_for_any_number_of_threads(void **state
     }
 }
 
+enum { WIDE = 410, CLASSES = 304, MOST_ROWS = 563 };
+
+/* A linear layer whose products have more blocks on 16 threads than on one. */
+struct large {
+    struct arena arena;
+    struct thread_pool *pool;
+    struct exec exec;
+    struct params *params;
+    struct linear layer;
+    struct tensor *loss;
+};
+
+static void large_step(struct large *l, const char *kernels, int threads, int rows, bool bf16)
+{
+    static real x[MOST_ROWS * WIDE];
+    static int32_t targets[MOST_ROWS];
+    memset(l, 0, sizeof *l);
+    arena_init(&l->arena, 1 << 20, 0);
+    assert_int_equal(thread_pool_create(threads, &l->pool, NULL), STATUS_OK);
+    exec_init(&l->exec, kernels_named(kernels), l->pool, &l->arena, 5);
+    l->exec.bf16 = bf16;
+    assert_int_equal(params_create(&l->params, NULL), STATUS_OK);
+    linear_build(&l->layer, l->params, "layer", NULL, WIDE, CLASSES);
+    assert_int_equal(params_seal(l->params, true, NULL), STATUS_OK);
+    params_init(l->params, 1, NULL);
+    for (int i = 0; i < rows * WIDE; i++)
+        x[i] = (real)(i * 7919 % 1009) / 1009 - R(0.5);
+    for (int i = 0; i < rows; i++)
+        targets[i] = i * 5 % CLASSES;
+    params_begin_step(l->params);
+    exec_begin(&l->exec, true, 0);
+    struct tensor *in = tensor_wrap_rows(&l->exec, x, rows, WIDE, true);
+    l->loss = op_cross_entropy(&l->exec, linear_forward(&l->exec, &l->layer, in, true, 0.2), targets);
+    assert_int_equal(tape_backward(&l->exec, l->loss, NULL, NULL), STATUS_OK);
+}
+
+static void large_close(struct large *l)
+{
+    params_destroy(l->params);
+    thread_pool_destroy(l->pool);
+    arena_close(&l->arena);
+}
+
+/* Of 563 rows, 16 blocks would end with one of 3 rows, which kernels compute in another order. */
+static void large_products_give_same_bits_for_any_number_of_threads(void **state)
+{
+    static const char *const tables[] = {"ref", "avx2", "avx512"};
+    static const int row_counts[] = {528, MOST_ROWS}, thread_counts[] = {8, 11, 16};
+    for (size_t t = SANITIZED ? 1 : 0; t < 3; t++) {
+        for (int n = 0; n < 2 * 2 * 3 && kernels_named(tables[t]) != NULL; n++) {
+            struct large one, other;
+            large_step(&one, tables[t], 1, row_counts[n % 2], n / 2 % 2);
+            large_step(&other, tables[t], thread_counts[n / 4], row_counts[n % 2], n / 2 % 2);
+            assert_true(one.loss->data[0] == other.loss->data[0]);
+            for (size_t i = 0; i < params_arrays(one.params); i++) {
+                const struct weight *a = params_array(one.params, i), *b = params_array(other.params, i);
+                assert_memory_equal(a->grad, b->grad, a->count * sizeof(real));
+            }
+            large_close(&one);
+            large_close(&other);
+        }
+    }
+}
+
 static void warm_steps_take_no_memory(void **state)
 {
     struct model *m = model_open("ref", 2);
@@ -169,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(training_step_gives_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(large_products_give_same_bits_for_any_number_of_threads),
         cmocka_unit_test(warm_steps_take_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
