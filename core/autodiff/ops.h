@@ -113,6 +113,8 @@ struct tensor *op_embedding(struct exec *e, const int32_t *ids, int count, struc
 /* op_add(): x + y; op_scale(): factor * x. */
 struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y);
 struct tensor *op_scale(struct exec *e, struct tensor *x, double factor);
+/* Rows: x + rise where x is above zero, and x elsewhere. The derivative is 1 everywhere. */
+struct tensor *op_raise(struct exec *e, struct tensor *x, double rise);
 /* A residual connection: x + dropout(y). */
 struct tensor *op_residual(struct exec *e, struct tensor *x, struct tensor *y, double dropout);
 /* Layer norm over the columns of each row, epsilon 1e-5. gain, bias: [cols]. */

@@ -188,6 +188,19 @@ void positions_sine(real *table, int rows, int cols)
         sine_row(table + (size_t)r * (size_t)cols, cols, r);
 }
 
+void positions_backward(real *table, int rows, int cols)
+{
+    positions_sine(table, rows, cols);
+    for (int r = 0; r < rows; r++) {
+        real *row = table + (size_t)r * (size_t)cols;
+        for (int j = 0; j < cols / 2; j++) {
+            real kept = row[j];
+            row[j] = row[cols - 1 - j];
+            row[cols - 1 - j] = kept;
+        }
+    }
+}
+
 void positions_grid(real *table, int height, int width, int cols)
 {
     for (int r = 0; r < height * width; r++) {

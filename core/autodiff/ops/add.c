@@ -1,4 +1,5 @@
-/* Sums of two tensors, with optional dropout of the second; sums with positional encodings; products with a number.
+/* Sums of two tensors, with optional dropout of the second; sums with positional encodings and numbers; products with a
+ * number.
  * Element-wise operations work on rows and on maps alike. */
 #include <string.h>
 
@@ -131,6 +132,26 @@ struct tensor *op_scale(struct exec *e, struct tensor *x, double factor)
     memcpy(out->data, x->data, x->count * sizeof(real));
     e->kernels->scale(x->count, (real)factor, out->data);
     return op_done(e, &n->node, "scale", scale_backward, out, since);
+}
+
+static void raise_backward(struct exec *e, struct node *node)
+{
+    grad_pass(e, node->out, ((struct add_node *)node)->x);
+}
+
+struct tensor *op_raise(struct exec *e, struct tensor *x, double rise)
+{
+    double since = op_clock(e);
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    struct tensor *out = op_out_like(e, x, x->wants_grad);
+    struct add_node *n = op_alloc(e, sizeof(*n));
+    if (out == NULL || n == NULL)
+        return NULL;
+    *n = (struct add_node){.x = x};
+    for (size_t i = 0; i < x->count; i++)
+        out->data[i] = x->data[i] > R(0.0) ? x->data[i] + (real)rise : x->data[i];
+    return op_done(e, &n->node, "raise", raise_backward, out, since);
 }
 
 /* --- positions ---------------------------------------------------------------------------------- */

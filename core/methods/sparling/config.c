@@ -172,6 +172,10 @@ static void check_head(const struct sparling_config *c, const struct method_faul
         method_fault(faults, "channels", "must be a multiple of 4 with positions grid; got %.0f", (double)c->channels);
     if (c->motif_scale == MOTIF_SCALE_RMS && c->embed_order != POOL_THEN_EMBED)
         method_fault(faults, "motif_scale", "may be rms only with embed_order pool-then-embed");
+    if (c->motif_floor > 0 && c->motif_scale != MOTIF_SCALE_RMS)
+        method_fault(faults, "motif_floor", "may be above 0 only with motif_scale rms");
+    if (c->rank_positions && c->attend != ATTEND_ACTIVE)
+        method_fault(faults, "rank_positions", "may be true only with attend active");
     struct sparling_geometry map = sparling_geometry(c);
     if (map.grid_rows < 1 || map.grid_cols < 1)
         method_fault(faults, "pool", "must not exceed the %d x %d positions of the motif map; got %.0f", map.rows,

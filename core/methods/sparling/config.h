@@ -79,8 +79,8 @@ struct sparling_config {
     int64_t channels, layers, heads, feed_forward, pool, context;
     int head_norm, positions, embed_order, attend, motif_scale, strands;
     int precision;
-    bool lstm, identical_layers;
-    double dropout;
+    bool lstm, identical_layers, rank_positions;
+    double dropout, motif_floor;
 
     /* Optimiser. */
     int64_t batch, warm_up;

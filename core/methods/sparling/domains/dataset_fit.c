@@ -89,6 +89,19 @@ static void fit_empty(struct sparling_config *config, const struct method_given 
         config->never_empty = true;
 }
 
+/* Sets how the head reads motifs of bases. Motifs of bases are often weak and lie close together. With motif_floor the
+ * head sees the kind of a weak motif, and with rank_positions it need not compare distant positions to find the order
+ * of motifs. */
+static void fit_head(struct sparling_config *config, const struct method_given *given, bool sound)
+{
+    if (!letters(&config->dataset, sound) || config->dataset.channels != 4 || config->dataset.numbers)
+        return;
+    if (!has(given, "motif_floor") && config->motif_scale == MOTIF_SCALE_RMS)
+        config->motif_floor = 1;
+    if (!has(given, "rank_positions") && config->attend == ATTEND_ACTIVE)
+        config->rank_positions = true;
+}
+
 /* Switches off the settings of the preset that only help after a first phase of the presence objective. Training then
  * follows the densities and the schedule of the learning rate alone. */
 static void fit_without_phase(struct sparling_config *config, const struct method_given *given)
@@ -170,6 +183,7 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
     if (presence && !c->positions) {
         fit_window(config, given, facts);
         fit_rate(config, given, facts->sound);
+        fit_head(config, given, facts->sound);
         fit_counts(config, given, facts);
         fit_empty(config, given, facts);
         fit_numbers(config, given, facts->sound);

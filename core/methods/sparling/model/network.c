@@ -149,11 +149,12 @@ static enum status make_tables(struct network *n, struct error *err)
     size_t width = (size_t)c->channels, target = (size_t)n->longest;
     bool flat = n->map.grid_rows == 1, grid = c->positions == POSITIONS_GRID && !flat;
     int lines = flat ? n->map.grid_cols : n->map.grid_rows;
-    size_t cells = grid ? (size_t)n->map.grid_rows * (size_t)n->map.grid_cols : (size_t)lines;
-    n->tables = calloc((cells + target) * width, sizeof(real));
+    int sites = n->map.grid_rows * n->map.grid_cols;
+    size_t cells = grid ? (size_t)sites : (size_t)lines, ranks = c->rank_positions ? (size_t)sites : 0;
+    n->tables = calloc((cells + target + ranks) * width, sizeof(real));
     if (!n->tables)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the position tables");
-    real *target_table = n->tables + cells * width;
+    real *target_table = n->tables + cells * width, *rank_table = target_table + target * width;
     if (grid)
         positions_grid(n->tables, n->map.grid_rows, n->map.grid_cols, (int)width);
     else
@@ -161,6 +162,8 @@ static enum status make_tables(struct network *n, struct error *err)
     positions_sine(target_table, n->longest, (int)width);
     n->sines = weight_constant(n->tables, (int)cells, (int)width);
     n->target_sines = weight_constant(target_table, n->longest, (int)width);
+    positions_backward(rank_table, (int)ranks, (int)width);
+    n->ranks = weight_constant(rank_table, (int)ranks, (int)width);
     return STATUS_OK;
 }
 
@@ -452,6 +455,8 @@ static struct network_memory read_map(struct exec *e, struct network *n, struct 
         x = op_max_pool_rows(e, motifs, ph, pw);
         if (n->config.motif_scale == MOTIF_SCALE_RMS)
             x = rms_scale_forward(e, &n->scale, x);
+        if (n->config.motif_floor > 0)
+            x = op_raise(e, x, n->config.motif_floor);
         if (pooled)
             *pooled = x;
         x = linear_forward(e, &n->embed, x, false, 0);
@@ -464,6 +469,8 @@ static struct network_memory read_map(struct exec *e, struct network *n, struct 
         if (!active)
             return memory;
         x = op_gather_sites(e, x, active);
+        if (n->config.rank_positions)
+            x = op_add_rows(e, x, &n->ranks, 1, active->capacity, 0);
         memory.keys = active->capacity;
         memory.lengths = active->lengths;
     }

@@ -45,7 +45,8 @@ struct network {
     struct weight sines;                             /* positional encodings of the encoder's grid; not trained */
     struct weight *row_positions, *column_positions; /* learned positional encodings */
     struct weight target_sines;                      /* positional encodings of the decoder; not trained */
-    struct weight *tokens;                           /* embedding of target tokens */
+    struct weight ranks;   /* encodings of the ranks of positions, with rank_positions; not trained */
+    struct weight *tokens; /* embedding of target tokens */
     struct encoder encoder;
     struct decoder decoder;
     struct linear out;

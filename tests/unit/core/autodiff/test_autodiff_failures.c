@@ -241,6 +241,7 @@ OP(add_rows, op_add_rows(e, k->rows, k->table, 2, 6, 0.1), op_add_rows(e, k->row
 OP(embedding, op_embedding(e, tokens, 12, k->table), op_embedding(e, no_tokens, 12, k->table))
 OP(add, op_add(e, k->rows, k->same), op_add(e, k->rows, k->odd_rows))
 OP(scale, op_scale(e, k->rows, 0.5), NONE)
+OP(raise, op_raise(e, k->rows, 0.5), NONE)
 OP(residual, op_residual(e, k->rows, k->same, 0.3), op_residual(e, k->map, k->same, 0.3))
 OP(layer_norm, op_layer_norm(e, k->rows, k->gain, k->bias), op_layer_norm(e, k->odd_rows, k->gain, k->bias))
 OP(residual_norm, op_residual_norm(e, k->rows, k->same, 0.1, k->gain, k->bias),
@@ -336,6 +337,7 @@ static const struct {
                   ENTRY(embedding),
                   ENTRY(add),
                   ENTRY(scale),
+                  ENTRY(raise),
                   ENTRY(residual),
                   ENTRY(layer_norm),
                   ENTRY(residual_norm),

@@ -290,6 +290,36 @@ static void dropout_keeps_its_share_with_independent_masks(void **state)
     probe_close(&p);
 }
 
+static struct tensor *build_raise(struct probe *p, const void *context)
+{
+    return op_sigmoid(&p->exec, op_raise(&p->exec, probe_input(p, 0), 0.75));
+}
+
+static void raising_adds_a_number_to_positive_values_alone(void **state)
+{
+    static const real values[5] = {R(2.0), R(0.001), R(0.0), R(-0.001), R(-3.0)},
+                      raised[5] = {R(2.75), R(0.751), R(0.0), R(-0.001), R(-3.0)};
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, 1, 5, 1.0);
+    memcpy(p.inputs[0].value, values, sizeof(values));
+    exec_begin(&p.exec, true, 0);
+    const struct tensor *y = op_raise(&p.exec, probe_input(&p, 0), 0.75);
+    assert_non_null(y);
+    for (int i = 0; i < 5; i++)
+        assert_true(fabs((double)(y->data[i] - raised[i])) < 1e-6);
+    probe_close(&p);
+}
+
+static void gradients_of_raised_values_match_differences(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, 6, 10, 1.0);
+    probe_check(&p, build_raise, &p, TOLERANCE);
+    probe_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +329,8 @@ int main(void)
         cmocka_unit_test(layer_norm_gradients_match_differences),
         cmocka_unit_test(positional_encoding_gradients_match_differences),
         cmocka_unit_test(embedding_gradients_match_differences),
+        cmocka_unit_test(raising_adds_a_number_to_positive_values_alone),
+        cmocka_unit_test(gradients_of_raised_values_match_differences),
         cmocka_unit_test(cross_entropy_gradients_match_differences),
         cmocka_unit_test(cross_entropy_of_huge_logits_is_finite),
         cmocka_unit_test(dropout_keeps_its_share_with_independent_masks),

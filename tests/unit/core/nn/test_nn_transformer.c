@@ -203,6 +203,9 @@ static void position_tables_contain_the_sines_of_the_paper(void **state)
     assert_true(fabs((double)table[3 * 8 + 0] - sin(3.0)) < 1e-12);
     assert_true(fabs((double)table[3 * 8 + 3] - cos(0.3)) < 1e-12); /* 10000 ^ (2 / 8) = 10 */
     assert_true(fabs((double)table[11 * 8 + 6] - sin(0.011)) < 1e-12);
+    positions_backward(table, 12, 8);
+    assert_true(fabs((double)table[3 * 8 + 7] - sin(3.0)) < 1e-12);
+    assert_true(fabs((double)table[3 * 8 + 4] - cos(0.3)) < 1e-12);
     positions_grid(table, 3, 4, 8);
     for (int row = 0; row < 3; row++)
         for (int col = 0; col < 4; col++) {

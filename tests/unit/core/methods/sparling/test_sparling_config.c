@@ -243,6 +243,8 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("density_final", "0.9", "density_final");
     expect_fault("backward", "sparse", "hold_below");
     expect_fault("motif_scale", "rms", "motif_scale");
+    expect_fault("motif_floor", "1", "motif_floor");
+    expect_fault("rank_positions", "true", "rank_positions");
     expect_fault("latex_rows", "64", "latex_rows"); /* latex_rows is a field of another domain */
     expect_fault("objective", "single-motifs", "sparsity");
     make(&config,

@@ -343,6 +343,20 @@ static void presence_objective_shortens_the_schedule(void **state)
     assert_int_equal(faults, 0);
 }
 
+static void the_head_of_bases_reads_ranks_and_a_motif_floor(void **state)
+{
+    static const struct config_setting settings[] = {
+        {"presence_weight", "1"}, {"presence_samples", "100"},        {"attend", "active"},
+        {"motif_scale", "rms"},   {"embed_order", "pool-then-embed"}, {NULL, NULL}};
+    static const char *const chosen[] = {"motif_floor", "rank_positions", NULL};
+    const struct method_given given = {in_list, chosen};
+    struct sparling_config c = configured(settings), own = c;
+    resolve(&c);
+    assert_true(c.motif_floor == 1 && c.rank_positions);
+    assert_int_equal(sparling_method.resolve(&own, &given, root, NULL), STATUS_OK);
+    assert_true(own.motif_floor == 0 && !own.rank_positions);
+}
+
 /* Sequences with an empty label may have an empty map. */
 static void a_map_is_never_empty_only_if_no_label_is(void **state)
 {
@@ -646,6 +660,7 @@ int main(void)
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),
                                        cmocka_unit_test(fields_that_the_client_gives_keep_their_values),
                                        cmocka_unit_test(presence_objective_shortens_the_schedule),
+                                       cmocka_unit_test(the_head_of_bases_reads_ranks_and_a_motif_floor),
                                        cmocka_unit_test(a_map_is_never_empty_only_if_no_label_is),
                                        cmocka_unit_test(letters_are_replaced_only_if_labels_are_counts),
                                        cmocka_unit_test(head_of_a_large_map_sees_about_a_thousand_positions),

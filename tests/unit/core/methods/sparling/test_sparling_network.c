@@ -157,6 +157,75 @@ static void decoding_agrees_with_teacher_forcing(void **state)
     close_setup(&s);
 }
 
+/* A head that attends to positions with a motif alone, as in the preset `dataset`. */
+#define READER                                                                                                         \
+    {"attend", "active"}, {"motif_scale", "rms"}, {"embed_order", "pool-then-embed"}, {"head_norm", "pre"},            \
+    {                                                                                                                  \
+        "lstm", "false"                                                                                                \
+    }
+
+/* Reads a map with one motif of `value` in each of the given sites of channel `channel`. Writes the logits of the first
+ * token to `out`. */
+static void read_sites(struct setup *s, int channel, real value, const int *sites, int count, real *out)
+{
+    const struct sparling_geometry *map = &s->network->map;
+    struct map_shape shape = {1, (int)s->config.channels_motif, map->rows, map->cols, 1, 1};
+    size_t positions = (size_t)map->rows * (size_t)map->cols;
+    real *planes = calloc((size_t)shape.channels * positions, sizeof *planes);
+    for (int i = 0; i < count; i++)
+        planes[(size_t)channel * positions + (size_t)(sites[i] * map->max_pool_w)] = value;
+    exec_begin(&s->exec, false, 0);
+    struct network_memory memory =
+        network_memory(&s->exec, s->network, tensor_from_planes(&s->exec, planes, &shape, false));
+    const struct tensor *logits = network_logits(&s->exec, s->network, &memory, (const int32_t[]){TOKEN_START}, 1, 1);
+    assert_non_null(logits);
+    memcpy(out, logits->data, (size_t)sparling_vocabulary(&s->config) * sizeof *out);
+    free(planes);
+}
+
+static double distance(const real *a, const real *b, int count)
+{
+    double most = 0;
+    for (int i = 0; i < count; i++)
+        most = fmax(most, fabs((double)(a[i] - b[i])));
+    return most;
+}
+
+static void with_a_motif_floor_the_head_sees_the_kind_of_a_weak_motif(void **state)
+{
+    static const struct config_setting settings[2][7] = {{READER, {NULL, NULL}},
+                                                         {READER, {"motif_floor", "1"}, {NULL, NULL}}};
+    for (int floor = 0; floor < 2; floor++) {
+        struct setup s;
+        real one[16], other[16];
+        open_setup(&s, settings[floor]);
+        read_sites(&s, 0, R(1e-6), (const int[]){1}, 1, one);
+        read_sites(&s, 1, R(1e-6), (const int[]){1}, 1, other);
+        double apart = distance(one, other, sparling_vocabulary(&s.config));
+        assert_true(floor ? apart > 1e-3 : apart < 1e-4);
+        close_setup(&s);
+    }
+}
+
+/* The position encodings of all sites are set to zero. Then only the rank tells the head how many motifs there are
+ * before a motif. */
+static void with_rank_positions_the_head_sees_which_motif_is_the_first(void **state)
+{
+    static const struct config_setting settings[2][7] = {{READER, {NULL, NULL}},
+                                                         {READER, {"rank_positions", "true"}, {NULL, NULL}}};
+    for (int ranks = 0; ranks < 2; ranks++) {
+        struct setup s;
+        real one[16], two[16];
+        open_setup(&s, settings[ranks]);
+        memset(s.network->sines.value, 0, s.network->sines.count * sizeof(real));
+        read_sites(&s, 0, R(1.0), (const int[]){1}, 1, one);
+        read_sites(&s, 0, R(1.0), (const int[]){1, 2}, 2, two);
+        double apart = distance(one, two, sparling_vocabulary(&s.config));
+        assert_true(ranks ? apart > 1e-3 : apart < 1e-5); /* attention to two equal rows equals attention to one */
+        close_setup(&s);
+    }
+}
+
 static void set_bias(struct setup *s, int token, real value)
 {
     struct weight *bias = s->network->out.b;
@@ -316,6 +385,8 @@ int main(void)
         cmocka_unit_test(parameters_match_the_estimate),
         cmocka_unit_test(paper_network_has_46030634_parameters),
         cmocka_unit_test(decoding_agrees_with_teacher_forcing),
+        cmocka_unit_test(with_a_motif_floor_the_head_sees_the_kind_of_a_weak_motif),
+        cmocka_unit_test(with_rank_positions_the_head_sees_which_motif_is_the_first),
         cmocka_unit_test(decoding_stops_at_end_or_cap),
         cmocka_unit_test(batches_contain_labels_as_inputs_and_targets),
         cmocka_unit_test(curriculum_shows_few_digits_first),
