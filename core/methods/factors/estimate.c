@@ -17,7 +17,8 @@ enum {
  * of blocks unused. */
 static const double BLOCKS = 1.3;
 
-/* Operations of training a case with all its restarts. */
+/* Operations of training a case with all its restarts, and of the covariances of anchors with all features afterwards
+ * (evaluate.c), if all features are anchors. */
 static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
 {
     struct fit_setup setup = factors_setup(config, c, features, rows, 0);
@@ -25,7 +26,9 @@ static double flops_of(const struct factors_config *config, const struct factors
         return 12.0 * rows * features * (double)config->latent * (double)config->nmf_iterations;
     double others = (double)(config->restarts - 1), epochs = (double)setup.epochs;
     double screened = config->screen_epochs > 0 ? fmin(epochs, (double)config->screen_epochs) : epochs;
-    return latent_flops(&setup.shape) * rows * (epochs + others * screened);
+    bool masks = c->model == MODEL_SPARSE_VAE || c->model == MODEL_OI_VAE;
+    double anchors = masks ? 2.0 * rows * features * (double)features : 0;
+    return latent_flops(&setup.shape) * rows * (epochs + others * screened) + anchors;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */

@@ -204,14 +204,10 @@ static void count_mask(const float *mask, int g, int k, struct outcome *out)
     }
 }
 
-/* Fraction of the anchors that pass the test of Theorem 2. An anchor passes if, among all other features, the one with
- * the largest absolute covariance is another anchor of the same factor. */
-static double anchors_apart(const struct method_run *run, const float *mask, const double *mean)
+/* Stores the factor of each anchor in factor[], -1 for other features. */
+static void find_anchors(const float *mask, int g, int k, int *factor)
 {
-    const struct features *f = run->features;
-    int g = f->columns, k = (int)run->config.latent, asked = 0, right = 0;
-    int *factor = malloc((size_t)g * sizeof *factor);
-    for (int j = 0; factor && j < g; j++) {
+    for (int j = 0; j < g; j++) {
         int used = 0;
         factor[j] = -1;
         for (int c = 0; c < k; c++)
@@ -221,24 +217,60 @@ static double anchors_apart(const struct method_run *run, const float *mask, con
             }
         factor[j] = used == 1 ? factor[j] : -1;
     }
-    for (int j = 0; factor && j < g; j++) {
-        double own = -1, other = -1;
-        for (int l = 0; l < g && factor[j] >= 0 && !thread_pool_stopped(run->sweep.env.pool); l++) {
-            double sum = 0;
-            for (int i = 0; i < run->data.train_count && l != j; i++) {
-                const float *x = f->x + (ptrdiff_t)run->data.train[i] * g;
-                sum += ((double)x[j] - mean[j]) * ((double)x[l] - mean[l]);
-            }
-            if (l != j && factor[l] == factor[j])
-                own = fmax(own, fabs(sum));
-            else if (l != j)
-                other = fmax(other, fabs(sum));
+}
+
+/* Covariances are computed for so many anchors at once, so that each row is read from memory less often. */
+enum { ANCHORS = 8 };
+
+/* Computes sums[a][l], the sum over the training rows of the product of the centred features anchor[a] and l. */
+static void anchor_sums(const struct method_run *run, const double *mean, const int *anchor, int count, double *sums)
+{
+    const struct features *f = run->features;
+    size_t g = (size_t)f->columns;
+    memset(sums, 0, (size_t)count * g * sizeof *sums);
+    for (int i = 0; i < run->data.train_count && !thread_pool_stopped(run->sweep.env.pool); i++) {
+        const float *x = f->x + (size_t)run->data.train[i] * g;
+        for (int a = 0; a < count; a++) {
+            double own = (double)x[anchor[a]] - mean[anchor[a]], *to = sums + (size_t)a * g;
+            for (size_t l = 0; l < g; l++)
+                to[l] += own * ((double)x[l] - mean[l]);
         }
-        asked += own >= 0;
-        right += own >= 0 && own > other;
     }
+}
+
+/* Sets *share to the fraction of the anchors that pass the test of Theorem 2. An anchor passes if, among all other
+ * features, the one with the largest absolute covariance is another anchor of the same factor. */
+static enum status anchors_apart(const struct method_run *run, const float *mask, const double *mean, double *share,
+                                 struct error *err)
+{
+    int g = run->features->columns, asked = 0, right = 0;
+    int *factor = malloc((size_t)g * sizeof *factor);
+    double *sums = malloc(ANCHORS * (size_t)g * sizeof *sums);
+    if (factor != NULL && sums != NULL)
+        find_anchors(mask, g, (int)run->config.latent, factor);
+    for (int j = 0; factor != NULL && sums != NULL && j < g;) {
+        int anchor[ANCHORS], count = 0;
+        for (; j < g && count < ANCHORS; j++)
+            if (factor[j] >= 0)
+                anchor[count++] = j;
+        anchor_sums(run, mean, anchor, count, sums);
+        for (int a = 0; a < count; a++) {
+            double own = -1, other = -1;
+            for (int l = 0; l < g; l++) {
+                double size = fabs(sums[(ptrdiff_t)a * g + l]);
+                bool same = factor[l] == factor[anchor[a]];
+                own = same && l != anchor[a] ? fmax(own, size) : own;
+                other = same ? other : fmax(other, size);
+            }
+            asked += own >= 0;
+            right += own >= 0 && own > other;
+        }
+    }
+    *share = asked ? (double)right / asked : NAN;
+    bool complete = factor != NULL && sums != NULL;
     free(factor);
-    return asked ? (double)right / asked : NAN;
+    free(sums);
+    return complete ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the anchors");
 }
 
 /* Sets *share to the fraction of pairs of factors that meet assumption A3: both variances exceed the absolute value of
@@ -289,8 +321,9 @@ static enum status masks(struct method_run *run, struct outcome *out, struct err
     if (!status && case_mask(run, mask)) {
         count_mask(mask, (int)g, (int)k, out);
         features_moments(run->features, mean, NULL);
-        out->anchors_apart = run->nmf ? NAN : anchors_apart(run, mask, mean);
         if (!run->nmf)
+            status = anchors_apart(run, mask, mean, &out->anchors_apart, err);
+        if (!status && !run->nmf)
             status = factors_apart(run, mask, &out->factors_apart, err);
         if (run->features->support)
             out->anchors_found = anchors_found(run->features, mask, (int)k);

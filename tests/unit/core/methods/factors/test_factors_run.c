@@ -347,6 +347,74 @@ static void training_finds_the_synthetic_factors(void **state)
     assert_true(o->anchors_found > 0.5 && o->anchors_found <= 1 && o->factors_apart > 0 && o->factors_apart <= 1);
 }
 
+/* Returns the only factor that feeds a feature, -1 if there is none or several. mask: the feature's row. */
+static int only_factor(const float *mask, int k)
+{
+    int own = -1, fed = 0;
+    for (int c = 0; c < k; c++)
+        if (mask[c] != 0) {
+            own = c;
+            fed++;
+        }
+    return fed == 1 ? own : -1;
+}
+
+/* Computes `anchors_apart` by its definition: for each pair of features, a sum over all training rows. *anchors: number
+ * of features with one factor. */
+static double plain_anchors_apart(const struct method_run *run, int *anchors)
+{
+    const struct features *f = run->features;
+    int g = f->columns, k = (int)run->config.latent, asked = 0, right = 0;
+    float *mask = calloc((size_t)g * (size_t)k, sizeof *mask);
+    double *mean = calloc((size_t)g, sizeof *mean);
+    assert_true(mask != NULL && mean != NULL && case_mask(run, mask));
+    features_moments(f, mean, NULL);
+    *anchors = 0;
+    for (int j = 0; j < g; j++) {
+        double same = -1, other = -1;
+        int own = only_factor(mask + (ptrdiff_t)j * k, k);
+        for (int l = 0; l < g && own >= 0; l++) {
+            double sum = 0;
+            for (int i = 0; i < run->data.train_count; i++) {
+                const float *x = f->x + (ptrdiff_t)run->data.train[i] * g;
+                sum += ((double)x[j] - mean[j]) * ((double)x[l] - mean[l]);
+            }
+            bool shared = only_factor(mask + (ptrdiff_t)l * k, k) == own;
+            same = shared && l != j ? fmax(same, fabs(sum)) : same;
+            other = shared ? other : fmax(other, fabs(sum));
+        }
+        *anchors += own >= 0;
+        asked += same >= 0;
+        right += same >= 0 && same > other;
+    }
+    free(mask);
+    free(mean);
+    return asked > 0 ? (double)right / asked : NAN;
+}
+
+static void compare_anchors(void *context, struct method_run *run)
+{
+    int anchors;
+    double plain = plain_anchors_apart(run, &anchors);
+    *(double *)context = plain;
+    assert_true(anchors > 8); /* the run computes them eight at a time */
+    assert_true(run->outcomes[0].anchors_apart == plain);
+}
+
+static void anchors_are_compared_with_all_features(void **state)
+{
+    static const struct config_setting settings[] = {
+        {"data", "ratings"}, {"dataset_name", "films"}, {"likelihood", "softmax"}, {"features", "43"}, {"latent", "3"},
+        {"hidden", "10"},    {"epochs", "60"},          {"restarts", "1"},         {"lambda0", "100"}, {"batch", "16"},
+        {NULL, NULL}};
+    struct run_test compare = {.method = method, .data = data_root, .look = compare_anchors};
+    struct run_env_witness same;
+    double share = 0;
+    (void)run_test_through(&compare, settings, 1, 0, &share, &same);
+    if (!(share > 0 && share <= 1))
+        fail_msg("share %g", share);
+}
+
 static void summaries_hold_quartiles_over_data_sets(void **state)
 {
     struct factors_case cases[] = {{MODEL_VAE, 0, 0}, {MODEL_VAE, 0, 1}, {MODEL_VAE, 0, 2}, {MODEL_VAE, 0.5, 0}};
@@ -495,6 +563,7 @@ int main(void)
         cmocka_unit_test(shifted_documents_differ_between_repetitions),
         cmocka_unit_test(a_result_names_words_and_titles_of_topics),
         cmocka_unit_test(training_finds_the_synthetic_factors),
+        cmocka_unit_test(anchors_are_compared_with_all_features),
         cmocka_unit_test(summaries_hold_quartiles_over_data_sets),
         cmocka_unit_test(each_fault_names_its_field),
         cmocka_unit_test(a_checkpoint_answers_queries),
