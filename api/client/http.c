@@ -174,33 +174,43 @@ static int on_progress(void *context, curl_off_t expected, curl_off_t received, 
     return transfer->request->moving(transfer->request->context, received, expected) ? 0 : 1;
 }
 
+/* Appends a header line. False: there is no memory, and the list is as before. */
+static bool add_header(struct curl_slist **list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*list, line);
+    *list = longer ? longer : *list;
+    return longer != NULL;
+}
+
 /* Appends the header traceparent. The daemon has put its value into the environment of the trainer, so that the logs of
  * both contain the same trace. */
-static struct curl_slist *add_trace(struct curl_slist *list)
+static bool add_trace(struct curl_slist **list)
 {
     char line[80];
     const char *trace = getenv("TRACEPARENT");
     if (!trace || strlen(trace) != 55 || strspn(trace, "0123456789abcdef-") != 55)
-        return list;
+        return true;
     snprintf(line, sizeof(line), "traceparent: %s", trace);
-    return curl_slist_append(list, line);
+    return add_header(list, line);
 }
 
+/* Returns the headers of a request, which the caller frees; NULL without memory. */
 static struct curl_slist *headers_of(const struct http *http, const struct http_request *request)
 {
     struct curl_slist *list = NULL;
     char accept[160], type[160];
     snprintf(accept, sizeof(accept), "Accept: %s", request->accept ? request->accept : "application/json");
-    list = curl_slist_append(list, accept);
-    list = curl_slist_append(list, "Expect:");
     snprintf(type, sizeof(type), "Content-Type: %s", request->type ? request->type : "application/json");
-    if (request->body || request->from)
-        list = curl_slist_append(list, type);
-    if (http->authorization)
-        list = curl_slist_append(list, http->authorization);
-    list = add_trace(list);
+    bool complete = add_header(&list, accept) && add_header(&list, "Expect:");
+    complete = complete && ((!request->body && !request->from) || add_header(&list, type));
+    complete = complete && (!http->authorization || add_header(&list, http->authorization));
+    complete = complete && add_trace(&list);
     for (size_t i = 0; i < sizeof(request->headers) / sizeof(request->headers[0]) && request->headers[i]; i++)
-        list = curl_slist_append(list, request->headers[i]);
+        complete = complete && add_header(&list, request->headers[i]);
+    if (!complete) {
+        curl_slist_free_all(list);
+        return NULL;
+    }
     return list;
 }
 
@@ -215,6 +225,10 @@ enum status http_call(struct http *http, const struct http_request *request, str
     if (asprintf(&url, "%s%s", http->server, request->path) < 0)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     struct curl_slist *headers = headers_of(http, request);
+    if (!headers) {
+        free(url);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a request");
+    }
     curl_easy_reset(curl); /* this does not close the connection */
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");

@@ -43,7 +43,7 @@ int64_t exchange_query_integer(const struct exchange *x, const char *name, int64
 bool exchange_query_flag(const struct exchange *x, const char *name);
 /* Returns the value of a request header, or NULL. */
 const char *exchange_header(const struct exchange *x, const char *name);
-/* Name of the member that repeats the detail of a problem on this route (struct api_dialect), or NULL. */
+/* Name of the member that repeats the detail of a problem at this path (struct api_dialect), or NULL. */
 const char *exchange_error_member(const struct exchange *x);
 /* Parses the body as a JSON object, which the caller deletes. After a failure it returns NULL and has responded. */
 cJSON *exchange_object(struct exchange *x);

@@ -178,8 +178,7 @@ static void problem_response(struct exchange *x, enum problem problem, const cha
 
 const char *exchange_error_member(const struct exchange *x)
 {
-    const struct api_route *route = x->match.route;
-    return route != NULL && route->dialect != NULL ? route->dialect->error : NULL;
+    return x->match.dialect != NULL ? x->match.dialect->error : NULL;
 }
 
 void respond_problem(struct exchange *x, enum problem problem, const char *format, ...)

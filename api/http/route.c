@@ -90,6 +90,13 @@ static enum status cut(const char *path, size_t bytes, struct segments *out, str
     return STATUS_OK;
 }
 
+/* Whether the first segment of a pattern is that of the path. */
+static bool begins_alike(const char *pattern, const struct segments *path)
+{
+    size_t length = strcspn(pattern + 1, "/");
+    return path->count > 0 && strlen(path->text[0]) == length && strncmp(path->text[0], pattern + 1, length) == 0;
+}
+
 /* Compares the path of a pattern and of a target, and fills the parameters. If only the text of a parameter is wrong,
  * match->refused describes this parameter. */
 static bool matches(const char *pattern, const struct segments *path, struct route_match *match)
@@ -152,10 +159,13 @@ void route_match(const struct route_table *table, const char *method, const char
     bool head = strcmp(method, "HEAD") == 0;
     for (size_t i = 0; i < table->count && !segments.overflow; i++) {
         const struct api_route *route = &table->routes[i];
+        if (route->dialect != NULL && begins_alike(route->pattern, &segments))
+            match->dialect = route->dialect;
         if (!matches(route->pattern, &segments, match))
             continue;
         if (strcmp(method, route->method) == 0 || (head && strcmp(route->method, "GET") == 0)) {
             match->route = route;
+            match->dialect = route->dialect;
             match->status = 200;
             return;
         }

@@ -74,10 +74,12 @@ struct route_table { /* everything is borrowed */
 };
 
 struct route_match {
-    const struct api_route *route; /* NULL: no route was found, and `status` is the reason */
-    int status;                    /* status: 200 if the route was found; else 400 (wrong encoding), 404, 405 or 414 */
-    char allow[64];                /* for 405: the methods that the path allows */
-    size_t count;                  /* number of path parameters */
+    const struct api_route *route;     /* NULL: no route was found, and `status` is the reason */
+    const struct api_dialect *dialect; /* that of the route; without a route, that of the routes whose paths begin with
+                                          the same segment; NULL: the rules of this API */
+    int status;     /* status: 200 if the route was found; else 400 (wrong encoding), 404, 405 or 414 */
+    char allow[64]; /* for 405: the methods that the path allows */
+    size_t count;   /* number of path parameters */
     const char *names[ROUTE_PARAMS];
     char values[ROUTE_PARAMS][ROUTE_PARAM_BYTES];
     const char *query; /* text behind '?', or NULL */

@@ -2,8 +2,9 @@
 //
 //   node page_bench.mjs MOTIFD PAGE_JOBS MODULES [JOBS] [POINTS] [SOAK_SECONDS]
 //
-// Navigates ten times to a job among JOBS jobs with POINTS points each, in a new browser context, and measures the milliseconds from the
-// click until the first chart's curve is complete. Opens the table of jobs 21 times in a new context, and prints its first contentful paint and
+// Navigates ten times to a job among JOBS jobs with POINTS points each, in a new browser context, then once more in the same context (a second
+// visit, for which the page remembers the charts of the first), and then by a click in the table. Each time it measures the milliseconds until the
+// first chart's curve is complete. Opens the table of jobs 21 times in a new context, and prints its first contentful paint and
 // the compressed bytes of the files that it loads. Then measures uPlot alone: 8 series of 2,000 points, set again 200 times. With SOAK_SECONDS, it
 // opens a running job for that time and prints the page's heap after garbage collection at intervals.
 import { execFileSync } from "node:child_process";
@@ -27,11 +28,14 @@ const drawn = () => new Promise((done) => {
   look();
 });
 
-const cold = [], warm = [];
+const cold = [], again = [], warm = [];
 for (let i = 0; i < 10; i++) {
   const page = await browser.page(daemon.url);
   await page.goto(`${daemon.url}/#/jobs/${list[(7 * i) % list.length].id}`, { waitUntil: "commit" });
   cold.push(await page.evaluate(drawn)); // milliseconds since the navigation began
+  await page.goto("about:blank");
+  await page.goto(`${daemon.url}/#/jobs/${list[(7 * i + 1) % list.length].id}`, { waitUntil: "commit" });
+  again.push(await page.evaluate(drawn));
   await page.goto(`${daemon.url}/#/`);
   await page.locator("table.jobs").waitFor();
   const start = await page.evaluate((id) => { location.hash = `#/jobs/${id}`; return performance.now(); }, list[(7 * i + 3) % list.length].id);
@@ -39,6 +43,7 @@ for (let i = 0; i < 10; i++) {
   await page.context().close();
 }
 console.log(`first chart after opening the page: median ${middle(cold).toFixed(0)} ms, worst ${Math.max(...cold).toFixed(0)} ms`);
+console.log(`first chart after opening the page again: median ${middle(again).toFixed(0)} ms, worst ${Math.max(...again).toFixed(0)} ms`);
 console.log(`first chart after a click in the table: median ${middle(warm).toFixed(0)} ms, worst ${Math.max(...warm).toFixed(0)} ms`);
 
 const paints = [];

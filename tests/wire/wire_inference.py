@@ -195,6 +195,13 @@ def kind_without_tensors_is_refused(daemon):
     assert status == 404 and "pathways" in problem["error"], problem
 
 
+def paths_and_methods_without_a_route_have_the_error_of_the_protocol(daemon):
+    for method, path, wanted in (("GET", "/v2/model", 404), ("GET", "/v2/models/latest/metrics", 404), ("POST", "/v2/health/live", 405), ("GET", "/v2/models/latest/infer", 405)):
+        status, _, problem = daemon.ask(method, path)
+        assert status == wanted and problem["error"] == problem["detail"], (method, path, problem)
+    assert "error" not in daemon.ask("GET", "/v1/model")[2]
+
+
 def protocol_needs_the_tokens_of_queries(folder, program):
     with Daemon(program, os.path.join(folder, "limits.db"), "--token", "a-token-of-sixteen") as daemon:
         assert daemon.ask("GET", "/v2")[0] == 401
@@ -210,7 +217,8 @@ def main():
         with Daemon(program, os.path.join(folder, "wire.db"), "--data", os.path.join(folder, "data")) as daemon:
             run_checks(*[(check.__name__, lambda check=check: check(daemon)) for check in (
                 images_answer_as_queries_do, sequences_have_a_label_at_each_position, tables_answer_as_queries_do, autoencoders_answer_as_queries_do,
-                dictionaries_answer_as_queries_do,                 kind_without_tensors_is_refused)])
+                dictionaries_answer_as_queries_do, kind_without_tensors_is_refused,
+                paths_and_methods_without_a_route_have_the_error_of_the_protocol)])
         run_checks((protocol_needs_the_tokens_of_queries.__name__, lambda: protocol_needs_the_tokens_of_queries(folder, program)))
 
 
