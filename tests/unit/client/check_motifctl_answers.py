@@ -157,7 +157,7 @@ def every_status_has_its_exit_code_and_message(c):
             code, err=("error: Refused: for a reason", *(["give a token with --token or in MOTIFD_TOKEN"] if status == 401 else [])))
     c.run(f"show {JOB}", of_job("", {"detail": "only a detail"}, status=400)).says(2, err="error: only a detail\n")
     c.run(f"show {JOB}", of_job("", {"title": "T", "detail": "hidden", "errors": [{"parameter": "limit", "detail": "too large"}, {}]}, status=422)).says(
-        2, err="error: T\n  limit  too large\n    \n", never="hidden")
+        2, err="error: T\n  limit  too large\n", never="hidden")
     ran = c.run(f"show {JOB} --json", of_job("", {"title": "T"}, status=404)).says(2, '{"title":"T"}\n', err="error: T")
     assert ran.out == '{"title":"T"}\n'
 

@@ -335,7 +335,9 @@ static void the_environment_names_the_database_and_the_data(void **state)
     assert_int_equal(setenv("MOTIFD_DB", "", 1), 0);
     assert_int_equal(setenv("MOTIFD_DATA", "", 1), 0);
     assert_int_equal(run(command_backup, (const char *const[]){"backup", "--with-data", copy, NULL}), 1);
-    assert_non_null(strstr(err, "from motifd.db to")); /* the default does not exist here */
+    assert_non_null(strstr(err, "motifd-data does not exist")); /* the defaults do not exist here */
+    assert_int_equal(run(command_backup, (const char *const[]){"backup", copy, NULL}), 1);
+    assert_non_null(strstr(err, "from motifd.db to"));
     copy_base();
     assert_int_equal(rename(db, "motifd.db"), 0);
     assert_int_equal(rename("data", "motifd-data"), 0);

@@ -124,15 +124,16 @@ static void every_file_of_every_data_set_is_copied(void **state)
     data_remove(to); /* nothing to remove */
 }
 
-static void a_missing_folder_is_an_empty_one_and_a_file_is_an_error(void **state)
+static void a_missing_folder_and_a_file_are_errors(void **state)
 {
     struct data_copy_report report;
     struct error err = {0};
     char path[200];
     (void)snprintf(path, sizeof path, "%s/none", folder);
-    assert_int_equal(data_copy(path, to, &report, &err), STATUS_OK);
-    assert_int_equal(folder_entries(to, ""), 0);
-    data_remove(to);
+    assert_int_equal(data_copy(path, to, &report, &err), STATUS_IO);
+    assert_non_null(strstr(err.message, "cannot read"));
+    assert_int_not_equal(access(to, F_OK), 0);
+    error_clear(&err);
     (void)snprintf(path, sizeof path, "%s/not-a-folder", from);
     assert_int_equal(data_copy(path, to, &report, &err), STATUS_IO);
     assert_non_null(strstr(err.message, "cannot read"));
@@ -241,7 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_file_of_every_data_set_is_copied),
-        cmocka_unit_test(a_missing_folder_is_an_empty_one_and_a_file_is_an_error),
+        cmocka_unit_test(a_missing_folder_and_a_file_are_errors),
         cmocka_unit_test(a_path_that_is_too_long_is_an_error),
         cmocka_unit_test(the_depth_of_folders_is_bounded),
         cmocka_unit_test(a_failing_call_is_reported_and_leaves_no_partial_data_set),
