@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/coding/plain.h"
 #include "core/kernels/blas.h"
 #include "core/methods/dictionary/dictionary.h"
 #include "core/methods/dictionary/run.h"
@@ -111,6 +112,154 @@ static void weights_do_not_depend_on_threads_or_pauses(void **state)
     const struct config_setting *const all[] = {iid, trees, one, hidden, autoencoder};
     (void)state;
     run_test_bits(&test, all, sizeof all / sizeof all[0], 3);
+}
+
+/* Figures that the next test computes sample by sample, in double precision, from the definitions. */
+struct plain_figures {
+    double loss, l0, explained, shrinkage, dead, coherence, guaranteed, right, overlap_omp;
+};
+
+static void assert_near(double value, double wanted, double tolerance)
+{
+    if (!(fabs(value - wanted) <= tolerance))
+        fail_msg("%.9g instead of %.9g", value, wanted);
+}
+
+static double cosine(const float *a, const float *b, int n)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (int k = 0; k < n; k++) {
+        ab += (double)a[k] * (double)b[k];
+        aa += (double)a[k] * (double)a[k];
+        bb += (double)b[k] * (double)b[k];
+    }
+    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
+}
+
+/* The true feature whose direction is most similar to the latent. */
+static int feature_of(const struct method_run *run, int latent)
+{
+    const struct planted *data = &run->data;
+    int d = data->shape.inputs, best = 0;
+    double most = -1;
+    for (int i = 0; i < data->shape.features; i++) {
+        double c =
+            fabs(cosine(run->sae[0]->decoder->value + (ptrdiff_t)latent * d, data->directions + (ptrdiff_t)i * d, d));
+        best = c > most ? i : best;
+        most = fmax(most, c);
+    }
+    return best;
+}
+
+static bool contains(const int32_t *list, int count, int wanted)
+{
+    for (int i = 0; i < count; i++)
+        if (list[i] == wanted)
+            return true;
+    return false;
+}
+
+enum { PLAIN_INPUTS = 9, PLAIN_WIDTH = 20, PLAIN_SAMPLES = 80, PLAIN_BATCH = 40 };
+
+/* Adds sample r of the batch. unit: the dictionary's rows, scaled to norm 1. */
+static void add_plain_sample(const struct method_run *run, const struct plain *unit, int r, struct plain_figures *f,
+                             bool *fired)
+{
+    const struct entries *codes = &run->step->codes;
+    const struct sae *sae = run->sae[0];
+    const float *x = run->x + (ptrdiff_t)r * PLAIN_INPUTS;
+    const int32_t *active = codes->index + codes->start[r];
+    int count = codes->count[r], right = 0, common = 0;
+    double rebuilt[PLAIN_INPUTS], error = 0, norm = 0, own = 0;
+    float signal[PLAIN_INPUTS], scratch[4096];
+    int32_t omp[PLAIN_WIDTH];
+    for (int k = 0; k < PLAIN_INPUTS; k++) {
+        rebuilt[k] = (double)sae->bias->value[k];
+        for (int i = 0; i < count; i++)
+            rebuilt[k] +=
+                (double)codes->value[codes->start[r] + i] * (double)sae->decoder->value[active[i] * PLAIN_INPUTS + k];
+        error += ((double)x[k] - rebuilt[k]) * ((double)x[k] - rebuilt[k]);
+        norm += (double)x[k] * (double)x[k];
+        own += rebuilt[k] * rebuilt[k];
+        signal[k] = (float)(((double)x[k] - (double)sae->bias->value[k]) / run->scale);
+    }
+    f->loss += error;
+    f->l0 += count;
+    f->shrinkage += sqrt(own / norm);
+    assert_true(count > 0 && plain_pursuit_scratch(unit) <= sizeof scratch / sizeof scratch[0]);
+    int found = plain_omp(unit, signal, count, omp, scratch);
+    for (int i = 0; i < count; i++) {
+        fired[active[i]] = true;
+        right += contains(run->truth.index + run->truth.start[r], run->truth.count[r], feature_of(run, active[i]));
+        common += contains(omp, found, active[i]);
+    }
+    f->right += (double)right / count;
+    f->overlap_omp += (double)common / (count + found - common);
+    f->guaranteed += count < (1 + 1 / f->coherence) / 3;
+}
+
+static void compare_figures(void *context, struct method_run *run)
+{
+    struct plain_figures f = {0};
+    bool fired[PLAIN_WIDTH] = {false};
+    double sum[PLAIN_INPUTS] = {0}, power = 0, centre = 0;
+    float rows[PLAIN_WIDTH * PLAIN_INPUTS];
+    const float *decoder = run->sae[0]->decoder->value;
+    struct step_outcome out;
+    for (int j = 0; j < PLAIN_WIDTH; j++) {
+        double length = 0;
+        for (int i = 0; i < j; i++)
+            f.coherence =
+                fmax(f.coherence, fabs(cosine(decoder + i * PLAIN_INPUTS, decoder + j * PLAIN_INPUTS, PLAIN_INPUTS)));
+        for (int k = 0; k < PLAIN_INPUTS; k++)
+            length += (double)decoder[j * PLAIN_INPUTS + k] * (double)decoder[j * PLAIN_INPUTS + k];
+        for (int k = 0; k < PLAIN_INPUTS; k++)
+            rows[j * PLAIN_INPUTS + k] = (float)((double)decoder[j * PLAIN_INPUTS + k] / sqrt(length));
+    }
+    struct plain unit = {PLAIN_WIDTH, PLAIN_INPUTS, rows, 1, run->sweep.env.kernels};
+    for (int64_t position = 0; position < PLAIN_SAMPLES; position += PLAIN_BATCH) {
+        assert_ok(run_draw(run, STREAM_TEST, position, 0, PLAIN_BATCH, err));
+        assert_ok(run_encode(run, 0, PLAIN_BATCH, &out, err));
+        for (int r = 0; r < PLAIN_BATCH; r++) {
+            add_plain_sample(run, &unit, r, &f, fired);
+            for (int k = 0; k < PLAIN_INPUTS; k++) {
+                double x = (double)run->x[r * PLAIN_INPUTS + k];
+                sum[k] += x / PLAIN_SAMPLES;
+                power += x * x / PLAIN_SAMPLES;
+            }
+        }
+    }
+    for (int k = 0; k < PLAIN_INPUTS; k++)
+        centre += sum[k] * sum[k];
+    for (int j = 0; j < PLAIN_WIDTH; j++)
+        f.dead += !fired[j];
+    const struct outcome *o = &run->outcomes[0];
+    assert_near(o->loss, f.loss / PLAIN_SAMPLES / (run->scale * run->scale), 1e-5);
+    assert_near(o->l0, f.l0 / PLAIN_SAMPLES, 1e-9);
+    assert_near(o->explained, 1 - f.loss / PLAIN_SAMPLES / (power - centre), 1e-5);
+    assert_near(o->shrinkage, f.shrinkage / PLAIN_SAMPLES, 1e-5);
+    assert_near(o->dead, f.dead / PLAIN_WIDTH, 1e-9);
+    assert_near(o->coherence, f.coherence, 1e-5);
+    assert_near(o->guaranteed, f.guaranteed / PLAIN_SAMPLES, 1e-9);
+    assert_near(o->right_encoder, f.right / PLAIN_SAMPLES, 1e-9);
+    assert_near(o->overlap_omp, f.overlap_omp / PLAIN_SAMPLES, 1e-9);
+    *(struct plain_figures *)context = f;
+}
+
+/* Error, L0, explained variance, shrinkage, dead latents, coherence, guarantees, right latents and the Jaccard index
+ * with OMP are those of their definitions. */
+static void figures_follow_their_definitions(void **state)
+{
+    static const struct config_setting settings[] = {
+        {"features", "40"}, {"inputs", "9"},        {"width", "20"},           {"l0", "2"},
+        {"seeds", "1"},     {"learner", "topk"},    {"learning_rate", "1e-2"}, {"total_samples", "2000"},
+        {"batch", "40"},    {"test_samples", "80"}, {"pursuit_samples", "80"}, {NULL, NULL}};
+    struct run_test figures = {&dictionary_method, NULL, compare_figures};
+    struct run_env_witness same;
+    struct plain_figures f = {0};
+    (void)state;
+    (void)run_test_through(&figures, settings, 1, 0, &f, &same);
+    assert_true(f.l0 == 2 * PLAIN_SAMPLES && f.overlap_omp > 0 && f.overlap_omp < PLAIN_SAMPLES && f.right > 0);
 }
 
 /* If there are as many latents as features and few features are active, every learner with an encoder or a pursuit
@@ -378,6 +527,7 @@ int main(void)
     blas_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_do_not_depend_on_threads_or_pauses),
+        cmocka_unit_test(figures_follow_their_definitions),
         cmocka_unit_test(dictionaries_recover_the_features_of_easy_data),
         cmocka_unit_test(dictionary_learning_converges_in_sixty_updates),
         cmocka_unit_test(the_penalty_of_dictionary_learning_falls_to_its_own_value),
