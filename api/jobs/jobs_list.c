@@ -147,7 +147,8 @@ static void write_identity(const struct exchange *x, struct buf *out)
             write_pair(out, x->query.pairs[i].name, x->query.pairs[i].value);
 }
 
-/* Checks the filter "kind": a list of a kind that does not exist would be empty. */
+/* Refuses a filter "kind" whose kind does not exist. Without this check the client would get an empty list, as if there
+ * were no such jobs. */
 static bool check_kind(struct exchange *x, const char *kind)
 {
     struct name_guess guess = {.given = kind};

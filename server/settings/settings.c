@@ -32,8 +32,7 @@ const struct setting settings_table[] = {
      "upper limit of the estimated memory of a job; 0: all memory that this process may use"},
     {"job-nice", SETTING_INT, FIELD(job_nice), "10", 0, 19, "N",
      "added to the nice value of the threads of jobs; requests and other programs then run before jobs; 0: jobs "
-     "compete "
-     "with them as equals"},
+     "compete with them as equals"},
     {"executors", SETTING_TEXT, FIELD(executors), "thread,process", 0, 0, "NAMES",
      "executors that jobs may request, separated by commas, the default first: thread (in the daemon), process "
      "(motif-train, a process of its own), mpirun (motif-train-mpi, one process per rank), slurm (either, as a job of "
@@ -81,8 +80,7 @@ const struct setting settings_table[] = {
      "upper limit of the bytes of one uploaded data set"},
     {"import-bytes", SETTING_INT, FIELD(import_bytes), "134217728", 1024, (int64_t)1 << 32, "BYTES",
      "upper limit of the bytes of one imported model or bundle, and of a bundle that the daemon makes (at most 256 "
-     "MiB); "
-     "to read a folder of SAELens, the daemon needs up to eight times its size of memory"},
+     "MiB); to read a folder of SAELens, the daemon needs up to eight times its size of memory"},
     {"datasets-bytes", SETTING_INT, FIELD(datasets_bytes), "17179869184", 0, (int64_t)1 << 50, "BYTES",
      "upper limit of the bytes of all uploaded data sets on disk"},
     {"kernels", SETTING_TEXT, FIELD(kernels), "best", 0, 0, "NAME", "compute kernels: best, ref, avx2 or avx512"},

@@ -112,6 +112,19 @@ struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y)
 
 /* --- multiples ---------------------------------------------------------------------------------- */
 
+/* Allocates the output of an operation on x, and its node; NULL after a failure. */
+static struct add_node *element_wise(struct exec *e, struct tensor *x, struct tensor **out)
+{
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    *out = op_out_like(e, x, x->wants_grad);
+    struct add_node *n = op_alloc(e, sizeof(*n));
+    if (*out == NULL || n == NULL)
+        return NULL;
+    *n = (struct add_node){.x = x};
+    return n;
+}
+
 static void scale_backward(struct exec *e, struct node *node)
 {
     struct add_node *n = (struct add_node *)node;
@@ -122,13 +135,11 @@ static void scale_backward(struct exec *e, struct node *node)
 struct tensor *op_scale(struct exec *e, struct tensor *x, double factor)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    struct tensor *out = NULL;
+    struct add_node *n = element_wise(e, x, &out);
+    if (n == NULL)
         return NULL;
-    struct tensor *out = op_out_like(e, x, x->wants_grad);
-    struct add_node *n = op_alloc(e, sizeof(*n));
-    if (out == NULL || n == NULL)
-        return NULL;
-    *n = (struct add_node){.x = x, .factor = factor};
+    n->factor = factor;
     memcpy(out->data, x->data, x->count * sizeof(real));
     e->kernels->scale(x->count, (real)factor, out->data);
     return op_done(e, &n->node, "scale", scale_backward, out, since);
@@ -142,13 +153,10 @@ static void raise_backward(struct exec *e, struct node *node)
 struct tensor *op_raise(struct exec *e, struct tensor *x, double rise)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    struct tensor *out = NULL;
+    struct add_node *n = element_wise(e, x, &out);
+    if (n == NULL)
         return NULL;
-    struct tensor *out = op_out_like(e, x, x->wants_grad);
-    struct add_node *n = op_alloc(e, sizeof(*n));
-    if (out == NULL || n == NULL)
-        return NULL;
-    *n = (struct add_node){.x = x};
     for (size_t i = 0; i < x->count; i++)
         out->data[i] = x->data[i] > R(0.0) ? x->data[i] + (real)rise : x->data[i];
     return op_done(e, &n->node, "raise", raise_backward, out, since);

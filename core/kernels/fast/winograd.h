@@ -157,8 +157,8 @@ struct winograd_runs {
     const float *inputs[2], *douts[2];
 };
 
-/* sums[16 in][16 out] += inputs[tiles][16 in]' x douts[tiles][16 out], n inputs from `first` on. n, first and
- * count, the number of runs, are constants. */
+/* sums[16 in][16 out] += inputs[tiles][16 in]' x douts[tiles][16 out], for the n inputs from `first` on. The
+ * caller passes constants for n, first and count (the number of runs), so that the loops have fixed lengths. */
 INLINE void winograd_outer_of(const int n, const int first, const int count, const struct winograd_runs *runs,
                               float *sums)
 {

@@ -14,7 +14,7 @@
 
 enum { KB = 1024, LIMIT = 1000 * KB };
 
-/* volatile, so that the compiler makes every allocation */
+/* These are volatile, so that the compiler does not remove allocations that the test never reads. */
 static void *volatile kept;
 static volatile size_t half = SIZE_MAX / 2, zero;
 
