@@ -19,7 +19,8 @@ struct pack_task {
     const struct weight *w;
     bool transposed;
     const struct conv_call *call;
-    real *packed, *transformed; /* transformed: what conv_transform() writes; NULL unless the kernels read it */
+    real *packed, *transformed; /* transformed: the weights as conv_transform() writes them; NULL if the kernels do not
+                                 * use this form */
     int each;                   /* number of output blocks of a chunk */
 };
 

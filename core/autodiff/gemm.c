@@ -4,12 +4,13 @@
  * with small or narrow blocks. The grid therefore has few, nearly square blocks, and none with less than about ten
  * microseconds of work. Between pieces of a block that takes long, a thread checks whether the pool was stopped. The
  * sum over the inner dimension is never cut, so its order does not depend on the grid, and the grid may have a block
- * for each thread. Exception: kernels compute very thin blocks in another order. If a grid can have such a block at its
- * edge, it does not depend on the number of threads. */
+ * for each thread. Very thin blocks are an exception, because the kernels add their products in another order. A grid
+ * that can end with a very thin block is therefore the same for any number of threads. */
 #include "core/autodiff/tape_int.h"
 
-/* GEMM_BLOCKS: number of blocks of a large product on up to so many threads. THIN_ROWS, THIN_COLS: the kernels compute
- * blocks with fewer rows or columns in another order (core/kernels/fast/gemm.c). */
+/* GEMM_BLOCKS: maximum number of blocks of a product on GEMM_BLOCKS threads or fewer; with more threads, a product may
+ * have a block for each thread. THIN_ROWS, THIN_COLS: the kernels compute blocks with fewer rows or columns in another
+ * order (core/kernels/fast/gemm.c). */
 enum { THIN_ROWS = 4, THIN_COLS = 8 };
 enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };
 
@@ -18,7 +19,7 @@ struct gemm_grid {
     int down, across; /* number of blocks in each direction */
 };
 
-/* Upper limit of the multiplications in a piece of a block: some tenths of a second. */
+/* Maximum number of multiplications in a piece of a block. They take some tenths of a second. */
 static const double GEMM_PIECE = 2e10;
 
 struct gemm_task {

@@ -34,8 +34,8 @@ struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, 
  * variance). Evaluation uses the running statistics; so does training if norm->hold is set.
  *
  * exec.hold is a different setting. With exec.hold, the part of the gradient that flows through the batch's statistics
- * goes to a single image, a different one in each step, multiplied by the number of images. The mean of this gradient
- * over steps is exact for a single norm, and nearly exact for several norms in sequence. */
+ * goes to a single image, a different one in each step, multiplied by the number of images. Averaged over steps, this
+ * gradient is exact for a single norm and nearly exact for several norms in sequence. */
 struct batch_norm {
     struct weight *gain, *bias;     /* [channels]; both NULL: gain 1, bias 0 */
     struct weight *mean, *variance; /* running statistics, [channels], no gradient */
@@ -53,9 +53,9 @@ struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm 
  * gradient, because the sparse layer (nn/sparse.h) moves it. With `relu`, the gradient passes only where the result
  * is > 0. */
 struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu);
-/* A copy of a map in which every image has a value above its threshold: if an image has none, the value that is closest
- * to the threshold of its channel becomes threshold + rise (of equally close ones the first). threshold: [channels].
- * It has no gradient, so it is an error in a training step. */
+/* Copies a map. If an image has no value above the threshold of its channel, its value closest to the threshold becomes
+ * threshold + rise (the first of equally close values). threshold: [channels]. The operation has no gradient, so using
+ * it in a training step is an error. */
 struct tensor *op_lift(struct exec *e, struct tensor *x, const real *threshold, double rise);
 
 /* Normalises x by the mean and variance of all its elements together, then adds Gaussian noise with the given
@@ -82,13 +82,14 @@ struct tensor *op_map_rows(struct exec *e, struct tensor *x);
 struct active_sites {
     int images, sites; /* sites: number of windows in one image */
     int capacity;      /* the largest number of active sites in an image */
-    int *lengths;      /* [images] number of active sites of each image; 1 for an image that has none, whose list
-                        * contains its first site */
+    int *lengths;      /* [images] number of active sites of each image; an image without active sites gets 1, and its
+                        * list contains its first site */
     int *index;        /* [images][sites] the first lengths[i] entries of row i are the active sites of image i */
 };
 /* Lists the active sites of a motif map; NULL after a failure. */
 struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs, int ph, int pw);
-/* Moves the rows of active sites together: rows [images * sites] of x to [images * capacity]; unused rows are zero. */
+/* Copies the rows of the active sites of each image to the beginning of this image's rows in the result, and sets
+ * unused rows to zero. x: rows [images * sites]; result: rows [images * capacity]. */
 struct tensor *op_gather_sites(struct exec *e, struct tensor *x, const struct active_sites *active);
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -113,7 +114,7 @@ struct tensor *op_embedding(struct exec *e, const int32_t *ids, int count, struc
 /* op_add(): x + y; op_scale(): factor * x. */
 struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y);
 struct tensor *op_scale(struct exec *e, struct tensor *x, double factor);
-/* Rows: x + rise where x is above zero, and x elsewhere. The derivative is 1 everywhere. */
+/* Adds `rise` to the elements of rows x that are above zero. The derivative is 1 everywhere. */
 struct tensor *op_raise(struct exec *e, struct tensor *x, double rise);
 /* A residual connection: x + dropout(y). */
 struct tensor *op_residual(struct exec *e, struct tensor *x, struct tensor *y, double dropout);
@@ -137,7 +138,8 @@ struct tensor *op_self_attention(struct exec *e, struct tensor *qkv, const struc
 /* Cross-attention. q: [batch * queries][cols], kv: [batch * keys][2 * cols]. */
 struct tensor *op_cross_attention(struct exec *e, struct tensor *q, struct tensor *kv, const struct attention *shape);
 /* Attention over stored keys and values, in evaluation only. The queries are the first `cols` columns of q. kv:
- * [batch][>= shape->keys][2 * cols], keys and values, `kv_sample` reals from sample to sample. */
+ * [batch][>= shape->keys][2 * cols], keys and values; the data of two successive samples begin `kv_sample` reals
+ * apart. */
 struct tensor *op_cached_attention(struct exec *e, struct tensor *q, int cols, const real *kv, ptrdiff_t kv_sample,
                                    const struct attention *shape);
 
@@ -162,19 +164,20 @@ struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor
 /* Spike-and-slab latent variables (Tonolini, Jensen, Murray-Smith, UAI 2020). A variable is exactly 0 with probability
  * 1 - gamma (the spike) and otherwise normal (the slab). op_spike_odds() returns gamma = min(1, exp(x)). */
 struct tensor *op_spike_odds(struct exec *e, struct tensor *x);
-/* Warm-up of slabs. x: log variances of the standard deviations s. Returns the log variances of the standard
- * deviations warmth * s + (1 - warmth). */
+/* Reduces the deviations of slabs at the beginning of a training ("warm-up"). x: log variances, 2 log s. Returns the
+ * log variances that belong to the standard deviations warmth * s + (1 - warmth). */
 struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth);
 /* The gate of spike-and-slab variables: x sigmoid(sharpness (u - 1 + odds)) with u uniform in [0, 1), a function of
  * (seed, stream, step, first + row, column). */
 struct tensor *op_spike_gate(struct exec *e, struct tensor *x, struct tensor *odds, double sharpness, int64_t first);
-/* factor * sum over rows i and pseudo-inputs u of selector[i][u] * KL(i, u). KL(i, u) is the divergence of the
- * spike-and-slab code of row i (mean m, deviation s, gamma) from that of u (m_u, s_u, gamma_u), summed over the latent
- * variables:
+/* op_spike_kl() returns factor * sum over rows i and pseudo-inputs u of selector[i][u] * KL(i, u). KL(i, u) is the
+ * divergence of the spike-and-slab code of row i (mean m, deviation s, gamma) from that of u (m_u, s_u, gamma_u),
+ * summed over the latent variables:
  *     gamma (log(s_u / s) + (s^2 + (m - m_u)^2) / (2 s_u^2) - 1/2) + (1 - gamma) log((1 - gamma) / (1 - gamma_u))
  *     + gamma log(gamma / gamma_u)
- * printed: uses the formula of the published program instead, which has s in place of s^2, s_u in place of 2 s_u^2, and
- * no factor gamma in the first term. of: [rows][k], prior: [pseudo-inputs][k], selector: [rows][pseudo-inputs]. */
+ * With `printed`, the function uses the formula of the published program instead, which has s in place of s^2, s_u in
+ * place of 2 s_u^2, and no factor gamma in the first term. `of`: [rows][k], prior: [pseudo-inputs][k], selector:
+ * [rows][pseudo-inputs]. */
 struct spike_code {
     struct tensor *mean, *log_variance, *odds;
 };
@@ -192,9 +195,9 @@ struct tensor *op_weight_rows(struct exec *e, struct weight *w);
 struct tensor *op_mask_rows(struct exec *e, struct tensor *z, struct weight *w, const int32_t *features, int count);
 /* The whole decoder for features that depend on at most two latent variables: y_ij = c_j + v_j . max(0, b + B max(0, A
  * u)), where u are the values w_jk z_ik of these latent variables. Computes the features of all groups; the other
- * columns are 0. Costs O(H) per row and O(H^2) per group (arc_heads.c). Entries of w outside the groups count as zero
- * and get no gradient. z: [rows][k]. `features`, in the order of the groups, and `groups` are borrowed until backward.
- */
+ * columns are 0. With H units in each hidden layer, the cost is O(H) per row and O(H^2) per group (arc_heads.c).
+ * Entries of w outside the groups count as zero and get no gradient. z: [rows][k]. `features`, in the order of the
+ * groups, and `groups` are borrowed until backward. */
 struct arc_layers {
     struct weight *mask, *first, *second, *bias, *head, *head_bias; /* in the formula above: w, A [units][k], B
                                                                      * [width][units], b, v, c */

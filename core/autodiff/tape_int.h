@@ -56,8 +56,9 @@ struct exec_profile_entry *op_profile_entry(struct exec_profile *profile, const 
 struct tensor *op_done(struct exec *e, struct node *node, const char *name,
                        void (*backward)(struct exec *e, struct node *node), struct tensor *out, double since);
 
-/* Writes zeros to the halo of a new map, because its memory is uninitialised. The threads share a large halo: its lines
- * are far apart in memory, so the time is that of many cache misses. Returns false if the pool was stopped. */
+/* Writes zeros to the halo of a new map, because its memory is uninitialised. Several threads clear a large halo,
+ * because its lines are far apart in memory and each line causes a cache miss. Returns false if the pool was
+ * stopped. */
 bool op_clear_halo(struct exec *e, const struct map_shape *shape, real *data);
 
 /* Create the tensor of an operation's result. It wants a gradient if `wants` is true and the step trains. */
@@ -112,7 +113,7 @@ struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm
 /* Cuts the images of a map into strips of rows: about `least` strips for all images together; fewer if a strip would
  * have less than 8 rows, more if there are more than `least` images. */
 struct map_split {
-    int strips, rows; /* rows: height of a strip; the last strip of an image may be lower */
+    int strips, rows; /* rows: height of a strip; the last strip of an image may have fewer */
     int chunks;       /* number of chunks: images * strips */
 };
 struct map_split map_split(const struct map_shape *shape, int least);

@@ -51,7 +51,7 @@ static const void *at_const(const struct config_field *field, const void *config
     return (const char *)config + field->offset;
 }
 
-/* The shortest decimal that reads back as the same number. */
+/* Writes the shortest decimal that reads back as the same number. */
 static void shortest(double value, char *out, size_t out_bytes)
 {
     for (int digits = 6; digits <= 17; digits++) {
@@ -169,7 +169,7 @@ enum status config_set_text(const struct config_field *field, void *config, cons
     for (size_t i = 0; i < length; i++)
         if (iscntrl((unsigned char)value[i]))
             return refuse(field, "a control character", err);
-    /* Equal configurations must be equal bytes, so the rest of the text is zeroed. */
+    /* Equal configurations must have equal bytes, so the rest of the text is zeroed. */
     memset(at(field, config), 0, CONFIG_TEXT);
     memcpy(at(field, config), value, length);
     return STATUS_OK;

@@ -76,9 +76,9 @@ enum status config_apply(const struct config_table *table, void *config, const s
 
 /* Each sets one field after a check of type and range. STATUS_INVALID if the value is not allowed; err->message then
  * states what is allowed and what was found: "must be a number in (0, 1]; got 3". err->pointer stays ""; the caller
- * fills it in. A number sets a text field to the shortest decimal of the number (500: "500"), because a person who
- * types one size, or the name 2024, need not know the field's type. Beyond CONFIG_INT_MAX, where doubles lose digits,
- * it is refused. */
+ * fills it in. config_set_number() also takes a number for a text field and stores its shortest decimal (500 becomes
+ * "500"), because a person who types the name 2024 need not know that the field is a text. It refuses a number beyond
+ * CONFIG_INT_MAX, where doubles lose digits. */
 enum status config_set_number(const struct config_field *field, void *config, double value, struct error *err);
 enum status config_set_bool(const struct config_field *field, void *config, bool value, struct error *err);
 enum status config_set_text(const struct config_field *field, void *config, const char *value, struct error *err);

@@ -1,4 +1,4 @@
-/* The error record: fills it once, and names the status codes. */
+/* Fills error records, and names the status codes. */
 #include "core/base/error.h"
 
 #include <errno.h>

@@ -372,7 +372,8 @@ static bool same_shape(const struct snapshot_entry *a, const struct snapshot_ent
     return a->type == b->type && a->role == b->role && a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
 }
 
-/* One pass over the declared entries: checks that the stream contains them (`fill` false) or reads their bytes. */
+/* Goes once through the declared entries and checks that the stream contains them (`fill` false) or reads their
+ * bytes. */
 static enum status match(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                          const struct snapshot_entry **sorted, size_t count, bool fill, struct error *err)
 {

@@ -2,9 +2,9 @@
  * proofs.
  *
  * Symbols. mu: coherence. S: stripe sparsity. x_min, x_max: smallest and largest magnitude of the non-zeros. zeta:
- * bound of the patch norm of the error from the layer below (of the noise, for the first layer). atoms: M n_l, columns
- * of the dictionary. All functions are pure. If a limit on S is below 1 or negative, no code with non-zeros satisfies
- * it. */
+ * bound of the patch norm of the error from the layer below (of the noise, for the first layer). atoms: number of
+ * columns of the dictionary. All functions are pure. If a limit on S is below 1 or negative, no code with non-zeros
+ * satisfies it. */
 #ifndef MOTIF_CORE_CODING_BOUNDS_H
 #define MOTIF_CORE_CODING_BOUNDS_H
 
@@ -13,8 +13,9 @@
 
 #include "core/coding/dictionary.h"
 
-/* Bound (3) of the paper: if S is below the result, the decoder finds the support, whatever the signs of the code.
- * The paper prints zeta_l in this bound, but its proof needs the error from the layer below, as here. */
+/* Bound (3) of the paper: if S is below the result, the decoder finds the support, whatever the signs of the code. The
+ * paper prints zeta_l in this bound. Its proof needs the error from the layer below, so `zeta` means that error
+ * here. */
 double bound_uniform(double mu, double x_min, double x_max, double zeta);
 /* Bound (5): if S is at most the result, the decoder finds the support with probability at least 1 - delta over random
  * signs. */

@@ -36,8 +36,8 @@ void decode_threshold(enum decoder decoder, const float *code, size_t count, int
 void decode_pursuit(const struct dictionary *d, double lipschitz, const float *signal, double lambda,
                     int64_t iterations, struct thread_pool *pool, float *code, float *scratch);
 size_t decode_pursuit_scratch(const struct dictionary *d);
-/* Upper estimate of the largest eigenvalue of A^T A by power iteration from fixed numbers. Ends early when `pool`
- * is stopped (NULL: never). scratch: decode_pursuit_scratch(). */
+/* Upper estimate of the largest eigenvalue of A^T A by power iteration from a fixed vector. Ends early when `pool` is
+ * stopped (NULL: never). scratch: decode_pursuit_scratch(). */
 double decode_lipschitz(const struct dictionary *d, struct thread_pool *pool, float *scratch);
 
 #endif

@@ -1,16 +1,16 @@
 /* A circulant-banded dictionary A (Definition 2.1 of the paper): its columns are `filters` local filters at every
- * position of a circle (or torus) of positions. It is never formed: the struct holds the filters and two tables made of
- * them.
+ * position of a circle (or torus) of positions. The matrix is never formed: the struct holds the filters and two tables
+ * made of them.
  *
  * Layouts. A signal x^(l-1) is a map [height][width][inputs], a code x^(l) a map [height][width][filters]: entry
- * (position, filter) of a code is the column of A with that filter at that position. Interleaving gives the paper's
- * stride s_l = inputs; m_l = inputs * extent. Columns have unit Euclidean norm.
+ * (position, filter) of a code is the column of A with that filter at that position. In the paper's terms, the stride
+ * s_l is `inputs`, and the filter length m_l is inputs * extent. Columns have unit Euclidean norm.
  *
- * Every product with A or its transpose is a sum of stamps: a block of numbers times a factor, added to a map with
- * wrap-around. For A x, each spike of the code adds its filter to the signal. For A^T A x, it adds its row of the Gram
- * matrix to a code. For A^T y, each entry of the signal adds to the code the entries of all filters that cover it. For
- * sparse codes this is by far the fastest form. Dense signals are analysed by FFT or directly, whichever is cheaper for
- * the shape.
+ * Every product with A or its transpose is a sum of stamps. A stamp is a block of numbers that is multiplied by a
+ * factor and added to a map, with wrap-around. For A x, each spike of the code adds its filter to the signal. For A^T A
+ * x, it adds its row of the Gram matrix to a code. For A^T y, each entry of the signal adds to the code the entries of
+ * all filters that cover it. For sparse codes, stamps are by far the fastest way. Dense signals are analysed by FFT or
+ * directly, whichever is cheaper for the shape.
  *
  * A dictionary is immutable once created: any number of threads may use one. */
 #ifndef MOTIF_CORE_CODING_DICTIONARY_H

@@ -25,7 +25,7 @@ struct plain {
     const struct kernels *kernels;
 };
 
-/* Upper estimate of the largest eigenvalue of the Gram matrix by 40 power iterations from fixed numbers. scratch:
+/* Upper estimate of the largest eigenvalue of the Gram matrix by 40 power iterations from a fixed vector. scratch:
  * atoms + inputs floats. */
 double plain_lipschitz(const struct plain *p, float *scratch);
 
@@ -34,11 +34,12 @@ void plain_fista(const struct plain *p, const float *x, int count, double penalt
                  float *scratch);
 size_t plain_fista_scratch(const struct plain *p);
 
-/* The rows must have norm 1. index: [keep] receives the chosen rows in the order in which they were chosen, keep <=
- * PLAIN_MOST_KEPT. Returns the number of chosen rows; it is below `keep` if no further row has a positive product with
- * the residual. scratch: plain_pursuit_scratch(). */
+/* Computes the code of one signal by orthogonal matching pursuit. The rows must have norm 1. index: [keep] receives the
+ * chosen rows in the order in which they were chosen, keep <= PLAIN_MOST_KEPT. Returns the number of chosen rows; it is
+ * below `keep` if no further row has a positive product with the residual. scratch: plain_pursuit_scratch(). */
 int plain_omp(const struct plain *p, const float *x, int keep, int32_t *index, float *scratch);
-/* The rows must have norm 1. Returns the number of entries above 0, at most `keep`. */
+/* Computes the code of one signal by iterative hard thresholding. The rows must have norm 1. Returns the number of
+ * entries above 0, at most `keep`. */
 int plain_iht(const struct plain *p, const float *x, int keep, int iterations, int32_t *index, float *scratch);
 size_t plain_pursuit_scratch(const struct plain *p);
 

@@ -1,5 +1,5 @@
-/* Draws sequence logos with cairo. Each letter is the outline of its glyph, scaled to fill its box exactly. Glyphs
- * differ in width and height, but readers compare the heights of letters. */
+/* Draws sequence logos with cairo. Glyphs differ in width and height, but readers compare the heights of letters. So
+ * each letter is the outline of its glyph, scaled to fill its box exactly. */
 #include "core/draw/logo.h"
 
 #include <cairo-svg.h>

@@ -18,8 +18,8 @@ enum status png_encode(const struct picture *picture, struct buf *out, struct er
 
 /* Whether the bytes begin like a PNG file. */
 bool png_begins(const void *bytes, size_t count);
-/* Like png_decode_grey(), but a colour picture becomes a raster of three planes, and a grey picture one of one plane.
- * The caller closes *raster. */
+/* Like png_decode_grey(), but a colour picture becomes a raster of three planes, and a grey picture becomes a raster of
+ * one plane. The caller closes *raster. */
 enum status png_decode(const void *bytes, size_t count, int max_side, struct raster *raster, struct error *err);
 /* Reads any PNG (grey, RGB, palette, 1 to 16 bits, alpha over black, interlaced) as grey values 0 to 1 with the luma
  * weights .2126 .7152 .0722. *values: [*rows][*cols]; the caller frees it. STATUS_LIMIT: a side above max_side (at most

@@ -5,14 +5,15 @@
  * box's prediction (or none). All motifs inside the box are then used up, so the earlier of two overlapping boxes wins.
  * Each motif that is in no box is one false positive.
  *
- * WINDOWS is the form of the paper's text. A symbol's cell contains everything within `reach` of the symbol's point
- * (footprint overlap: twice the receptive field's radius, 16 for a 17x17 window). A motif in several cells belongs to
- * the one whose point is nearest (the first on ties). The strongest motif of a cell is the cell's prediction. A symbol
- * is missed if its cell contains no motif, not even a motif that belongs to another cell. The false positive error is a
- * share of all motifs, including those that are not the strongest of their cell.
+ * WINDOWS is the form of the paper's text. A symbol's cell contains everything within `reach` of the symbol's point.
+ * The reach is twice the radius of the receptive field (16 for a 17x17 window), so that a motif in the cell has a
+ * footprint that overlaps the symbol's. A motif in several cells belongs to the one whose point is nearest (the first
+ * on ties). The strongest motif of a cell is the cell's prediction. A symbol is missed if its cell contains no motif,
+ * not even a motif that belongs to another cell. The false positive error is a share of all motifs, including those
+ * that are not the strongest of their cell.
  *
- * Both forms work on lists of active motifs, because a motif map has few. A struct motif_errors sums over samples.
- * The figures are the same in any order. One thread at a time. */
+ * Both forms work on lists of active motifs, because a motif map has few. A struct motif_errors sums over samples. The
+ * figures are the same in any order. One thread at a time. */
 #ifndef MOTIF_CORE_METRICS_MOTIF_ERRORS_H
 #define MOTIF_CORE_METRICS_MOTIF_ERRORS_H
 
@@ -99,7 +100,8 @@ double motif_errors_proof(const struct motif_errors *errors);
 enum status motif_errors_report(const struct motif_errors *errors, enum motif_form form, struct motif_report *out,
                                 struct error *err);
 
-/* symbol_of: [channels], the symbol that each channel marks most often; -1 for a channel that marks no symbol. */
+/* Writes to symbol_of: [channels] the symbol that each channel marks most often; -1 for a channel that marks no
+ * symbol. */
 void motif_errors_majority(const struct motif_errors *errors, enum motif_form form, int *symbol_of);
 
 #endif

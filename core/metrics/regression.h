@@ -6,7 +6,8 @@
 #include "core/metrics/interval.h"
 
 /* Sums over samples of a true number y, its prediction p, the error e = y - p, and their products. The sums are precise
- * if the true numbers are standardised. Only doubles, because checkpoints save them as a row. */
+ * if the true numbers are standardised. All members are doubles, because checkpoints save the struct as a row of
+ * doubles. */
 struct regression {
     double n, y, p, yy, pp, yp, ee;
     double eeee, eeyy, yyyy; /* sums of e^4, e^2 y^2 and y^4, for the interval of R squared */

@@ -17,7 +17,7 @@ struct topk {
 };
 
 void topk_clear(struct topk *topk);
-/* is_true: 0 or 1. A probability outside [0, 1], and NaN, counts as 0. */
+/* Adds one position. is_true: 0 or 1. A probability outside [0, 1], and NaN, counts as 0. */
 void topk_add(struct topk *topk, double probability, int is_true);
 /* The accuracy; NaN without true positions. */
 double topk_share(const struct topk *topk);

@@ -93,8 +93,8 @@ void positions_sine(real *table, int rows, int cols);
 /* Fixed positional encodings of a two-dimensional grid. table: [height * width][cols]; the first half of the columns
  * encodes the row, the second half the column. cols must be a multiple of 4. */
 void positions_grid(real *table, int height, int width, int cols);
-/* The encodings of positions_sine() with the columns in reverse order. A row differs from those of positions_sine(), so
- * both encodings can be added to the same row. */
+/* The encodings of positions_sine() with the columns in reverse order. The encodings differ from those of
+ * positions_sine(), so both can be added to the same row. */
 void positions_backward(real *table, int rows, int cols);
 struct weight weight_constant(real *table, int rows, int cols);
 

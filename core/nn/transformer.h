@@ -53,8 +53,9 @@ struct tensor *encoder_forward(struct exec *e, struct encoder *encoder, struct t
 
 void decoder_build(struct decoder *decoder, struct params *params, const char *name,
                    const struct transformer_config *config);
-/* With causal self-attention. y: [batch * length][width], the embedded target prefix; memory: [batch * keys][width],
- * the encoder's output. memory_lengths: [batch] number of valid positions of each sample's memory; NULL: all. */
+/* Runs the decoder with causal self-attention. y: [batch * length][width], the embedded target prefix; memory: [batch *
+ * keys][width], the encoder's output. memory_lengths: [batch] number of valid positions of each sample's memory; NULL:
+ * all. */
 struct tensor *decoder_forward(struct exec *e, struct decoder *decoder, struct tensor *y, struct tensor *memory,
                                int batch, int length, int keys, const int *memory_lengths);
 

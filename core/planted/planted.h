@@ -101,8 +101,8 @@ struct planted_samples {
 /* Memory of the codes of `room` samples. */
 int64_t planted_codes_bytes(const struct planted_shape *shape, int room, int threads);
 /* Draws samples to x: [count][inputs], and their codes. Returns false if the pool was stopped. A row has room for
- * PLANTED_MOST_ACTIVE active features. Rates within their limits give more with a probability below 1e-300; the
- * features beyond the limit would be left out of x and of the code. */
+ * PLANTED_MOST_ACTIVE active features. With allowed rates, the probability of more active features is below 1e-300; the
+ * excess features would be left out of x and of the code. */
 bool planted_draw(const struct planted *planted, struct thread_pool *pool, const struct planted_samples *samples,
                   float *x, struct planted_codes *codes);
 

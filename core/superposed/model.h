@@ -32,11 +32,11 @@ struct autoencoder {
     struct weight *bias, *gate;       /* [n_s]; gate NULL unless gated */
 };
 
-/* with_grad false: for queries. Weights are zero until params_init(). */
+/* Creates a model whose weights are zero until params_init(). with_grad false: without gradients, for queries. */
 enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_grad, struct autoencoder **model,
                                struct error *err);
 void autoencoder_destroy(struct autoencoder *model); /* NULL is fine */
-/* STATUS_CORRUPT unless the weights of a checkpoint have this shape. Allocates no weights. */
+/* Returns STATUS_CORRUPT if the weights of a checkpoint do not have this shape. Allocates no weights. */
 enum status autoencoder_fit(const struct autoencoder_shape *shape, const struct snapshot_reader *from,
                             struct error *err);
 

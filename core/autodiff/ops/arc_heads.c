@@ -84,7 +84,8 @@ static void merge_sort(uint64_t *keys, uint64_t *spare, int count)
 }
 
 /* Sorts the units by switching point. A unit switches on a quarter turn before the direction of its weights, and off
- * half a turn later. The sort compares bits, because non-negative floats have the order of their bits. */
+ * half a turn later. The sort compares the bits of floats as integers, which gives the same order because the floats
+ * are not negative. */
 static void order_units(const struct arc_node *n, int group, const struct arc_scratch *s)
 {
     const struct arc_group *g = &n->groups[group];

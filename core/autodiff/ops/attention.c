@@ -243,7 +243,8 @@ static struct tensor *attention_run(struct exec *e, struct attention_node *n, do
     n->p = keep ? op_reals(e, n->stride * (size_t)chunks) : NULL;
     bool wants = n->q_tensor->wants_grad || (n->kv_tensor != NULL && n->kv_tensor->wants_grad);
     struct tensor *out = op_out_rows(e, s->batch * s->queries, n->cols, wants);
-    /* In training, one table is enough here. The backward pass uses the same scratch memory and needs two. */
+    /* The forward pass needs one table per worker. A training step allocates two, because its backward pass uses the
+     * same scratch memory and needs two. */
     real *room = !keep || n->shape.dropout > 0.0 ? op_scratch(e, (keep ? 2 : 1) * n->stride, chunks) : NULL;
     if (out == NULL || e->error.code != STATUS_OK)
         return NULL;

@@ -1,9 +1,9 @@
 /* Batch norm over the positions of all images of a map, with optional ReLU.
  *
- * The backward pass recomputes the ReLU mask from x, scale and shift, so only x is stored. If the forward pass used
- * the statistics of the batch, the backward pass computes two sums first and then dx; with running statistics dx
- * needs no sums. The convolution that reads the result computes these two sums already in its own backward pass, while
- * it writes dy. dx replaces dy in dy's buffer.
+ * The backward pass recomputes the ReLU mask from x, scale and shift, so only x is stored. If the forward pass used the
+ * statistics of the batch, the backward pass computes two sums first and then dx; with running statistics dx needs no
+ * sums. If a convolution reads the result, its backward pass computes these two sums while it writes dy. dx replaces dy
+ * in dy's buffer.
  *
  * A deferred batch norm only computes scale and shift; the convolution that follows (op_norm_conv) normalises its
  * input. */

@@ -1,7 +1,7 @@
 /* Layer norm over the columns of rows, of x or of s = x + dropout(y).
  *
- * The forward pass stores s. The backward pass computes the gradient of s once. This is also the gradient of x; the
- * dropout mask applied to it gives the gradient of y. */
+ * The forward pass stores s. The backward pass computes the gradient of s once. The gradient of s is also the gradient
+ * of x. With the dropout mask applied, it is the gradient of y. */
 #include "core/autodiff/tape_int.h"
 
 #define LAYER_NORM_EPSILON R(1e-5)
@@ -119,8 +119,8 @@ static void layer_backward(struct exec *e, struct node *node)
                               .dout = out->grad,
                               .dx = out->grad};
     task.partials = op_zeros(e, (size_t)task.split.chunks * 2 * (size_t)out->cols);
-    /* dx replaces dout in its buffer. If y needs a gradient, dy gets a buffer of its own. Without y, and if x already
-     * has a gradient, dx is added to it directly. */
+    /* dx replaces dout in its buffer. If y needs a gradient, dy gets a buffer of its own. If there is no y and x
+     * already has a gradient, dx is added to that gradient. */
     if (n->y != NULL && n->y->wants_grad)
         task.dy = grad_buffer(e, n->y);
     else if (n->y == NULL && n->x->grad_ready) {

@@ -47,7 +47,8 @@ struct warm_node {
     real warmth;
 };
 
-/* With s = exp(x / 2) and the warmed-up deviation s' = warmth s + 1 - warmth, dy/dx = warmth s / s'. */
+/* Returns the derivative of the warmed-up log variance 2 log s' with respect to x = 2 log s, where s' = warmth s + 1 -
+ * warmth. The derivative is warmth s / s'. */
 static real warm_share(const struct warm_node *n, real x)
 {
     real own = n->warmth * real_exp(x / R(2.0));

@@ -13,7 +13,7 @@ struct sum_task {
     const struct kernels *kernels;
     const struct tensor *x;
     struct map_split split;
-    double *sums; /* partial sums; of maps: [chunks][padded channels], of rows: [chunks] */
+    double *sums; /* partial sums: [chunks][padded channels] for a map, [chunks] for rows */
 };
 
 static void sum_map_task(void *context, int chunk, int worker)

@@ -5,11 +5,11 @@
  * true number. Its derivative with respect to x is p minus the probability that the position has a motif, given the
  * true number. So training raises x at as many positions as there are motifs, and lowers x at all others.
  *
- * Two passes over the positions compute the probabilities. The first pass computes those of n motifs at the first i
- * positions, the second pass those of the remaining motifs at the last positions. If the true number is so improbable
- * that the passes lose precision, all odds o = p / (1 - p) are multiplied by a factor t, chosen so that the mean number
- * becomes the true number. This is possible because the probability is product(1 / (1 + o)) times the elementary
- * symmetric polynomial e_n(o), and e_n(o) = e_n(t o) / t^n for every t. */
+ * Two passes over the positions compute the probabilities. The first pass computes the probability of n motifs at the
+ * first i positions, the second pass the probability of the remaining motifs at the remaining positions. If the true
+ * number is so improbable that the passes lose precision, all odds o = p / (1 - p) are multiplied by a factor t, chosen
+ * so that the mean number becomes the true number. This is possible because the probability is product(1 / (1 + o))
+ * times the elementary symmetric polynomial e_n(o), and e_n(o) = e_n(t o) / t^n for every t. */
 #include <math.h>
 #include <string.h>
 

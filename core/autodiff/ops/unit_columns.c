@@ -12,7 +12,8 @@ struct unit_node {
     double *mean, *deviation;
 };
 
-/* s = sqrt(v + epsilon): dx = g / s - (sum g x) (x - mean) / (n s^3) */
+/* For a column of n rows with mean and variance v, let s = sqrt(v + epsilon), and let g be the gradient of the result.
+ * Then dx = g / s - (sum g x) (x - mean) / (n s^3). */
 static void unit_backward(struct exec *e, struct node *node)
 {
     struct unit_node *n = (struct unit_node *)node;

@@ -5,8 +5,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Initialises the condition. Returns false if the system has no memory for it; the condition must then not be used. A
- * condition with the default clock in its place would not wait: a deadline of the monotonic clock lies in its past. */
+/* Initialises the condition. Returns false if the system has no memory for it; the condition must then not be used. The
+ * default clock cannot replace the monotonic clock: a wait would end at once, because a deadline of the monotonic clock
+ * is in the past of the default clock. */
 bool timed_cond_init(pthread_cond_t *cond);
 
 #endif

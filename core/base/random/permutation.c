@@ -11,7 +11,7 @@ struct permutation permutation_make(int64_t count, uint64_t seed, uint32_t strea
     struct permutation order = {.count = count, .half = 1};
     while (((int64_t)1 << (2 * order.half)) < count)
         order.half++;
-    /* The keys are the first two words of the stream. The stream's own key would be the same in every step. */
+    /* Takes the keys from the first two words of the stream, because the stream's own key is the same in every step. */
     order.key[0] = philox_u32(&from, 0);
     order.key[1] = philox_u32(&from, 1);
     return order;

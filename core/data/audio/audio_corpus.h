@@ -43,7 +43,7 @@ void audio_corpus_destroy(struct audio_corpus *corpus); /* NULL is allowed */
 enum status audio_corpus_add(struct audio_corpus *corpus, const char *class, const char *speaker, const char *file,
                              struct audio_wave *wave, struct error *err);
 /* Sorts and splits the recordings; none can be added afterwards. STATUS_INVALID: fewer than two classes or two
- * speakers, or a class that only one side of the split speaks. */
+ * speakers, or a class without a recording by a training speaker or by a test speaker. */
 enum status audio_corpus_seal(struct audio_corpus *corpus, struct error *err);
 /* Creates, fills and seals a corpus from the files of a folder. */
 enum status audio_corpus_load(const char *folder, int rate, struct audio_corpus **corpus, struct error *err);

@@ -25,8 +25,8 @@ int latex_single_side(double dpi);
 /* The enum latex_class of a class in [0, LATEX_SINGLE_CLASSES). */
 int latex_single_symbol(int class);
 
-/* Draws one sample. image: [side][side]. As published, the character depends on `index` alone; `seed` and `index` seed
- * the noise. Returns the character's class. */
+/* Draws one sample. image: [side][side]. As in the authors' code, the character depends on `index` alone; `seed` and
+ * `index` seed the noise. Returns the character's class. */
 int latex_single(const struct latex *domain, const struct latex_crops *crops, int64_t seed, int64_t index,
                  float *image);
 

@@ -60,7 +60,8 @@ enum status affinity_add_folder(struct affinity_set *set, const char *folder, st
 enum status affinity_add_words(struct affinity_set *set, const char *name, const char *const *words, int count,
                                double threshold, struct error *err);
 
-/* out: [count]; out[i] is the affinity at position first + i of bases: [length]. */
+/* Computes the affinities at `count` positions of `bases`: out[i] is the affinity at position first + i. bases:
+ * [length]; out: [count]. */
 void affinity_score(const struct affinity_protein *protein, const uint8_t *bases, int length, int first, int count,
                     double *out);
 

@@ -37,9 +37,9 @@ enum status genes_load(const char *fasta_path, const char *gff_path, const char 
                        struct error *err);
 void genes_close(struct genes *genes); /* a zeroed struct is allowed */
 
-/* Every locus is cut into windows of `length` labelled bases from its beginning on. A locus belongs to the test set
- * when the SHA-256 of its name begins with a byte below 26, as for about a tenth of all names. So membership does not
- * depend on the other loci. */
+/* Every locus is cut into windows of `length` labelled bases from its beginning on. A locus belongs to the test set if
+ * the SHA-256 of its name begins with a byte below 26, which is true of about a tenth of all names. So the set of a
+ * locus does not depend on the other loci. */
 enum genes_set { GENES_TRAIN, GENES_TEST, GENES_ALL };
 struct genes_windows {
     int64_t count;

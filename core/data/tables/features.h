@@ -13,12 +13,12 @@ struct features {
     char **names;  /* [columns] names of the features; NULL: they have none */
     char **titles; /* [rows] names of the rows, each may be NULL; NULL: no row has a name */
 
-    /* Only generated data have these. Other tables have 0 and NULL. */
+    /* The next three members are set for generated data only; other tables have 0 and NULL. */
     int factors;
     float *truth;           /* [rows][factors] the factors from which each row was generated */
     unsigned char *support; /* [columns][factors] 1 if the feature depends on the factor, else 0 */
 
-    /* Only tables whose rows have classes have these. Other tables have 0 and NULL. */
+    /* The next three members are set only if the rows have classes; other tables have 0 and NULL. */
     int classes;
     int *label;         /* [rows], in [0, classes) */
     char **class_names; /* [classes] */

@@ -25,7 +25,7 @@ double lda_digamma(double x)
            square * (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square * (1.0 / 240 - square / 132))));
 }
 
-/* Expected logarithms of Dirichlet variables, one in each row. */
+/* Computes the expected logarithms of Dirichlet variables. Each row of `parameters` is one variable. */
 static void expected_log(const double *parameters, int rows, int columns, double *out)
 {
     for (int r = 0; r < rows; r++) {

@@ -9,9 +9,11 @@
 #include "core/data/tables/features.h"
 
 struct lda_setup {
-    /* topics: their number; passes: maximum passes over all documents; inner: maximum updates of a document per pass */
+    /* topics: number of topics; passes: maximum number of passes over all documents; inner: maximum number of updates
+     * of a document in one pass */
     int topics, passes, inner;
-    /* concentrations of two Dirichlet priors: `document` of the topics in a document, `word` of the words in a topic */
+    /* concentrations of the Dirichlet priors: `document` for the topics of a document, `word` for the words of a
+     * topic */
     double document, word;
     double tolerance; /* updates of a document end when the mean change of its parameters is smaller than this */
     uint64_t seed;
@@ -36,9 +38,10 @@ double lda_digamma(double x);
 
 /* Generates documents with a distribution shift, like the paper's semi-synthetic experiment on abstracts. Rows [0,
  * documents) have shifted mixtures of topics, in which each topic of the second half depends on one of the first:
- * theta_(k + half) = theta_k e^(sigma * normal), normalised to sum 1. Rows [documents, 2 documents) have the unshifted
- * mixtures theta. The count of a word is round(length of the document * theta . beta). Rows whose counts are all 0 stay
- * in the table. Names of words are copied. The caller destroys *features. */
+ * theta_(k + half) = theta_k e^(sigma * normal), normalised to sum 1, where half is half the number of topics. Rows
+ * [documents, 2 documents) have the unshifted mixtures theta. The count of a word is round(length of the document *
+ * theta . beta). Rows whose counts are all 0 stay in the table. Names of words are copied. The caller destroys
+ * *features. */
 enum status lda_shifted(const struct lda *lda, const struct features *counts, double sigma, uint64_t seed,
                         struct features **features, struct error *err);
 

@@ -8,8 +8,9 @@
 enum { SYNTHETIC_FEATURES = 7, SYNTHETIC_FACTORS = 2 };
 
 /* Draws a table that depends on the arguments alone. Tables with the same seed and set are made from the same normal
- * numbers, also if rho differs. `deviation` of the noise: 0.5 in the published code, sqrt(0.5) in the paper. |rho| < 1.
- * The caller destroys *features. STATUS_CANCELLED when `pool` is stopped; with NULL, it cannot be stopped. */
+ * numbers, also if rho differs. deviation: standard deviation of the noise, 0.5 in the published code and sqrt(0.5) in
+ * the paper. |rho| < 1. The caller destroys *features. STATUS_CANCELLED when `pool` is stopped; with NULL, it cannot be
+ * stopped. */
 enum status synthetic_features(uint64_t seed, uint32_t set, double rho, double deviation, int rows,
                                struct thread_pool *pool, struct features **features, struct error *err);
 /* The means of the features at the factors z. */

@@ -1,5 +1,5 @@
 /* Reads labels, positions, groups and boxes from NumPy arrays (collection_arrays.h). collection_npz.c describes the
- * arrays. The type and shape of y, and what the user says that the labels are, decide how y is read. */
+ * arrays. How y is read depends on its type, on its shape and on the target that the user has chosen. */
 #include "core/data/uploads/collection_arrays.h"
 
 #include <math.h>
@@ -129,7 +129,7 @@ static enum status take_tokens(struct builder *b, const struct npy *y, int64_t s
     return status;
 }
 
-/* Appends the tokens of a sample whose elements are indices into `names`. Negative ones are no tokens. */
+/* Appends the tokens of a sample whose elements are indices into `names`. Negative elements are skipped. */
 static enum status take_indices(struct builder *b, const struct npy *y, const struct npy *names, int64_t sample,
                                 struct error *err)
 {

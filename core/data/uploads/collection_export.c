@@ -13,7 +13,8 @@
 #include "core/data/uploads/collection_stated.h"
 #include "core/formats/npz/npz_stream.h"
 
-/* EXACT: the reader stores numbers as floats, which represent every integer below this exactly. */
+/* EXACT: limit of the integers that a float represents exactly; the reader stores numbers as floats. OPTIONS: maximum
+ * number of options in the file. */
 enum { EXACT = 1 << 24, OPTIONS = 8 };
 
 typedef void (*elements_fn)(const struct collection_export *e, int64_t first, int64_t count, void *to);

@@ -1,6 +1,6 @@
-/* The list of upload formats, and the function that reads any of them. Every format's file calls functions of
- * collection.c, and this list refers to every format. So the list is in a file of its own; in collection.c it would
- * make a cycle. */
+/* The list of upload formats, and the function that reads any of them. The list refers to every format, and every
+ * format's file calls functions of collection.c. The list has a file of its own, because in collection.c it would
+ * create a cycle of calls. */
 #include <stdio.h>
 #include <string.h>
 

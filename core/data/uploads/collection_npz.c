@@ -70,8 +70,9 @@ static int member_of(const char *name)
 
 /* ---- samples ----------------------------------------------------------------------------------------------- */
 
-/* Whether a shape looks like [n][channels][rows][cols]: colours of a picture, a square picture of one channel, or a
- * sequence ([n][channels][1][cols], also with one channel). [n][1][cols][channels] is a sequence with channels last. */
+/* Whether a shape looks like [n][channels][rows][cols]: a colour picture, a square picture of one channel, or a
+ * sequence of any number of channels ([n][channels][1][cols]). The shape [n][1][cols][channels] does not count, because
+ * it is a sequence with channels last. */
 static bool looks_first(const struct npy_header *x)
 {
     int64_t second = x->dim[1], third = x->dim[2], last = x->dim[3];
@@ -86,7 +87,7 @@ static bool looks_first(const struct npy_header *x)
 /* Warns about arrays of three dimensions whose shape suggests signals of several channels. */
 static enum status warn_of_thin_pictures(struct collection *c, int64_t rows, int64_t cols, struct error *err)
 {
-    enum { THIN = 16, LONG = 8 }; /* largest number of rows, and smallest ratio of columns to rows, of such an array */
+    enum { THIN = 16, LONG = 8 }; /* largest number of rows, smallest ratio of columns to rows, for this warning */
     if (rows <= THIN && cols >= LONG * rows)
         return collection_warn(
             c, err, "thin-pictures",

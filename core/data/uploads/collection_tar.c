@@ -17,7 +17,8 @@
  *
  * If one picture has colours, all have three channels. Without labels.csv, and with pictures or recordings in at least
  * two folders, the folder of a member is its class, as in torchvision's ImageFolder ("cats/1.png"). If the folders of
- * classes are in at least two folders ("train/cats", "test/cats"), these are the groups for splits.
+ * classes are themselves in at least two folders ("train/cats", "test/cats"), the outer folders are the groups for
+ * splits.
  *
  * Tables name members by paths relative to the table's own folder (for FASTA: names of records). Members may come in
  * any order, so the reader keeps the tables as text until the end of the archive. */

@@ -210,7 +210,7 @@ static enum status inspect_labels(struct collection *c, struct error *err)
 }
 
 /* Whether a name says that something is not there: "unbound", "none", "0", "not_bound", "non-site". other: the other
- * name of the vocabulary, of which "un" + other is the absence. */
+ * name of the vocabulary; the name "un" + other also counts. */
 static bool says_absence(const char *name, const char *other)
 {
     static const char *const words[] = {"none",     "no",      "not",     "non",        "absent", "absence",

@@ -1,7 +1,7 @@
 /* The values of a collection while it is read (value_store.h). Samples are written through a block of memory to a file.
- * The first samples decide the form. When a later sample does not fit the form, all earlier values are rewritten in a
- * wider form. The rewriting begins at the end of the file, because every value moves towards the end. It happens at
- * most twice. */
+ * The first samples decide in which form values are stored, as bytes or as floats. When a later sample does not fit the
+ * form, all earlier values are rewritten in a wider form. The rewriting begins at the end of the file, because every
+ * value moves towards the end. It happens at most twice. */
 #include "core/data/uploads/value_store.h"
 
 #include <math.h>

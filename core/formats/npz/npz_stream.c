@@ -225,7 +225,7 @@ static size_t copy_data(struct npz_stream *s, int part, uint64_t offset, void *t
 static void add_sum(struct part *p, uint64_t offset, const void *bytes, size_t count)
 {
     if (offset > p->summed || offset + count <= p->summed)
-        return; /* bytes before these are missing in the sum, or it already contains all of these */
+        return; /* the sum lacks bytes before these, or it already contains all of these */
     size_t known = (size_t)(p->summed - offset);
     p->sum = (uint32_t)crc32(p->sum, (const Bytef *)bytes + known, (uInt)(count - known));
     p->summed = offset + count;

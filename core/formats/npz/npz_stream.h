@@ -41,7 +41,7 @@ void npz_stream_close(struct npz_stream *stream); /* NULL is allowed */
 uint64_t npz_stream_bytes(const struct npz_stream *stream);
 /* Copies at most `count` bytes of the file, from `offset` on, and returns how many: at least one if `offset` is inside
  * the file. Offsets may come in any order. To make the checksum of an array, the function reads the parts of its data
- * that no earlier call has read; a reader that starts at 0 and continues without a gap causes no such reading. */
+ * that no earlier call has read; a caller that reads the file from front to back causes no such extra reading. */
 size_t npz_stream_read(struct npz_stream *stream, uint64_t offset, void *to, size_t count);
 
 #endif

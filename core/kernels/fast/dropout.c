@@ -30,7 +30,7 @@ INLINE vl l_count(uint64_t from)
 {
     return _mm512_add_epi64(_mm512_set1_epi64((int64_t)from), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
 }
-/* Bit b is set if the word of block b is at least `bound`. */
+/* Returns a mask: bit b is set if the word of block b is at least `bound`. */
 INLINE unsigned l_kept(vl word, uint32_t bound)
 {
     __mmask16 at_least = _mm512_cmpge_epu32_mask(word, _mm512_set1_epi32((int)bound));

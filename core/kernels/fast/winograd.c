@@ -8,7 +8,8 @@
  * a matrix product [tiles][in] x [in][16 out], with the accumulators of a dozen tiles in registers. The coefficients of
  * F(2x2) are 0, 1 and 1/2, so its rounding error is within about a factor of two of the plain sum's.
  *
- * The gradient of the weights uses the same algebra, F(3x3, 2x2): g' = G' [ sum over tiles (A dY A') . (B' d B) ] G.
+ * The gradient of the weights uses the same algebra, F(3x3, 2x2): dg = G' [ sum over tiles (A dY A') . (B' d B) ] G. A
+ * prime means transposed, a point the element-wise product.
  *
  * All scratch memory is on the stack (below 600 KiB). Each call transforms the weights again, which costs little
  * compared with an image. Pixels of a tile outside the strip are read as zeros and not written. */

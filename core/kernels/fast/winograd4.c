@@ -1,9 +1,9 @@
-/* 3x3 convolutions by F(4x4, 3x3): 36 products for 16 outputs. For the same outputs, F(2x2) (winograd.c) takes
- * 64 products and the plain sum 144.
+/* 3x3 convolutions by F(4x4, 3x3): 36 products for 16 outputs. For the same outputs, F(2x2) (winograd.c) takes 64
+ * products and the plain sum 144.
  *
- * The interpolation points are 0, 1, -1, 1/2, -2 and infinity. Rounding errors are about a third of
- * those with the usual points 0, 1, -1, 2, -2: measured at 64 channels, the largest error is 2e-6 of the largest output
- * (plain sum: 7e-7). Because the product of 1/2 and -2 is -1, the rows of B' share most of their terms:
+ * The interpolation points are 0, 1, -1, 1/2, -2 and infinity. Rounding errors are about a third of those with the
+ * usual points 0, 1, -1, 2, -2: measured at 64 channels, the largest error is 2e-6 of the largest output (plain sum:
+ * 7e-7). Because the product of 1/2 and -2 is -1, the rows of B' share most of their terms:
  *
  *     with e = d4 - d2, o = d3 - d1
  *     0:  e + 3/2 o - (d2 - d0)        infinity:  (d5 - d3) + 3/2 e - o
@@ -16,8 +16,8 @@
  * may transform the weights once for all strips (conv_transform); otherwise a part has at most GROUP x GROUP blocks.
  *
  * A row of a map can be longer than a memory page, so the hardware does not prefetch the next tile row. The code
- * prefetches its inputs and outputs, a few pixels with each product of the current row: if it prefetched them together,
- * it would wait, because a core can only wait for a few dozen lines of the cache at a time. */
+ * prefetches its inputs and outputs, a few pixels with each product of the current row: if it prefetched all of them at
+ * once, the core would stall, because it can load only a few dozen cache lines at a time. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
@@ -87,9 +87,9 @@ struct ahead {
     int map, block, y, piece; /* the next piece */
 };
 
-/* The group below the one at (y, x). in, out: strips that begin at the group's first blocks; `out` may be the gradient
- * of outputs. products: number of calls of prefetch_ahead(), at least 4 (ins + outs). Each call prefetches one piece.
- */
+/* Returns the group of tiles below the one at (y, x). in, out: strips that begin at the group's first blocks; `out` may
+ * be the gradient of outputs. products: number of calls of prefetch_ahead(), at least 4 (ins + outs). Each call
+ * prefetches one piece. */
 static struct ahead ahead(struct map_strip in, int ins, struct map_strip out, int outs, int y, int x, int tiles,
                           int products)
 {
@@ -268,7 +268,7 @@ struct outlet {
     ptrdiff_t out_row;
 };
 
-/* A' M A of one tile, or of the two tiles of a register. from: [36][MOST][16], at the tile's first value. */
+/* Computes A' M A of one tile, or of the two tiles of a register. from: [36][MOST][16], at the tile's first value. */
 INLINE void output_tile(const float *from, vf out[4][4])
 {
     vf across[SIDE][4];

@@ -99,8 +99,9 @@ static int varying(const double *sum, const double *square, int count, double n,
     return found;
 }
 
-/* The largest sum of correlations. Constant latents add nothing to it, so only the others are matched. Many latents can
- * be constant: after few samples, most have never been active, and a search among equal scores of 0 takes long. */
+/* Computes the largest sum of correlations. Only latents that are not constant are matched: constant latents add
+ * nothing to the sum, and a search among many equal scores of 0 takes long. After few samples, most latents are
+ * constant, because they have never been active. */
 static enum status best_sum(const struct pair_moments *p, int *list, double *variance, double *total,
                             struct thread_pool *pool, struct error *err)
 {

@@ -11,7 +11,7 @@
 /* The functions with a pool compute on the calling thread, and only ask `pool` whether they must stop (NULL: never).
  * When the pool was stopped, they return STATUS_CANCELLED. */
 
-/* The matching of the rows of a: [rows][inputs] with the rows of b: [others][inputs] that has the largest sum of
+/* Finds the matching of the rows of a: [rows][inputs] with the rows of b: [others][inputs] that has the largest sum of
  * cosines, or of their absolute values. other_of: [rows], -1 without a match. cosine: [rows], signed, of the matched
  * rows; 0 without a match. mean: mean cosine of the min(rows, others) matched pairs; with `absolute`, mean absolute
  * cosine. A row of zeros has cosine 0 with all. */

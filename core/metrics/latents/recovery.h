@@ -1,4 +1,5 @@
-/* How well the latents of a dictionary are the true features of planted data (the metrics of SAELens and SAEBench).
+/* How well the latents of a dictionary represent the true features of planted data (the metrics of SAELens and
+ * SAEBench).
  *
  * Each latent is compared with its own feature: the one whose direction has the largest |cosine|. */
 #ifndef MOTIF_CORE_METRICS_LATENTS_RECOVERY_H
@@ -31,8 +32,9 @@ struct recovery {
     struct recovery_ranked *ranked; /* [features] scratch */
 };
 
-/* dictionary: [latents][inputs], truth: [features][inputs] unit rows. A row of zeros has cosine 0 with all. The caller
- * calls recovery_close(), after an error too. STATUS_NO_MEMORY, STATUS_NUMERIC for numbers that are not finite, or
+/* Compares the rows of the dictionary with the directions of the true features; samples are added later. dictionary:
+ * [latents][inputs]; truth: [features][inputs], rows of norm 1. A row of zeros has cosine 0 with all. The caller calls
+ * recovery_close(), after an error too. STATUS_NO_MEMORY, STATUS_NUMERIC for numbers that are not finite, or
  * STATUS_CANCELLED when `pool` was stopped (NULL: never); the function computes on the calling thread. */
 enum status recovery_create(const float *dictionary, int latents, const float *truth, int features, int inputs,
                             struct recovery *out, struct thread_pool *pool, struct error *err);
