@@ -167,9 +167,9 @@ static inline bool op_ranked(const struct exec *e)
  * failure. */
 bool op_ranks_sum(struct exec *e, double *values, size_t count);
 bool op_ranks_most(struct exec *e, double *values, size_t count);
-/* For a batch whose samples all have the same number of elements. here: number of elements of this rank's samples.
- * op_before() returns the number of elements of the samples of lower ranks, op_total() the number of elements of the
- * whole batch. */
+/* op_before() returns the number of elements of the samples of lower ranks, op_total() the number of elements of the
+ * whole batch. here: number of elements of this rank's samples. All samples of the batch must have the same number of
+ * elements. */
 uint64_t op_before(const struct exec *e, uint64_t here);
 double op_total(const struct exec *e, double here);
 /* The position of the operation's first random number. count: elements of its result on this rank. Fails with

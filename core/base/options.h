@@ -1,10 +1,10 @@
 /* Command lines: one table of options per command. The parser and the help text both read it.
  *
  * Every program of the tree uses this parser, so they all accept the same forms: "--name=value" and "--name value" are
- * equal, options may stand before and after positional arguments, and "--" ends the options. "-h" means "--help", "-o"
- * "--print", "-q" "--quiet" and "-f" "--follow", in programs that have these options.
- * Nothing is printed here: faults are returned as struct error, the help as a buffer. All texts are borrowed from argv
- * and from the tables. No state is shared, so any thread may parse. */
+ * equal, options may stand before and after positional arguments, and "--" ends the options. In programs that have
+ * these options, "-h" stands for "--help", "-o" for "--print", "-q" for "--quiet" and "-f" for "--follow". Nothing is
+ * printed here: faults are returned as struct error, the help as a buffer. All texts are borrowed from argv and from
+ * the tables. No state is shared, so any thread may parse. */
 #ifndef MOTIF_CORE_BASE_OPTIONS_H
 #define MOTIF_CORE_BASE_OPTIONS_H
 

@@ -51,7 +51,8 @@ double direct_cost(const struct dictionary_shape *s)
     return 2 * (double)positions(s) * rows / s->extent_w * (call + vectors);
 }
 
-/* Transforms rows, then columns through a buffer of one column. `line`: 2 * the longer side. */
+/* Transforms rows, then columns through a buffer of one column. `line`: scratch for twice as many numbers as the longer
+ * side has. */
 static void transform(const struct spectrum *sp, int inverse, const kiss_fft_cpx *in, kiss_fft_cpx *out,
                       kiss_fft_cpx *line)
 {

@@ -39,8 +39,7 @@ struct chart_series {
     size_t count;
 };
 
-/* A reference behind the series: a line at the value `from` of x or y, or a band from `from` to `to` unless `to` is
- * NaN. */
+/* A reference behind the series: a band from `from` to `to` in x or y, or, if `to` is NaN, a line at `from`. */
 struct chart_reference {
     const char *name;
     bool upright; /* true: `from` and `to` are values of x; false: of y */

@@ -1,5 +1,5 @@
 /* Writes a bigWig file with libBigWig. The library can write only to a path, and it seeks back to fill in the index. So
- * it gets a memory file by the path of its descriptor in /proc, which this process alone can open. */
+ * the code gives it a memory file, by the path of the file's descriptor in /proc, which this process alone can open. */
 #include "core/formats/bigwig.h"
 
 #ifdef MOTIF_BIGWIG

@@ -7,7 +7,7 @@
 
 struct gunzip;
 
-/* `from` is copied; what it refers to must outlive the object. STATUS_NO_MEMORY. */
+/* Opens a decompressor. `from` is copied; what it refers to must outlive the decompressor. STATUS_NO_MEMORY. */
 enum status gunzip_open(const struct byte_source *from, struct gunzip **gunzip, struct error *err);
 void gunzip_close(struct gunzip *gunzip); /* NULL is allowed */
 /* Returns a source of the decompressed bytes. Its errors are STATUS_CORRUPT and the errors of the original source. */

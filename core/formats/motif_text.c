@@ -54,7 +54,7 @@ static enum status add_row(struct reader *r, const double value[LETTERS], struct
     return STATUS_OK;
 }
 
-/* Ends the last motif: it must be complete. */
+/* Ends the last motif. It is an error if the motif is not complete. */
 static enum status end_motif(struct reader *r, struct error *err)
 {
     struct motif_text *out = r->out;

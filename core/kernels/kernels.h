@@ -36,18 +36,18 @@ struct conv_norm {
     bool above, below;
 };
 
-/* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h is 1 or 3. kernel_w is 1 or 3;
- * with kernel_h 1 it may be any odd number, and the kernel's elements (taps) may be `dilation` columns apart (0
- * means 1; above 1 only without a norm). The input strip points at the pixel under the centre tap of output pixel
- * (0, 0). The pixels under the other taps must be readable (halo, or neighbouring rows and columns).
+/* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h and kernel_w are 1 or 3. If kernel_h
+ * is 1, kernel_w may be any odd number, and the kernel's elements (taps) may be `dilation` columns apart: 0 means 1,
+ * and values above 1 require that there is no norm. The input strip points at the pixel under the centre tap of output
+ * pixel (0, 0). The pixels under the other taps must be readable (halo, or neighbouring rows and columns).
  *
  *     out = weights * in + bias + add
  *
  * weights: from conv_pack_blocks(); for the gradient of the input, from conv_pack_transposed_blocks(), with `in` = the
  * gradient of the output. bias: [16 out_blocks] or NULL. add: optional strip, may be `out`. moments: NULL, or [2][16
  * out_blocks], overwritten with the mean and the sum of squared deviations of the strip's rows * width outputs, for
- * moments_merge(). The vector tables compute 3x3 kernels by Winograd's algorithm in tiles of 4x4 outputs, so `rows`
- * is best a multiple of 4; the rounding error is below 3e-6 of the largest output at 64 channels.
+ * moments_merge(). The vector tables compute 3x3 kernels by Winograd's algorithm in tiles of 4x4 outputs, so `rows` is
+ * best a multiple of 4; the rounding error is below 3e-6 of the largest output at 64 channels.
  *
  * in_lanes, out_lanes: the number of channels of the last input and output block, 0 for 16. The other channels of the
  * block are padding: their inputs and weights must be zero, and kernels may skip them. transformed: the weights of a

@@ -1,11 +1,11 @@
-/* Computes alpha, the share of the data that gets a partner. Three numbers of a pattern m2 determine how often the
- * random process of importance.h uses it as a partner:
+/* Computes alpha, the share of the data that gets a partner (importance.h). How often the random process makes a
+ * pattern m2 from other patterns depends on three numbers:
+ * - the number of motifs of m2;
+ * - the number of places at which one more motif would fit, because deleting this motif gives m2;
+ * - how often m2 contains the symbols that the process deletes or exchanges.
  *
- * - the number of its motifs;
- * - the number of places at which one more motif would fit; deleting a motif at such a place gives m2;
- * - the number of occurrences of the symbols that the process deletes or exchanges.
- *
- * The code counts sets of places by the first two numbers, and assignments of symbols by the third. */
+ * The code therefore need not visit single patterns. It counts sets of places by the first two numbers, and assignments
+ * of symbols by the third. */
 #include "core/metrics/importance.h"
 
 #include <math.h>
@@ -29,8 +29,8 @@ static int positive(int value)
     return value > 0 ? value : 0;
 }
 
-/* Fills the counts of *p. Adds one motif after another. After each motif, the tables contain the number of ways for
- * each place of this motif and each number of free places to its left. */
+/* Fills the counts of *p. Adds one motif after another, from left to right. After each motif, a table contains the
+ * number of ways for each place of this motif and each number of free places to its left. */
 static enum status count_places(const struct importance_line *line, struct places *p, struct error *err)
 {
     int slots = line->slots, spacing = line->spacing;
@@ -69,10 +69,10 @@ static enum status count_places(const struct importance_line *line, struct place
     return STATUS_OK;
 }
 
-/* The share of the data that has n motifs and gets a partner m2 with n - 1 motifs: the sum over all m2 of the smaller
- * of P(m2) and the probability that the process leads to m2. If m2 has `room` free places, the process can reach it
- * from `room` sets of places of m1, one for each free place. `gain` is the probability that it picks the right motif,
- * times the factor for symbols. */
+/* Returns the share of the data that has n motifs and gets a partner m2 with n - 1 motifs. The contribution of each m2
+ * is the smaller of two probabilities: P(m2), and the probability that the process leads to m2. If m2 has `room` free
+ * places, the process reaches it from `room` sets of places of m1, one for each free place. gain: the probability that
+ * the process picks the right motif, times the factor for symbols. */
 static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
 {
     double sum = 0;
@@ -101,9 +101,9 @@ static double binomial(int n, int hits, double chance)
 
 /* Alpha for the deletion of a given symbol.
  *
- * Distinct symbols: m2 does not contain the symbol. This holds for a share (S - n + 1) / S of the patterns of n - 1
- * motifs, where S is the number of symbols. If a pattern of n motifs equals m2 except for one more motif, this motif
- * has one of S - n + 1 symbols; one of them is the given symbol.
+ * Distinct symbols: m2 must not contain the symbol. Of the patterns of n - 1 motifs, a share (S - n + 1) / S does not
+ * contain it, where S is the number of symbols. The motif that m1 has in addition to m2 has one of the S - n + 1 other
+ * symbols, one of which is the given symbol.
  *
  * Independent symbols: m2 may contain the symbol elsewhere, and the process picks one of all its occurrences in m1. */
 static double symbol(const struct importance_line *line, const struct places *p)

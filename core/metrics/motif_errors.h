@@ -66,7 +66,7 @@ struct motif_report {
 
 enum motif_form { MOTIF_BOXES, MOTIF_WINDOWS };
 
-/* Prepares a sum over no samples; symbols and channels in [1, 4096]. The caller closes it. motif_errors_clear() sets
+/* Prepares counts without samples; symbols and channels in [1, 4096]. The caller closes it. motif_errors_clear() sets
  * all counts to zero. */
 enum status motif_errors_init(struct motif_errors *errors, int symbols, int channels, int reach, struct error *err);
 void motif_errors_close(struct motif_errors *errors);

@@ -27,8 +27,8 @@ int dilated_units(int context);
 void dilated_unit(int i, int *taps, int *dilation);
 /* Declares the arrays NAME.first, NAME.skip, NAME.units.I, NAME.skips.I and NAME.out. */
 void dilated_build(struct dilated *net, struct params *params, const char *name, const struct dilated_config *config);
-/* x: a map of `inputs` channels. Returns a map of `classes` channels. Positions closer than half a context to the ends
- * see zero padding; the caller may ignore them. */
+/* Applies the network. x: a map of `inputs` channels. Returns a map of `classes` channels. Positions closer than half a
+ * context to the ends see zero padding; the caller may ignore them. */
 struct tensor *dilated_forward(struct exec *e, struct dilated *net, struct tensor *x);
 
 #endif

@@ -17,7 +17,8 @@ struct linear {
  * sqrt(in)). */
 void linear_build(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
                   int out);
-/* A linear layer with other initial values: `weight` gives those of the weights, and the biases begin at 0. */
+/* A linear layer with other initial values: `weight` says how the weights are initialised, and the biases begin at
+ * 0. */
 void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
                        int out, struct init weight);
 struct tensor *linear_forward(struct exec *e, struct linear *layer, struct tensor *x, bool relu, double dropout);
@@ -47,7 +48,7 @@ struct residual_unit {
     struct batch_norm norm1, norm2;
     struct conv conv1, conv2;
 };
-/* x and the result are maps of `width` channels. kh, kw: size of both kernels. */
+/* Declares a unit whose input and result are maps of `width` channels. kh, kw: size of both kernels. */
 void residual_unit_build(struct residual_unit *unit, struct params *params, const char *name, int width, int kh,
                          int kw);
 struct tensor *residual_unit_forward(struct exec *e, struct residual_unit *unit, struct tensor *x);

@@ -47,7 +47,8 @@ struct decoder {
 /* Declares the encoder's arrays as NAME.I.PART for layer I; decoder_build() does the same for a decoder. */
 void encoder_build(struct encoder *encoder, struct params *params, const char *name,
                    const struct transformer_config *config);
-/* x: [batch * length][width]. lengths: [batch], the number of valid positions of each sample; NULL if all are valid. */
+/* Runs the encoder. x: [batch * length][width]. lengths: [batch], the number of valid positions of each sample; NULL if
+ * all are valid. */
 struct tensor *encoder_forward(struct exec *e, struct encoder *encoder, struct tensor *x, int batch, int length,
                                const int *lengths);
 
@@ -72,9 +73,9 @@ struct decode_cache {
  * False after a failure (exec.error). */
 bool decode_begin(struct exec *e, struct decode_cache *cache, struct decoder *decoder, struct tensor *memory, int batch,
                   int keys, int capacity, const int *memory_lengths);
-/* y: [batch][width], the embedded token, with its positional encoding, of the next position of every sample. Returns
- * the decoder's output [batch][width] for that position, equal to the last rows of decoder_forward(). STATUS_INTERNAL
- * in exec.error if the capacity is exceeded. */
+/* Decodes one more position. y: [batch][width], the embedded token, with its positional encoding, of the next position
+ * of every sample. Returns the decoder's output [batch][width] for that position, equal to the last rows of
+ * decoder_forward(). STATUS_INTERNAL in exec.error if the capacity is exceeded. */
 struct tensor *decode_step(struct exec *e, struct decode_cache *cache, struct tensor *y);
 
 #endif

@@ -1,11 +1,13 @@
 /* Compares a motif with a database (motif_match.h).
  *
- * Column scores become integers: one unit is 1 / `scale`, and at most BINS units lie between the lowest and the
- * highest score. `zero` units are added to each score, so that none is negative. A column without a partner
- * therefore counts `zero`. A target of width t overlaps the query at width + t - 1 offsets. Each offset covers a
- * span of query columns, and the sum over a span has a distribution that is the convolution of its columns'
- * distributions. The probability that all offsets and strands stay below a score is the product over these spans. It
- * is computed as a sum of logarithms of 1 - (upper tail), so that p-values far below 1e-16 keep their precision. */
+ * Scores of columns become integers. One unit is 1 / `scale`, and at most BINS units lie between the lowest and the
+ * highest score. The code adds `zero` units to each score, so that none is negative. A column without a partner has
+ * score 0 and therefore counts `zero` units.
+ *
+ * A target of width t overlaps the query at width + t - 1 offsets. At each offset it covers a span of query columns.
+ * The distribution of the sum over a span is the convolution of the distributions of its columns. The probability that
+ * all offsets and strands stay below a score is the product over the spans. The code adds logarithms of 1 - (upper
+ * tail) instead of multiplying, so that p-values far below 1e-16 keep their precision. */
 #include "core/sequence/motif_match.h"
 
 #include <math.h>

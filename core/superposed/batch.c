@@ -15,8 +15,8 @@
 
 enum { ROWS = 32, FEATURES = 32, BLOCK_ROWS = 256, BLOCK_COLUMNS = 1024, DEEP_FEATURES = 512, LANES = 16 };
 
-/* Positions of the non-zeros of a table [room][n_s]. Row b has count[b] of them from index start[b] = b n_s on;
- * at[b][k] of these belong to features below 32 k. */
+/* Positions of the non-zeros of a table [room][n_s]. Row b has count[b] non-zeros, which begin at index start[b] = b
+ * n_s. at[b][k]: how many of them belong to features below 32 k. */
 struct places {
     int32_t *index;
     float *value;

@@ -24,8 +24,8 @@ struct batch_samples {
     int total; /* number of samples of all ranks together, whose gradients are added up; 0: `count` */
 };
 
-/* `importance`: [n_s] weights of the features' squared errors (copied), or NULL for ones. `dense` makes every product
- * dense. The model must outlive the batch. */
+/* Creates a batch for a model. `importance`: [n_s] weights of the features' squared errors (copied), or NULL for ones.
+ * `dense` makes every product dense. The model must outlive the batch. */
 enum status batch_create(struct autoencoder *model, struct thread_pool *pool, const struct kernels *kernels, int room,
                          const float *importance, bool dense, struct batch **batch, struct error *err);
 void batch_destroy(struct batch *batch); /* NULL is fine */

@@ -6,8 +6,8 @@
 #include "core/superposed/model.h"
 #include "core/superposed/rug.h"
 
-/* Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not apply. Variances are
- * unbiased. */
+/* All members are doubles, because a checkpoint stores them as a table. NaN marks a figure that does not apply.
+ * Variances are unbiased. */
 struct statistics {
     double diagonal_mean, diagonal_sd; /* mean and deviation of W_ii over all features */
     double kept_diagonal_mean, kept_diagonal_sd;

@@ -177,7 +177,7 @@ static void start_turn(const struct kernels *k, const struct arc_node *n, int gr
             step_sums(k, n, &n->groups[group], s, order[u] >> 1, R(1.0));
 }
 
-/* The unit that switches at the end of arc `a`, and whether it switches on. */
+/* Finds the unit that switches at the end of arc `a`. *on: whether the unit switches on. */
 static int switch_at(const struct arc_node *n, int group, int a, bool *on)
 {
     int32_t unit = n->order[(ptrdiff_t)group * n->units + a % n->units];

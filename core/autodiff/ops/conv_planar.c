@@ -9,7 +9,7 @@
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
-/* The kernels run over the non-zero values (sites) alone if less than one value in SHARE is not zero, and if the
+/* The kernels run over the non-zero values (sites) alone if fewer than one in SHARE values are sites and the
  * convolution has at least TAPS products for each output. With fewer products, writing the output to memory takes most
  * of the time anyway. */
 enum { SHARE = 4, TAPS = 8 };

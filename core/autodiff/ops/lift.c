@@ -16,8 +16,8 @@ struct lift_task {
 };
 
 /* Finds the largest difference between a value of an image and the threshold of its channel. *at: the index of the
- * value; of equal differences the first one by channel, row and column. Returns the first difference above 0 at once.
- */
+ * value; of equal differences the first one by channel, row and column. If a difference is above 0, the search ends
+ * there and the function returns that difference. */
 static real find_strongest(const struct lift_task *t, int image, ptrdiff_t *at)
 {
     const struct map_shape *s = t->shape;

@@ -21,13 +21,13 @@ struct thread_pool;
  * same time have the same number. Use it only to select scratch memory. */
 typedef void thread_pool_task(void *context, int chunk, int worker);
 
-/* Starts threads - 1 workers. Errors: STATUS_INVALID unless threads is in [1, 256], STATUS_NO_MEMORY,
+/* Starts threads - 1 workers. Errors: STATUS_INVALID if threads is outside [1, 256], STATUS_NO_MEMORY,
  * STATUS_UNAVAILABLE if the system refuses a thread. thread_pool_destroy() ends the workers and accepts NULL. */
 enum status thread_pool_create(int threads, struct thread_pool **pool, struct error *err);
 void thread_pool_destroy(struct thread_pool *pool);
 int thread_pool_threads(const struct thread_pool *pool);
 /* How many chunks of a task with `chunks` chunks can run at the same time: the smaller of `chunks` and the number of
- * threads, at least 1. A task needs scratch memory for so many workers. */
+ * threads, at least 1. A task needs scratch memory for this number of workers. */
 int thread_pool_workers(const struct thread_pool *pool, int chunks);
 
 /* Runs task(context, chunk, worker) for every chunk and returns when all are done. `chunks` may be 0. Returns false if
@@ -36,9 +36,9 @@ int thread_pool_workers(const struct thread_pool *pool, int chunks);
 __attribute__((warn_unused_result)) bool thread_pool_run(struct thread_pool *pool, thread_pool_task *task,
                                                          void *context, int chunks);
 
-/* For measurements: the pool then runs every chunk on the calling thread. It calls watch(context, chunks, true)
- * before each task with more than one chunk, and watch(context, chunks, false) after each of the task's chunks.
- * watch NULL switches this off again. */
+/* Sets a function that observes the pool, for measurements. With such a function, the pool runs every chunk on the
+ * calling thread. It calls watch(context, chunks, true) before each task with more than one chunk, and watch(context,
+ * chunks, false) after each of the task's chunks. watch NULL ends the observation. */
 void thread_pool_watch(struct thread_pool *pool, void (*watch)(void *context, int chunks, bool begins), void *context);
 
 /* Stops the pool as soon as stop(context) returns true, because nobody wants the result any more. The pool calls stop()

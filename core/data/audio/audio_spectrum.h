@@ -16,8 +16,9 @@
 
 struct audio_spectrum; /* immutable after its creation: any number of threads may use it */
 
-/* Window: trunc(2 * chunk * rate / mels) samples; hop: half of it. The paper has rate 8000 Hz, 64 mels and chunk 1.5:
- * 375 and 187 samples. The caller destroys the spectrum. */
+/* Creates a spectrum with a window of trunc(2 * chunk * rate / mels) samples and a hop of half as many. The paper has
+ * rate 8000 Hz, 64 mels and chunk 1.5, so a window of 375 and a hop of 187 samples. The caller destroys the
+ * spectrum. */
 enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio_spectrum **spectrum,
                                   struct error *err);
 void audio_spectrum_destroy(struct audio_spectrum *spectrum); /* NULL is allowed */

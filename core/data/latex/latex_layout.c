@@ -155,7 +155,8 @@ static bool is_letter(int token)
 
 static struct hbox set_expr(struct setter *s, struct setting style);
 
-/* italic: how far the letter y or z extends beyond its width. The caller adds it if no subscript follows. */
+/* Lays out a symbol. italic: how far the letter y or z extends beyond its width. The caller adds it if no subscript
+ * follows. */
 static struct hbox set_symbol(struct setter *s, struct setting style, double *italic)
 {
     int token = peek(s), size = size_of(style), letter = token - LATEX_LETTER;

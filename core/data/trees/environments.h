@@ -66,8 +66,8 @@ struct environments_reading {
     struct environments_outcome outcome;
     struct thread_pool *pool; /* environments_read() returns STATUS_CANCELLED when the pool is stopped; may be NULL */
 };
-/* The caller destroys *tree and frees *environments; after an error both are NULL. STATUS_NOT_FOUND: the folder has no
- * tree. STATUS_INVALID: a fault of a file; the message names file and line. */
+/* Reads the tree and the rows. The caller destroys *tree and frees *environments; after an error both are NULL.
+ * STATUS_NOT_FOUND: the folder has no tree. STATUS_INVALID: a fault of a file; the message names file and line. */
 enum status environments_read(const char *folder, const struct environments_reading *reading, struct tree **tree,
                               struct environments **environments, struct error *err);
 

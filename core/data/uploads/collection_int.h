@@ -42,7 +42,7 @@ void builder_close(struct builder *b); /* releases the builder; the collection s
 enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err);
 /* Adds a sample whose values are bytes: [channels][rows][columns]. */
 enum status builder_bytes(struct builder *b, int64_t columns, const unsigned char *bytes, struct error *err);
-/* Turns samples of one channel into samples of `channels` equal ones. */
+/* Turns samples of one channel into samples of `channels` equal channels. */
 enum status builder_widen(struct builder *b, int channels, struct error *err);
 /* Selects the sample to which the next labels and groups are added. Call it for every sample in ascending order, or
  * never: without a call, labels and groups are added to the last sample. */

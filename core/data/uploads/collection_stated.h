@@ -22,7 +22,7 @@ struct stated {
 enum status stated_read(const struct npy *options, struct stated *out, struct error *err);
 bool stated_same(const struct stated *a, const struct stated *b);
 /* Gives the samples the stated kind and alphabet, after their shape is known. STATUS_INVALID: the shape does not fit
- * them. */
+ * the kind or the alphabet. */
 enum status stated_apply(const struct stated *stated, struct collection *c, struct error *err);
 /* Checks the finished collection: motifs have the names, sizes and values that their readers rely on, and a profile has
  * numbers. */

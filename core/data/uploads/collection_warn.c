@@ -13,7 +13,7 @@
 enum {
     WARNINGS = 32,
     SHOWN = 5,      /* largest number of names that one warning lists */
-    NAME_SHOWN = 20 /* largest number of bytes of a name in this list */
+    NAME_SHOWN = 20 /* largest number of bytes of a name in a warning */
 };
 
 /* The number of bytes of a name that a warning shows: at most NAME_SHOWN, and only whole characters. */
@@ -192,7 +192,7 @@ static enum status inspect_numbers(struct collection *c, struct error *err)
 
 /* ---- labels ------------------------------------------------------------------------------------------------ */
 
-/* Warns about labels that contain '=': headers of public sequence files contain words such as OS=Human, which are no
+/* Warns about labels that contain '=': headers of public sequence files contain words such as OS=Human, which are not
  * labels. */
 static enum status inspect_labels(struct collection *c, struct error *err)
 {
@@ -231,8 +231,8 @@ static bool says_absence(const char *name, const char *other)
     return strncasecmp(name, "non", 3) == 0 && strcasecmp(name + 3, other) == 0;
 }
 
-/* Warns about two classes of which one says that the other is absent. SPARLING learns a motif for each name, and
- * samples without the motif have none, so their label should be empty. */
+/* Warns about two classes of which one says that the other is absent. SPARLING learns a motif for each name, so a
+ * sample without motifs should have an empty label instead of a name for the absence. */
 static enum status inspect_absence(struct collection *c, struct error *err)
 {
     bool marks = c->kind == COLLECTION_SEQUENCES || c->kind == COLLECTION_IMAGES || c->kind == COLLECTION_RECORDINGS;

@@ -106,7 +106,7 @@ static float value_of(unsigned char byte, enum value_form form)
     return form == VALUE_UNIT_BYTES ? (float)(byte / 255.0) : (float)byte;
 }
 
-/* Whether some byte of this form stands for exactly this value; writes it to *byte. No byte stands for -0. */
+/* Whether some byte of this form stands for exactly this value; writes this byte to *byte. No byte stands for -0. */
 static bool byte_of(float value, enum value_form form, unsigned char *byte)
 {
     float scaled = form == VALUE_UNIT_BYTES ? value * 255 : value;

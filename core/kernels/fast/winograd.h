@@ -9,9 +9,10 @@
 /* The number of tiles whose accumulators are in registers together. */
 enum { WINOGRAD_TILES = V_TILE(V_WIDE ? 14 : 6) };
 
-/* Half blocks: the last block of inputs or outputs may have at most 8 channels in use. A register of AVX-512 then
- * contains two tiles: with n tiles and h = (n + 1) / 2, tile t < h has the first 8 lanes of pixel t, and tile t + h has
- * the last 8 lanes. With AVX2 a pixel of a half block is one register instead of two, at the usual place. */
+/* A half block is a last block of inputs or outputs of which at most 8 channels are in use. For a half block, a
+ * register of AVX-512 contains two tiles: with n tiles and h = (n + 1) / 2, tile t < h has the first 8 lanes of pixel
+ * t, and tile t + h has the last 8 lanes. With AVX2 a pixel of a half block is one register instead of two, at the
+ * usual place. */
 struct winograd_use {
     int lanes;          /* number of channels in use of the last input block */
     bool in_half, half; /* whether the last input block and the output block are half blocks */

@@ -26,7 +26,7 @@ struct pair_moments {
     double *other_sum, *other_square; /* [others] */
     double *cross;                    /* [rows][others] sums of products */
 };
-/* Creates the moments of no samples. The caller calls pair_moments_close(), after an error too. */
+/* Creates moments without samples. The caller calls pair_moments_close(), after an error too. */
 enum status pair_moments_create(int rows, int others, struct pair_moments *out, struct error *err);
 void pair_moments_close(struct pair_moments *p); /* a zeroed struct is allowed */
 /* Adds one sample: the non-zeros of both codes. */

@@ -50,15 +50,17 @@ struct recovery_sample {
 };
 void recovery_add(struct recovery *r, const struct recovery_sample *sample);
 
-/* Counts absorption (SAEBench) in one sample for feature `feature`, which is active and has children: other latents
+/* Counts absorption (SAEBench) in one sample for feature `feature`, which is active and has children: other latents may
  * have taken over the part of the feature's own ("main") latents. projection: x . direction. norm: [latents] norms of
- * the dictionary's rows; the contribution of latent j is c_j = value_j norm_j cosine_j. Features without main latents
- * do not count.
+ * the dictionary's rows. Latent j contributes c_j = value_j norm_j cosine_j. Features without main latents do not
+ * count.
  *
- * Full absorption: no main latent is active, and the latent j with the largest c_j has cosine_j >= 0.025 and c_j >=
- * 0.4 projection. Fraction: M is the sum of c_j over the main latents. A is the sum of the three largest positive
- * c_j of other latents with cosine_j >= 0.1. The fraction is 0 if M >= projection or A < 0.4 projection; 1 if M <=
- * 0; else q / (q + M) with q = min(A, projection - M). */
+ * Full absorption: no main latent is active, and the latent j with the largest c_j has cosine_j >= 0.025 and c_j >= 0.4
+ * projection.
+ *
+ * Fraction: let M be the sum of c_j over the main latents, A the sum of the three largest positive c_j of other latents
+ * with cosine_j >= 0.1, and q = min(A, projection - M). The fraction is 0 if M >= projection or A < 0.4 projection, 1
+ * if M <= 0, and otherwise q / (q + M). */
 void recovery_absorb(struct recovery *r, const struct recovery_sample *sample, int feature, double projection,
                      const float *norm);
 

@@ -270,7 +270,7 @@ static enum status join(struct regions *s, struct error *err)
 
 /* ---- samples ------------------------------------------------------------------------------------------------- */
 
-/* Adds the label of a region: the words of a column, or a stated text or a file's name as one name. */
+/* Adds the label of a region: each word of a column as a name, or a stated text or the name of a file as one name. */
 static enum status add_label(struct regions *s, const struct region *r, struct error *err)
 {
     if (r->label < 0)
