@@ -11,7 +11,7 @@
 
 /* Selects the clock of bench_now(): processor time of all threads together, or wall time. */
 void bench_use_clock(bool processor_time);
-/* The selected clock, in seconds since a fixed moment. */
+/* Returns the time of the selected clock, in seconds since a fixed moment. */
 double bench_now(void);
 
 /* Runs all chunks of a task. Ignores the result of thread_pool_run(), because no benchmark stops its pool. */

@@ -13,7 +13,7 @@ struct conv {
     struct map_shape shape;
     int kernel_h, pass;
     real *x, *y, *weights, *transformed, *bias, *partials;
-    struct conv_call call; /* arguments of a convolution of one image, without its strips and moments */
+    struct conv_call call; /* arguments for an image; strips and moments are added for each image */
     size_t packed;
     double *moments;
 };
@@ -83,7 +83,7 @@ static void conv_close(struct conv *c)
     free(c->moments);
 }
 
-/* c->shape and c->kernel_h are given. */
+/* Allocates the arrays of `c`; the caller has set c->shape and c->kernel_h. */
 static enum status conv_open(struct conv *c, struct error *err)
 {
     int channels = c->shape.channels, batch = c->shape.images, width = c->shape.width;
@@ -134,7 +134,8 @@ static void conv_measure(struct conv *c, double peak, double seconds, int thread
     }
 }
 
-/* 24 and 40 channels fill half of their last block; 96 and 128 need more blocks than a group of the kernels has. */
+/* 24 and 40 channels fill half of their last block. 96 and 128 channels have more blocks than a kernel computes at
+ * once. */
 static const int widths[] = {16, 24, 32, 40, 64, 96, 128};
 enum { WIDTHS = sizeof widths / sizeof *widths };
 

@@ -1,8 +1,9 @@
 /* Times the Monte Carlo trials of activation pathways and the products of their dictionaries, in processor time of one
  * thread.
  *
- * monte_carlo: trials per second (a trial is one draw of signs) at the sizes in `rows`, near the point where half of
- * the pathways are recovered. Each code gets eight draws. A trial counts recovered pathways and computes no bounds.
+ * monte_carlo: trials per second at the sizes in `rows`, near the point where half of the pathways are recovered. A
+ * trial draws the signs of a sparse code, eight times for each code, and counts the recovered pathways. It computes no
+ * bounds.
  *
  * analysis: the product A^T y of the transposed dictionary A and a dense signal y, by FFT (kissfft) and directly, for
  * several filter lengths. */

@@ -60,7 +60,8 @@ static uint32_t draw(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* Fills the inputs: pictures with a tenth of the pixels ink, or sequences with one channel set at each position. */
+/* Fills the inputs: pictures in which a tenth of the pixels has ink, or sequences with one channel set at each
+ * position. */
 static void draw_inputs(struct step *s, const struct domain_shape *shape, uint64_t *state)
 {
     size_t positions = domain_positions(shape), count = domain_inputs(shape) * (size_t)s->config.batch;

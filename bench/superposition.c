@@ -1,12 +1,12 @@
 /* Times the superposition method: a training step compared with a matrix product, and the application of a Persian rug.
  *
- * superposition-step: n_s = 2048 features, n_d = 512 dimensions, p = 0.044, batch 1024 (or --batch N). The five
- * products of a dense step take 10 batch n_s n_d operations; the reported rate always counts these, even if sparsity
- * saves some. Steps alternate with a square product of size 2048, for comparison. With one thread, processor time is
- * measured, so that other load does not matter. The step includes sampling and Adam.
+ * superposition-step: n_s = 2048 features, n_d = 512 dimensions, a feature is active with probability p = 0.044, batch
+ * 1024 (or --batch N). The five products of a dense step take 10 batch n_s n_d operations; the reported rate always
+ * counts these, even if sparsity saves some. Steps alternate with a square product of size 2048, for comparison. With
+ * one thread, processor time is measured, so that other load does not matter. The step includes sampling and Adam.
  *
- * rug: W x for n_s = 2^20 features and a quarter as many dimensions; tests/bench/rug_numpy.py does the same with NumPy.
- */
+ * rug: W x for n_s = 2^20 features and a quarter as many dimensions; tests/bench/rug_numpy.py does the same with
+ * NumPy. */
 #include <stdlib.h>
 #include <time.h>
 

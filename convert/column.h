@@ -27,7 +27,7 @@ struct column {
     char text[TABLE_TEXT];
 };
 
-/* Prepares a zeroed column for elements of this type of the file. STATUS_INVALID: neither text nor number nor
+/* Prepares a zeroed column for elements that have this type in the file. STATUS_INVALID: neither text nor number nor
  * boolean. */
 enum status column_set_type(struct column *column, hid_t type, struct error *err);
 /* Prepares a column whose array the caller has put into `values`. The array must have one dimension. */
@@ -37,8 +37,8 @@ enum status column_set_categories(struct column *column, hid_t group, const char
 /* Opens an array that is a child of a group. The caller calls column_close(), also after an error. */
 enum status column_open_list(hid_t group, const char *name, struct column *column, struct error *err);
 
-/* Returns the text of the next row, which is valid until the next call; "" if the value is missing. STATUS_INVALID:
- * the text has TABLE_TEXT bytes or more, or a code has no name. */
+/* Returns the text of the next row, which is valid until the next call; "" if the value is missing. STATUS_INVALID: the
+ * text has TABLE_TEXT bytes or more, or the number of a category has no name. */
 enum status column_next(struct column *column, const char **text, struct error *err);
 void column_close(struct column *column); /* a zeroed struct is allowed */
 

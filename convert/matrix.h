@@ -1,5 +1,5 @@
 /* The values of a table in an HDF5 file: a dense array, or a sparse matrix in compressed rows (CSR) or columns (CSC).
- * Writes the values row after row, with memory that does not grow with the matrix. */
+ * The functions write the values row after row. Their memory does not grow with the matrix. */
 #ifndef MOTIF_CONVERT_MATRIX_H
 #define MOTIF_CONVERT_MATRIX_H
 
@@ -12,7 +12,7 @@ struct matrix;
  * The caller calls matrix_close(), also after an error. Errors as in hdf5_read.h. STATUS_LIMIT: more rows or columns
  * than a table may have. */
 enum status matrix_open(hid_t group, const char *name, struct matrix **matrix, struct error *err);
-/* Opens a sparse matrix whose group contains data, indices and indptr. by_rows: compressed rows, otherwise
+/* Opens a sparse matrix whose group contains data, indices and indptr. by_rows: true for compressed rows, false for
  * compressed columns. */
 enum status matrix_open_sparse(hid_t group, int64_t rows, int64_t cols, bool by_rows, struct matrix **matrix,
                                struct error *err);

@@ -1,7 +1,7 @@
 /* The limits and the filter of system calls of motif-convert (sandbox.h). The filter is a program for the kernel's
- * seccomp. It contains a list of the system calls that are allowed; all others fail with EPERM. mmap() and
- * mprotect() are allowed only without PROT_EXEC. The process has no open socket and cannot make one, so it has no
- * network and needs no namespace. A service manager may forbid new namespaces. */
+ * seccomp. It contains a list of the system calls that are allowed; all others fail with EPERM. mmap() and mprotect()
+ * are allowed only without PROT_EXEC. The process has no open socket and cannot make one, so it cannot use the network.
+ * It needs no network namespace, which a service manager may forbid. */
 #include "convert/sandbox.h"
 
 #include <errno.h>

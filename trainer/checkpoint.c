@@ -95,7 +95,8 @@ static enum status weights_only(const struct snapshot_reader *from, bool *only, 
     struct snapshot_entry *entries = NULL;
     size_t count = 0;
     enum status status = snapshot_contents(from, &entries, &count, err);
-    *only = status == STATUS_OK && count > 0 && entries[count - 1].role == SNAPSHOT_WEIGHT; /* weights come first */
+    *only = status == STATUS_OK && count > 0 && entries[count - 1].role == SNAPSHOT_WEIGHT; /* weights come first, so
+                                                                                               the last entry tells */
     free(entries);
     return status;
 }

@@ -30,9 +30,8 @@ double facts_cpu_seconds(void);
 int facts_descriptors(void);
 
 /* Ensures that OpenBLAS uses its fastest kernels for this processor. OpenBLAS selects its kernels when it is loaded.
- * For a processor that is newer than the library, it selects kernels of half the width. In that case this function sets
- * OPENBLAS_CORETYPE, unless the user has set it, and executes the program again. It returns if nothing has to change.
- */
+ * For a processor that is newer than the library, it selects kernels of half the width. In that case, if the user has
+ * not set OPENBLAS_CORETYPE, this function sets it and executes the program again. Otherwise it returns. */
 void facts_choose_blas(char **argv);
 
 #endif

@@ -1,9 +1,9 @@
-/* The account of the calling thread (job_memory.h). */
+/* Counts the memory of a job in an account that belongs to the calling thread (job_memory.h). */
 #include "trainer/job_memory.h"
 
 #include <malloc.h>
 
-#define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap does not return */
+#define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap may keep instead of returning them */
 
 static _Thread_local struct job_memory *own;
 

@@ -1,10 +1,10 @@
 /* The memory that the run of one job allocates, and the limit on it (--job-memory).
  *
- * The linker redirects the allocations of motifd's and motif-train's own objects to job_memory_calls.c, which calls
- * job_memory_ask() and job_memory_change(). Only allocations on the thread that drives the run are counted: create(),
- * step(), save() and result() run on it and allocate the run's large arrays. Memory that libraries allocate for
- * themselves (Cairo, cJSON, SQLite) is not counted. A program without job_memory_calls.c counts nothing and enforces
- * nothing. */
+ * The linker redirects the allocations of motifd's and motif-train's own object files to job_memory_calls.c, which
+ * calls job_memory_ask() and job_memory_change(). Only allocations on the thread that drives the run are counted:
+ * create(), step(), save() and result() run on it and allocate the run's large arrays. Memory that libraries allocate
+ * for themselves (Cairo, cJSON, SQLite) is not counted. A program without job_memory_calls.c counts nothing and
+ * enforces nothing. */
 #ifndef MOTIF_TRAINER_JOB_MEMORY_H
 #define MOTIF_TRAINER_JOB_MEMORY_H
 
@@ -15,12 +15,12 @@
 struct job_memory {
     int64_t held, peak; /* bytes allocated now, and the most so far */
     int64_t limit;      /* an allocation that would exceed it fails; 0: no limit */
-    bool reached;       /* such an allocation has failed */
+    bool reached;       /* an allocation has failed because of the limit */
 };
 
-/* The limit of a run on a machine where a job may need `allowed` bytes according to its estimate (0: no limit). It is
- * larger than `allowed`, because estimates can be wrong by a quarter, and because the blocks that a run allocates are
- * never quite full: a job that the daemon accepts must be able to run. */
+/* Returns the limit of a run on a machine where a job may need `allowed` bytes according to its estimate (0: no limit).
+ * A job that the daemon accepts must be able to run. The limit is therefore larger than `allowed`: estimates can be
+ * wrong by a quarter, and the blocks that a run allocates are never quite full. */
 int64_t job_memory_limit(int64_t allowed);
 
 /* Counts the allocations of the calling thread from now on, until job_memory_end(). `account` stays valid until then.

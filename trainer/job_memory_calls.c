@@ -1,5 +1,6 @@
-/* The allocations of a program, counted for the job of the calling thread (job_memory.h). The linker redirects the
- * calls of the program's own objects to this file (--wrap); sizes are those that the C library reserves. */
+/* Counts the allocations of a program for the job of the calling thread (job_memory.h). The linker redirects the calls
+ * of the program's own object files to this file (--wrap). A block counts with the size that the C library reserves for
+ * it. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* What a run sends to its coordinator: points of series, files, progress, and the result or error document. */
+/* Sends the results of a run to its coordinator: points of series, files, progress, and the result or error
+ * document. */
 #include "trainer/run_int.h"
 
 #include <math.h>
@@ -124,7 +125,7 @@ static void add_text(struct buf *out, const cJSON *written, const char *key, con
     }
 }
 
-/* Adds the members that every result has to the object that the method has written to `out`. */
+/* Adds to the method's object in `out` the members that every result has. */
 static enum status add_common(struct job_run *run, struct buf *out, struct error *err)
 {
     const struct run_setup *setup = run->setup;

@@ -168,7 +168,7 @@ static enum status one_step(struct job_run *run, enum method_request *requested,
     return status == STATUS_OK ? report_progress(run, *requested != METHOD_CONTINUE, err) : status;
 }
 
-/* Saves a checkpoint, unless this step is on disk already or the job is an evaluation. */
+/* Saves a checkpoint if this step is not on disk yet. An evaluation saves none. */
 static enum status save_if_new(struct job_run *run, struct error *err)
 {
     bool saved = run->job->task == JOB_EVALUATE || run->progress.step == run->saved_step;

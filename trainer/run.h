@@ -4,11 +4,11 @@
  *   → step, step, ... with metrics, progress and checkpoints between → result → succeeded
  *
  * After each step, the run asks its coordinator (coordinator.h) whether to stop. For a pause or the end of the process,
- * it saves a checkpoint and yields; storage decides which state the job gets. The same holds for a cancel, unless the
- * step takes longer than half a second: then the thread pool is stopped (thread_pool_stop_when), and the run yields
- * without the step's result and without a new checkpoint. If a step or a call of the coordinator fails, the job fails
- * with a document that names the place. The same code runs in a worker thread of the daemon and in motif-train. Any
- * number of runs may be active, each on a thread of its own with its own thread pool. */
+ * it saves a checkpoint and yields; storage decides which state the job gets. After a cancel it does so only if the
+ * step ends within half a second. A longer step is given up: the thread pool is stopped (thread_pool_stop_when), and
+ * the run yields without the step's result and without a new checkpoint. If a step or a call of the coordinator fails,
+ * the job fails with a document that names the place. The same code runs in a worker thread of the daemon and in
+ * motif-train. Any number of runs may be active, each on a thread of its own with its own thread pool. */
 #ifndef MOTIF_TRAINER_RUN_H
 #define MOTIF_TRAINER_RUN_H
 

@@ -1,12 +1,12 @@
 /* Ranks over MPI, with sums whose order does not depend on MPI's algorithms.
  *
  * Each rank is responsible for a share of the numbers. It receives this share from all ranks, adds the parts in rank
- * order, and sends the sums to all. Each number is transferred twice, as in any other algorithm, but the result has
- * the same bits for every network, MPI version and load. MPI_Allreduce guarantees neither a fixed order nor the same
- * order twice.
+ * order, and sends the sums to all. Each number is transferred twice, as in any other algorithm, but the result has the
+ * same bits for every network, MPI version and load. MPI_Allreduce guarantees neither a fixed order nor the same order
+ * twice.
  *
- * MPI continues operations that have started whenever the program calls MPI. So the sums also continue during the small
- * gathers that a backward pass makes anyway. */
+ * Whenever the program calls MPI, MPI also continues the operations that have started. So the sums advance during the
+ * small gathers that a backward pass makes anyway. */
 #include "trainer/mpi/comm_mpi.h"
 
 #include <limits.h>
@@ -25,9 +25,9 @@ struct sum {
     enum comm_type type;
     char *parts;          /* the parts that the other ranks sent: [ranks - 1][numbers in this rank's share] */
     size_t capacity;      /* bytes allocated for `parts` */
-    int *counts, *places; /* [3][ranks] each: how many numbers, and where they begin. Row 0: numbers that this rank
-                           * sends to each rank; row 1: numbers that it receives from each; row 2: sums that each rank
-                           * sends back. In rows 0 and 1, the entry of this rank itself has the count 0. */
+    int *counts, *places; /* [3][ranks] counts: how many numbers are exchanged with each rank; places: where they begin.
+                             Row 0: numbers that this rank sends; row 1: numbers that it receives; row 2: sums that it
+                             sends back. In rows 0 and 1, the count of this rank itself is 0. */
     MPI_Request request;
     enum { COMING, GOING, DONE } state;
 };
@@ -101,7 +101,7 @@ static void drop(struct sum *s)
     *s = (struct sum){0};
 }
 
-/* Returns the position of rank r's part in `parts`, which has no part of this rank itself. */
+/* Returns the position of rank r's part in `parts`, which omits this rank's own part. */
 static int place_of(const struct comm *comm, int r)
 {
     return r < comm->rank ? r : r - 1;

@@ -93,7 +93,7 @@ static void line(void *context, enum log_level level, const char *text)
     struct remote *remote = context;
     (void)pthread_mutex_lock(&remote->lock);
     struct message *report = remote->pending;
-    if (report->line_count < REMOTE_LINES) { /* further lines of this half second are dropped */
+    if (report->line_count < REMOTE_LINES) { /* the other lines of this half second are dropped */
         report->lines[report->line_count].level = level;
         (void)snprintf(report->lines[report->line_count++].text, sizeof report->lines[0].text, "%s", text);
     }

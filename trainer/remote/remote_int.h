@@ -71,7 +71,7 @@ void remote_stop(struct remote *remote); /* ends the sender thread and drops the
 enum status remote_post(struct remote *remote, struct message *message, struct error *err);
 /* Moves the pending report to the queue. The caller holds the lock. */
 enum status remote_flush(struct remote *remote, struct error *err);
-/* Removes the checkpoints from the queue that the sender has not begun to send; a cancelled job needs none. */
+/* Removes from the queue the checkpoints that the sender has not begun to send; a cancelled job needs none. */
 void remote_drop_checkpoints(struct remote *remote);
 /* Waits until the daemon has stored all messages. */
 enum status remote_settle(struct remote *remote, struct error *err);
@@ -79,8 +79,8 @@ void message_free(struct message *message); /* `message` may be NULL */
 
 /* ---- remote_messages.c: requests to the daemon ------------------------------------------------------- */
 /* Sends a request and repeats it until the daemon answers with a status other than 429 and 5xx, the lease is lost or
- * `patience_s` have passed. An answer that refuses the request is an error that quotes the daemon. `http` belongs to
- * the calling thread. */
+ * `patience_s` seconds have passed. An answer that refuses the request is an error that quotes the daemon. `http`
+ * belongs to the calling thread. */
 enum status remote_call(struct remote *remote, struct http *http, const struct http_request *request,
                         struct http_answer *answer, struct error *err);
 /* Sends one message and waits until the daemon has stored it. */

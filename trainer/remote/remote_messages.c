@@ -261,8 +261,8 @@ static enum status send_part(struct remote *remote, const struct http_request *r
     return status;
 }
 
-/* Gives up after patience_s without progress. remote_call() gives up only if the daemon does not answer. Here the
- * daemon answers, but it accepts no bytes. */
+/* Waits before the next try. Fails after patience_s seconds without progress. remote_call() does not give up in this
+ * case, because the daemon answers, although it accepts no bytes. */
 static enum status wait_for_progress(struct remote *remote, struct upload *upload, struct error *err)
 {
     if (!within_patience(remote, &upload->moved))
