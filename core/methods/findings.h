@@ -19,7 +19,7 @@ struct finding_code {
     const char *code; /* lower-case letters, digits and '-' */
     enum finding_severity severity;
     enum verdict verdict; /* the best verdict of a run with this finding */
-    const char *meaning;  /* one line: when a run has this finding */
+    const char *meaning;  /* one line that says when a run has this finding */
     /* What the user does next: a command in which JOB stands for the job's id, or a sentence. */
     const char *next;
 };

@@ -147,7 +147,7 @@ struct method_query {
     const char *meaning; /* one line */
     enum method_verb verb;
     enum method_takes takes;
-    /* Parameters: members of a JSON body, otherwise of the query string. NULL: none. */
+    /* Parameters of the query: members of the JSON body or, if there is none, of the query string. NULL: none. */
     const struct config_table *parameters;
     /* Names of the text parameters that name data sets ("": none); ends with NULL. The ETag of an answer covers the
      * content of these data sets. NULL: there are none. */
@@ -341,7 +341,7 @@ struct method_recovery {
     int rank; /* dimensions of the signal: 1 or 2 */
     int64_t dim[2];
     const float *signal; /* row-major; NULL: `code` is given instead */
-    /* The non-zeros of the deepest code; in one dimension, `row` is 0. */
+    /* The non-zeros of the deepest code. If the signal has one dimension, `row` is 0. */
     const struct method_spike {
         int64_t row, column, filter;
         double value;

@@ -61,7 +61,7 @@ int dictionary_cases(const struct dictionary_config *config, struct dictionary_c
 /* Whether the true features of the samples are known: always, except for an uploaded data set. */
 bool dictionary_known(const struct dictionary_config *config);
 /* The shape of the generator that draws the samples of a case. It does not include the vectors of a hidden layer
- * (dictionary_hidden()). Only if dictionary_known(). */
+ * (dictionary_hidden()). Call it only if dictionary_known(). */
 struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c);
 struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c);
 /* The hidden layer of a case whose source is RUG or TRAINED. */

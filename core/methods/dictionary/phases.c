@@ -13,7 +13,7 @@ enum { MAP_RUG, MAP_TRAINED, MAP_AGREEMENT, MAP_CLOSED };
 
 struct phases {
     double map[MAPS][SIDE * SIDE]; /* [rows][cols] */
-    double ps[SIDE], place[SIDE];  /* place: 1, 2, ... */
+    double ps[SIDE], place[SIDE];  /* place: positions 1, 2, ... on the axis */
     int inputs[SIDE], rows, cols;
     char names[SIDE][16], label[160];
     const char *name[SIDE + 1];

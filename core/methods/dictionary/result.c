@@ -1,5 +1,5 @@
-/* Writes the result of a dictionary run: at the top the figures of the last case, every case in `curve`, and for a
- * single case the latents that are worth an interpretation. */
+/* Writes the result of a dictionary run: the figures of the last case at the top level, those of every case in `curve`,
+ * and, if there is a single case, the latents that are worth an interpretation. */
 #include <math.h>
 
 #include "core/methods/dictionary/run.h"

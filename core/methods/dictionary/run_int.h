@@ -89,7 +89,7 @@ struct method_run {
 
     /* Stored in checkpoints. */
     int64_t updates, samples;
-    int64_t position;       /* number of test samples measured so far; 0 unless the case is being evaluated */
+    int64_t position;       /* number of test samples measured so far; 0 outside of an evaluation */
     double *latents;        /* [width][LATENT_COLUMNS] if the run has one case; NULL with several cases */
     struct gallery gallery; /* of the only case */
 };

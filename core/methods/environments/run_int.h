@@ -12,8 +12,8 @@
 /* Indices of the sets of simulated rows. Evaluations simulate the sets from index SETS_FRESH on. */
 enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 };
 
-/* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
- * apply. */
+/* The figures of one case. All members are doubles, because a checkpoint stores them as a table. NaN marks a figure
+ * that does not apply. */
 struct outcome {
     double mcc, linear_r2; /* recovery of the latent variables on test rows of the training environments */
     /* mse: mean squared error on test rows of the training environments; mse_unseen: on unseen environments, with the
@@ -21,8 +21,8 @@ struct outcome {
     double mse, mse_unseen;
     double mse_unseen_fit; /* as mse_unseen, after a change was fitted to a few rows of each environment */
     double changes_found, changes_true;
-    double changes_right; /* number of true changes for which the model has a change on the same edge of the tree, in
-                           * the latent variable that is matched with the true one */
+    double changes_right; /* number of true changes that the model has found: on the same edge of the tree, in the
+                             latent variable that is matched with the true one */
     double accuracy, accuracy_unseen; /* for outcomes of 0 and 1: share of rows that are classified correctly */
     double train_loss, updates, samples;
     /* objectives of the best and the worst restart; restart: index of the best restart */

@@ -13,12 +13,12 @@ enum {
     PICTURES = 15 << 19,  /* memory for drawing masks and charts, with fonts */
 };
 
-/* Memory of an arena's blocks in relation to the largest memory that a pass uses: passes of different sizes leave parts
- * of blocks unused. */
+/* Memory of an arena's blocks, as a multiple of the largest memory that a pass uses. Passes of different sizes leave
+ * parts of the blocks unused. */
 static const double BLOCKS = 1.3;
 
-/* Operations of training a case with all its restarts, and of the covariances of anchors with all features afterwards
- * (evaluate.c), if all features are anchors. */
+/* Operations for training a case with all its restarts and, afterwards, for the covariances of anchors with all
+ * features (evaluate.c). Every feature counts as an anchor. */
 static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
 {
     struct fit_setup setup = factors_setup(config, c, features, rows, 0);
@@ -35,7 +35,7 @@ static double flops_of(const struct factors_config *config, const struct factors
 
 /* The size of a case's table, and its bytes while it is read and afterwards. */
 struct table_bytes {
-    int rows, features; /* rows: of all parts together */
+    int rows, features; /* rows: number of rows of all parts together */
     double while_read, kept;
 };
 
@@ -89,7 +89,7 @@ static double fit_bytes(const struct factors_config *c, const struct fit_setup *
     bool skips = c->zeros == ZEROS_SKIP && setup->zeros_after < setup->epochs;
     double piece = fmin(batch, fmax(1, fit_piece_bytes(skips) / latent_row_bytes(model)));
     double decoder = piece * decoder_bytes(&setup->shape, model, skips);
-    /* Codes are computed with the memory of the encoder. This needs the activations of the decoder, too. */
+    /* Codes are computed in the encoder's memory, which must then hold the activations of the decoder, too. */
     double encoder = fmax(4 * batch * encoder_floats(setup), 4 * piece * encoder_floats(setup) / 2 + decoder / 2);
     return bytes + BLOCKS * (encoder + decoder);
 }
@@ -155,7 +155,7 @@ static enum status add_up(const struct factors_config *c, const struct factors_c
         .memory_bytes = (int64_t)fmax(table->while_read, table->kept + most) + BASE_BYTES,
         .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256 * (int64_t)count,
         .samples = (int64_t)samples,
-        .gflops = c->hidden < 100 ? 8 : 0, /* small products reach only about 8; 0: the usual speed */
+        .gflops = c->hidden < 100 ? 8 : 0, /* GFLOPS: small products reach only about 8; 0 stands for the usual speed */
     };
     return status;
 }

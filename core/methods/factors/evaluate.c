@@ -204,7 +204,7 @@ static void count_mask(const float *mask, int g, int k, struct outcome *out)
     }
 }
 
-/* Stores the factor of each anchor in factor[], -1 for other features. */
+/* Stores in factor[] the factor of each anchor (a feature that one factor alone feeds), and -1 for other features. */
 static void find_anchors(const float *mask, int g, int k, int *factor)
 {
     for (int j = 0; j < g; j++) {
@@ -219,7 +219,7 @@ static void find_anchors(const float *mask, int g, int k, int *factor)
     }
 }
 
-/* Covariances are computed for so many anchors at once, so that each row is read from memory less often. */
+/* Number of anchors whose covariances are computed at once, so that each row is read from memory less often. */
 enum { ANCHORS = 8 };
 
 /* Computes sums[a][l], the sum over the training rows of the product of the centred features anchor[a] and l. */

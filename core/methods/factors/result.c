@@ -1,5 +1,5 @@
-/* Writes the fields of a result: at the top the figures of the last case, every case in `curve`, figures over data sets
- * in `summary`. */
+/* Writes the members of a result: the figures of the last case at the top level, those of every case in `curve`, and
+ * those over data sets in `summary`. */
 #include <math.h>
 #include <stdlib.h>
 

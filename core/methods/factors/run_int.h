@@ -13,8 +13,8 @@
 /* synthetic data sets from this index on serve evaluations only; training never uses them */
 enum { FRESH_SETS = 1 << 30 };
 
-/* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
- * apply. */
+/* The figures of one case. All members are doubles, because a checkpoint stores them as a table. NaN marks a figure
+ * that does not apply. */
 struct outcome {
     double mse, mse_mean; /* mean squared error of a held-out entry; mse: with sampled latent variables; mse_mean: with
                              their means */

@@ -1,5 +1,5 @@
-/* Figures over several data sets: one row for each (model, rho) of a run, or for each model over the folds of a table.
- */
+/* Statistics of figures over several data sets: one row for each combination of model and rho or, for a table, one row
+ * for each model over all folds. */
 #ifndef MOTIF_CORE_METHODS_FACTORS_SUMMARY_H
 #define MOTIF_CORE_METHODS_FACTORS_SUMMARY_H
 
@@ -16,8 +16,8 @@ struct summary {
     double stuck; /* fraction of the data sets for which factors_stuck() is true */
 };
 
-/* Whether the held-out error of a case is above four times the variance of the noise. False unless the rows are
- * simulated, because only then the noise is known. */
+/* Whether the held-out error of a case is above four times the variance of the noise. Always false if the rows are not
+ * simulated, because their noise is unknown. */
 bool factors_stuck(const struct method_run *run, const struct outcome *outcome);
 
 /* Writes at most `room` rows in the order of the cases. Returns their number, or 0 if there is not enough memory. */

@@ -24,8 +24,8 @@ double point_error(const struct curve_point *p)
     return sqrt(fmax(0, variance) / (p->codes - 1));
 }
 
-/* Finds the falling sequence that is closest to the shares of a curve, which are weighted by their draws, by the
- * pool-adjacent-violators algorithm. */
+/* Finds the falling sequence that is closest to the shares of a curve, by the pool-adjacent-violators algorithm. Each
+ * share is weighted by its number of draws. */
 static int monotone(const struct curve *curve, double share[PATHWAYS_POINTS])
 {
     int count = (int)curve->points, blocks = 0, length[PATHWAYS_POINTS];

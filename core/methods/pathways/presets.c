@@ -52,7 +52,7 @@ static const struct config_setting hadamard_scaling[] = {{"dictionary", "dirac-h
                                                          {NULL, NULL}};
 
 /* docs/lab/pathways.md has reference values for those numbers of non-zeros that are powers of two. The other numbers
- * locate S50 more precisely. */
+ * locate more precisely the sparsity S50 at which half of the codes are recovered. */
 static const struct config_setting reference[] = {{"sweep", "reference"},
                                                   {"dictionaries", "8"},
                                                   {"nonzeros", "2,4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},

@@ -148,8 +148,8 @@ size_t pathways_convolutions(const struct method_model *m, struct method_convolu
     return (size_t)m->plan.layers;
 }
 
-/* A number of non-zeros at which recovery is likely: the first of the configured list, otherwise a third of the
- * predicted middle of the curve. */
+/* A number of non-zeros at which recovery is likely: the first of the configured list or, if that is empty, a third of
+ * the predicted middle of the curve. */
 static int64_t modest_nonzeros(const struct method_model *m)
 {
     int64_t list[PATHWAYS_POINTS];

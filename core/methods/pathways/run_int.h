@@ -10,7 +10,7 @@
 enum run_phase { PHASE_PILOT, PHASE_MEASURE, PHASE_DONE };
 enum { BATCH_CODES = 16, PILOT_CODES = 16, PILOT_DRAWS = 4 };
 
-/* Sums over the codes of a point. Doubles only, so that a table of them is one entry of a checkpoint. */
+/* Sums over the codes of a point. All members are doubles, so that a table of points is one entry of a checkpoint. */
 struct curve_point {
     double nonzeros, codes, draws, recovered;
     double share_squares; /* sum over codes of (recovered share of the code's draws)^2, for the standard error

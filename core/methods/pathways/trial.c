@@ -15,8 +15,8 @@
 #include "core/coding/decode.h"
 #include "core/coding/norms.h"
 
-/* Numbers of the streams of random numbers. The stream of the case (a number below 1000) is added to each of them, so
- * cases with equal streams get the same codes. */
+/* Numbers of the streams of random numbers. To each of them, the number of the case's stream is added, which is below
+ * 1000. Cases with equal streams therefore get the same codes. */
 enum {
     STREAM_FILTERS = 1,
     STREAM_SUPPORT = 10000,

@@ -28,7 +28,7 @@ static inline size_t signal_size(const struct scenario *s)
     return dictionary_signal_size(&s->dictionary[0]);
 }
 
-/* Makes room for `count` non-zeros of the deepest code. STATUS_NO_MEMORY. */
+/* Makes room for `count` non-zeros of the deepest code. Error: STATUS_NO_MEMORY. */
 enum status trial_space_room(struct trial_space *space, int layers, int64_t count, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* The steps, the progress and the checkpoints of a run over a list of cases (case_sweep.h).
  *
- * With several cases, the run's steps go through the work distribution; the table `cases` at the end of this file
- * describes a case to it. */
+ * If there are several cases, the work distribution calls their steps through the table `cases` at the end of this
+ * file. */
 #include "core/methods/shared/case_sweep.h"
 
 #include <math.h>

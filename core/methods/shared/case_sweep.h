@@ -1,5 +1,6 @@
 /* A run that handles a list of cases: it opens each case (data, model), trains it and evaluates it into a row of
- * figures. A method describes its cases in a table; the position in the list, the steps, saving and loading are here.
+ * figures. A method describes its cases in a table. This code keeps the position in the list and does the steps, saving
+ * and loading.
  *
  *   for each case:  TRAIN --> EVALUATE --> next case
  *   after the last: DONE; the model of the last case is still open
@@ -47,12 +48,12 @@ struct case_sweep_table {
     enum status (*plan)(struct method_run *run, struct error *err);
     /* Clears the progress of the current case. May choose another phase. */
     void (*begin)(struct method_run *run);
-    /* Opens the current case with initial weights, unless it is open. Sets `opened`. */
+    /* If the current case is not open, opens it with initial weights and sets `opened`. */
     enum status (*open)(struct method_run *run, struct error *err);
     bool (*trained)(const struct method_run *run);
     enum status (*update)(struct method_run *run, struct error *err); /* does one update */
-    /* Computes the case's row of figures. A function that does only a piece of this work sets *done, which is true
-     * before the call, to false. */
+    /* Computes the case's row of figures. *done is true before the call; a function that has done only a part of this
+     * work sets it to false. */
     enum status (*evaluate)(struct method_run *run, bool *done, struct error *err);
     /* Makes artifacts after the last case. A failure becomes a finding of the result. */
     enum status (*finish)(struct method_run *run, struct error *err);
@@ -90,12 +91,12 @@ struct case_sweep {
     unsigned char data[HASH_BYTES], trained_on[HASH_BYTES];
 };
 
-/* For create(). `run` contains its configuration and is zero otherwise; if it is NULL, the function returns
- * STATUS_NO_MEMORY. The run is freed on failure. */
+/* For create(). `run` contains its configuration, and all its other members are zero; if it is NULL, the function
+ * returns STATUS_NO_MEMORY. The run is freed on failure. */
 enum status case_sweep_create(struct method_run *run, const struct case_sweep_table *table,
                               const struct method_env *env, int64_t checkpoint_every, struct method_run **out,
                               struct error *err);
-/* Allocates the list of cases, which the caller fills in. STATUS_INVALID unless 1 <= count <= most. */
+/* Allocates the list of cases, which the caller fills in. STATUS_INVALID: `count` is not in [1, most]. */
 enum status case_sweep_plan(struct method_run *run, int count, int most, size_t case_bytes, int columns,
                             struct error *err);
 
@@ -116,7 +117,7 @@ enum status case_sweep_begin_evaluation(struct method_run *run, const struct met
                                         struct error *err);
 void case_sweep_progress(const struct method_run *run, struct method_progress *out);
 
-/* Publishes a point of a time series, unless the value is not finite. */
+/* Publishes a point of a time series if the value is finite. */
 void case_sweep_metric(struct method_run *run, const char *name, double value);
 
 static inline struct case_sweep *case_sweep_of(struct method_run *run)

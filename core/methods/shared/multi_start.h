@@ -13,13 +13,13 @@
 enum { MULTI_START_MOST = 64 };
 
 struct multi_start_table {
-    /* Creates a fit of the open case from start number `start`. prefix: before the names of its arrays. alone: it uses
-     * only the thread of its caller; otherwise it uses the run's pool. */
+    /* Creates a fit of the open case from start number `start`. prefix: begins the names of its arrays. alone: the fit
+     * uses only its caller's thread; otherwise it uses the run's pool. */
     enum status (*create)(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                           struct error *err);
     void (*destroy)(void *fit);
     enum status (*update)(void *fit, struct error *err);
-    enum status (*objective)(void *fit, double *objective, struct error *err); /* the lowest one is kept */
+    enum status (*objective)(void *fit, double *objective, struct error *err); /* the lowest one wins */
     void (*copy)(void *to, const void *from); /* copies weights, optimiser and position */
     /* Declares the arrays of a role as entries of a snapshot, with the prefix before their names. */
     enum status (*snapshot)(void *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,

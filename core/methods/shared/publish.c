@@ -66,8 +66,8 @@ enum status publish_snapshot(struct artifact_findings *findings, struct snapshot
     return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "artifacts.reasons", 2, shape, findings->list, err);
 }
 
-/* In a damaged checkpoint the count may be too large and texts may lack their end. The loop's limit and the precisions
- * in the format keep reads inside the arrays. */
+/* In a damaged checkpoint the count may be too large and texts may lack the final NUL. The loop's limit and the
+ * precisions in the format keep reads inside the arrays. */
 void publish_findings(const struct artifact_findings *failed, const struct finding_code *code,
                       struct findings *findings)
 {

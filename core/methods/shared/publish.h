@@ -1,4 +1,4 @@
-/* Artifacts that several methods make in the same way, and the findings about those that could not be made. */
+/* Makes artifacts that several methods have in common, and the findings about artifacts that could not be made. */
 #ifndef MOTIF_CORE_METHODS_SHARED_PUBLISH_H
 #define MOTIF_CORE_METHODS_SHARED_PUBLISH_H
 
@@ -8,14 +8,14 @@
 #include "core/methods/findings.h"
 #include "core/methods/method.h"
 
-/* Publishes a chart as the artifact NAME.png and its numbers as NAME.csv. env->artifact must be set. STATUS_NO_MEMORY.
- */
+/* Publishes a chart as the artifact NAME.png and its numbers as NAME.csv. env->artifact must be set. Error:
+ * STATUS_NO_MEMORY. */
 enum status publish_chart(const struct method_env *env, const char *name, const struct chart *chart, struct error *err);
 
 /* Appends a text as a field of a CSV, in quotation marks. */
 void publish_quoted(struct buf *out, const char *text);
 
-/* Publishes a picture as the artifact NAME.png. env->artifact must be set. STATUS_NO_MEMORY. */
+/* Publishes a picture as the artifact NAME.png. env->artifact must be set. Error: STATUS_NO_MEMORY. */
 enum status publish_picture(const struct method_env *env, const char *name, const struct picture *picture,
                             struct error *err);
 
@@ -44,7 +44,8 @@ struct artifact_findings {
 void publish_attempted(struct artifact_findings *findings, const struct method_env *env, const char *name,
                        enum status status, const struct error *err);
 
-/* Declares the entries of a checkpoint, so that a run which is loaded after its last step still has its findings. */
+/* Declares the list as entries of a checkpoint, so that a run which is loaded after its last step still has its
+ * findings. */
 enum status publish_snapshot(struct artifact_findings *findings, struct snapshot *snapshot, struct error *err);
 
 /* For judge(): adds a finding for each artifact that could not be made. code: the method's row

@@ -68,8 +68,8 @@ enum status source_folder(const char *source, const char *hash, const char *data
     return STATUS_OK;
 }
 
-/* Counts the principal components above noise in a part of the table: at most FIT_ROWS rows and FIT_COLUMNS columns, at
- * equal distances. */
+/* Counts the principal components above noise in a part of the table: at most FIT_ROWS rows and FIT_COLUMNS columns,
+ * evenly spaced. */
 static enum status count_components(const struct collection *c, int64_t width, int *count, struct error *err)
 {
     int rows = c->count < FIT_ROWS ? (int)c->count : FIT_ROWS, columns = width < FIT_COLUMNS ? (int)width : FIT_COLUMNS;

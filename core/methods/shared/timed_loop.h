@@ -16,12 +16,13 @@ struct timed_loop {
 };
 
 /* For a method's step(): works until the run is done, a checkpoint is due or the step's time is over. With several
- * ranks a step is one piece, so that ranks do not end their steps by their own clocks. Errors are those of work(). */
+ * ranks a step is one piece, because ranks whose clocks decide would not end their steps together. Errors are those of
+ * work(). */
 enum status timed_loop_step(const struct timed_loop *loop, struct method_run *run, enum method_request *request,
                             struct error *err);
 
-/* For the progress() of a method without densities or accuracy targets. fraction: share of all the work that is done,
- * 0..1. stage: static text. */
+/* Fills in the progress of a method that has neither densities nor accuracy targets. fraction: share of all the work
+ * that is done, 0..1. stage: static text. */
 void timed_loop_progress(double fraction, int64_t updates, int64_t seen, const char *stage,
                          struct method_progress *out);
 

@@ -18,7 +18,7 @@ struct distribution_turn {
     struct error error;
 };
 
-/* Updates the row of the table of items that belongs to this rank's item. */
+/* Updates this rank's item in the table of items. */
 static void update(struct work_distribution *d, const struct method_run *run)
 {
     if (d->now < 0)
@@ -283,7 +283,7 @@ static enum status join_last_item(struct work_distribution *d, struct method_run
     return STATUS_OK;
 }
 
-/* Decides in the first step whether every rank keeps the item that the run contains, or items are assigned to ranks. */
+/* In the first step, either every rank keeps the item that the run contains, or ranks get items of their own. */
 static enum status begin_first_step(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     struct comm *comm = comm_others(d->comm);
@@ -357,9 +357,9 @@ static enum status merge_turns(struct work_distribution *d, struct method_run *r
     return status;
 }
 
-/* Makes the request of the driving item (work_distribution.driver) the request of all ranks. A stage end stays a stage
- * end only if no later item has started, because the checkpoint shows the model of the newest item. Otherwise it
- * becomes a regular checkpoint. */
+/* Gives all ranks the request of the driving item (work_distribution.driver). The checkpoint shows the model of the
+ * newest item. If that is a later item than the driving one, a checkpoint at the end of a stage becomes a regular
+ * checkpoint. */
 static enum method_request request_of_all(struct work_distribution *d)
 {
     enum method_request request = METHOD_CONTINUE;

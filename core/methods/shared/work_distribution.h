@@ -10,7 +10,7 @@
  * of an item that runs while an earlier one is unfinished wait in memory until the earlier one is done.
  *
  * A method may have to finish the last item on all ranks together. That item then waits until the other items are done.
- * It is copied to all ranks, and they finish it in the same steps, so the result is the same as on one rank.
+ * It is copied to all ranks, which compute its remaining steps together, so the result is the same as on one rank.
  *
  * A checkpoint stores the run with a single item: the one with the highest index among the items that ranks have.
  * Queries see the model of this item. The other running items are snapshots inside the checkpoint
@@ -28,7 +28,7 @@
 extern const double DISTRIBUTION_SECONDS;
 
 enum distribution_state { DISTRIBUTION_PENDING, DISTRIBUTION_RUNNING, DISTRIBUTION_DONE };
-/* An item; all ranks have the same values. Only doubles, because checkpoints save the items as a table. */
+/* An item; all ranks have the same values. All members are doubles, because checkpoints save the items as a table. */
 struct work_item {
     double state;           /* an enum distribution_state */
     double stage, training; /* stage: argument of distribution_table.stage; training: 1 while the item trains and may
@@ -36,7 +36,7 @@ struct work_item {
     double work, seen;      /* work: number of updates; seen: number of samples */
     /* fraction: share of the item's work that is done; left: samples still to be seen, NaN if unknown */
     double fraction, left;
-    double weight; /* work of the item, in any unit */
+    double weight; /* total work of the item, by which its fraction counts in the progress of the run; in any unit */
     double density, target, accuracy;
 };
 enum { DISTRIBUTION_COLUMNS = 11 };
@@ -102,7 +102,7 @@ struct work_distribution {
     struct comm *comm;            /* all ranks */
     int64_t count;                /* items; 0: nothing is distributed */
 
-    /* The same on all ranks. */
+    /* These members are the same on all ranks. */
     struct work_item *item; /* [count] */
     int64_t at;             /* index of the first item that is not done; its series are being published */
     int64_t seen_before;    /* samples of the items before `at` */
@@ -117,23 +117,23 @@ struct work_distribution {
 
     /* The item that this rank has. */
     int64_t now;                /* index of the item; -1: none */
-    int64_t stage_work;         /* distribution_work() at its last checkpoint that ended a stage, -1: none */
+    int64_t stage_work;         /* value of distribution_work() at the last checkpoint that ended a stage; -1: none */
     bool item_done, item_waits; /* item_done: the item was done in this step; item_waits: it is the last item and waits
                                    for the other ranks */
     struct error trouble;       /* why a point could not be stored; the step then fails with this error */
 };
 
-/* Call at the end of create(): the run then has item 0. series: the method's metrics, which must stay valid, like
- * `env`. The caller gives the run's computations no communicator, so that an item does not depend on the ranks.
- * STATUS_NO_MEMORY; distribution_close() frees a partial one. */
+/* Call at the end of create(): the run then has item 0. `series` (the method's metrics) and `env` must stay valid. The
+ * caller gives the run's computations no communicator, so that an item does not depend on the ranks. After
+ * STATUS_NO_MEMORY, distribution_close() frees what was allocated. */
 enum status distribution_open(struct work_distribution *distribution, const struct distribution_table *table,
                               const struct method_metric *series, size_t series_count, const struct method_env *env,
                               struct comm *comm, int64_t count, struct method_run *run, struct error *err);
 /* Frees everything; a distribution of zeros is fine. */
 void distribution_close(struct work_distribution *distribution);
 
-/* A method calls these from its functions of the same names (core/methods/method.h), on all ranks together. A failure
- * on one rank is returned on all. */
+/* A method calls these functions from its functions of the same names (core/methods/method.h), on all ranks together. A
+ * failure on one rank is returned on all. */
 enum status distribution_step(struct work_distribution *distribution, struct method_run *run,
                               enum method_request *request, struct error *err);
 void distribution_progress(const struct work_distribution *distribution, const struct method_run *run,

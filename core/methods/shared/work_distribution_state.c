@@ -71,8 +71,8 @@ static const struct snapshot_entry *find(const struct contents *contents, const 
     return NULL;
 }
 
-/* Declares a list of points, unless it is empty. contents: as in open_own(); when reading, the list gets the length
- * that it has in the stream. */
+/* Declares a list of points, if it has any. contents: table of contents of the stream to read, whose length the list
+ * gets; NULL when writing. */
 static enum status declare_points(struct snapshot *snapshot, const char *name, struct distribution_points *points,
                                   const struct contents *contents, struct error *err)
 {

@@ -191,7 +191,7 @@ enum status sparling_save(struct method_run *run, const struct snapshot_writer *
     return status ? status : snapshot_save(declare, run, to, bytes, err);
 }
 
-/* Whether the sample counts and the checkpoint of a row that is not evaluated yet are possible. */
+/* Whether a row that is not evaluated yet has possible sample counts and a possible checkpoint number. */
 static bool sound_row(const struct evaluation_row *row)
 {
     const double most = 1e7;

@@ -104,7 +104,7 @@ double sparling_macs(const struct sparling_config *c, int tokens)
 /* An evaluation keeps no gradients. It needs this share of the memory that training needs for activations and
  * gradients. */
 static const double FORWARD = 0.6;
-enum { ARENA_REST = 2 << 20 }; /* the unused end of the arena's last blocks */
+enum { ARENA_REST = 2 << 20 }; /* bytes that stay unused at the end of the arena's last blocks */
 
 static double padded(double channels)
 {

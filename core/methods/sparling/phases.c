@@ -1,7 +1,7 @@
 /* The phases of a run: training, validation, evaluation.
  *
- * run_advance() repeats one piece of the current phase until the step's time is over or the executor must act. Order at
- * a validation: update the weights, validate, decide whether the stage has ended, save, then evaluate or multiply the
+ * run_advance() does pieces of the current phase until the step's time is over or the executor must act. Order at a
+ * validation: update the weights, validate, decide whether the stage has ended, save, then evaluate or multiply the
  * density. A step that ends a stage requests a checkpoint. The density is multiplied at the start of the next step, so
  * the checkpoint contains the model of the stage that ended.
  *
@@ -61,7 +61,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     return restart(r, err);
 }
 
-/* Whether the sample count of the last update reached or passed a multiple of `every`. */
+/* Whether the last update brought the sample count to, or past, a multiple of `every`. */
 static bool crossed(const struct method_run *run, int64_t every)
 {
     return run->samples / every != (run->samples - run->config.batch) / every;
@@ -280,7 +280,7 @@ const char *run_stage(int64_t phase)
 
 void run_progress(const struct method_run *run, struct method_progress *out)
 {
-    static const double training = 0.95; /* share of the progress bar */
+    static const double training = 0.95; /* share of the progress bar that training takes */
     double total = (double)run->config.total_samples, samples = (double)run->samples;
     double before_last = sparling_stages(&run->config) - 1,
            ended = (double)(run->annealer.stage + run->annealer.pending);

@@ -32,7 +32,8 @@ enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE, PHASE_
 
 enum { VALIDATION_SEED = -1, TEST_SEED = -2, BINNING_SEED = -3, EVALUATION_MAX = 64, METRIC_UPDATES = 10 };
 
-/* The evaluation of one model: one density, one checkpoint. Only doubles, because checkpoints save it as a table. */
+/* The evaluation of one model: one density, one checkpoint. All members are doubles, because checkpoints save it as a
+ * table. */
 struct evaluation_row {
     /* density: share of active elements at which training aimed; achieved: measured share */
     double density, achieved;
@@ -77,7 +78,8 @@ struct analysis {
     double edits[BINNINGS + 1]; /* sums of edit errors: without bins, then for each binning */
 };
 
-/* Motif errors of shuffled positions with their confidence intervals. Only doubles, because checkpoints save them. */
+/* Motif errors of shuffled positions with their confidence intervals. All members are doubles, because checkpoints save
+ * them. */
 struct chance_row {
     double mean[3], low[3], high[3]; /* fpe, fne, ce */
 };
@@ -91,8 +93,8 @@ enum { CHANCE_NUMBERS = 25 };
 _Static_assert(sizeof(struct chance) == CHANCE_NUMBERS * sizeof(double), "chance is a row of doubles");
 struct chance_samples; /* chance.c */
 
-/* Statistics of motifs that need no true boxes (motif_counts.c): sums over samples, of the run's own model. Only
- * doubles, because checkpoints save them as tables. */
+/* Statistics of motifs that need no true boxes (motif_counts.c): sums over samples, of the run's own model. All members
+ * are doubles, because checkpoints save them as tables. */
 struct motif_counts {
     /* samples: number of all samples; dense: number of samples with too many motifs to analyse */
     double samples, dense;
@@ -128,11 +130,11 @@ struct evaluation {
     struct evidence evidence;              /* for the verdict */
     struct extents extents;
     struct chance chance;
-    struct chance_samples *collected; /* not saved: after loading, the current part of the evaluation begins again */
+    struct chance_samples *collected; /* not saved: a loaded run repeats the current part */
 };
 
 enum { REINITIALISED_CHANNELS = 1024 };
-/* The use of each channel (reinitialise.c). Only doubles, because checkpoints save it as tables. */
+/* The use of each channel (reinitialise.c). All members are doubles, because checkpoints save it as tables. */
 struct reinitialisation {
     double count;                             /* number of channels reinitialised so far */
     double worthless[REINITIALISED_CHANNELS]; /* 1: at the last check, the loss was hardly higher without the channel */
@@ -150,7 +152,7 @@ struct presence_phase {
     bool exact;     /* whether labels state how often a name occurs, and not only whether it occurs */
     real *weight;   /* [names] weight of the samples whose label contains the name */
     double *share;  /* [2][motif channels] density of each channel as a multiple of the common density: [0]: from the
-                       frequencies of names in labels; [1]: the same times PRESENCE_FACTOR */
+                       frequencies of names in labels; [1]: those of [0] times PRESENCE_FACTOR */
     int64_t alone;  /* 1: the run is in the first phase, in which g trains alone */
     int64_t flat;   /* number of validations of the first phase since the loss last fell */
     int64_t ended_updates; /* number of updates at the end of the first phase */
@@ -302,23 +304,24 @@ enum status run_loaded(struct method_run *run, struct error *err);
 /* Defined in motif_counts.c. */
 /* Sets all counts to zero. */
 void motif_counts_clear(struct method_run *run);
-/* Adds the sample with index `sample`. planes: its motif map, [channels][rows][cols]. STATUS_NO_MEMORY. */
+/* Adds the sample with index `sample`. planes: its motif map, [channels][rows][cols]. Error: STATUS_NO_MEMORY. */
 enum status motif_counts_add(struct method_run *run, const float *planes, const struct domain_truth *truth,
                              int64_t sample, struct error *err);
-/* Writes the member "motif_counts" of the result, unless there are no counts. */
+/* If there are counts, writes them as the member "motif_counts" of the result. */
 void motif_counts_result(const struct method_run *run, const struct sink *out);
 
 /* Defined in train.c. */
 /* Does one optimiser update on the next batch. STATUS_NUMERIC when a loss or gradient is not finite. */
 enum status run_update(struct method_run *run, struct error *err);
-/* Computes g on the training batch from sample `first` on as a training step does, without an update of weights. */
+/* Computes g, as a training step does but without an update of weights, on the training batch that begins at sample
+ * `first`. */
 enum status run_observe(struct method_run *run, int64_t first, struct error *err);
 /* Validates one piece. *done: it was the last one. STATUS_NUMERIC when the loss is not finite. */
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
 
 /* Defined in presence.c. */
 /* presence_open() allocates the tables of the objective, and reads the frequencies of names if the configuration needs
- * them; presence_close() frees the tables. STATUS_NO_MEMORY. */
+ * them; presence_close() frees the tables. Error: STATUS_NO_MEMORY. */
 enum status presence_open(struct method_run *run, struct error *err);
 void presence_close(struct method_run *run);
 /* Sets the state before the first update, and the densities of the channels of run->network. */
@@ -338,8 +341,8 @@ void presence_densities(struct method_run *run);
 /* Forgets the losses added so far. */
 void presence_clear(struct method_run *run);
 /* After a validation: publishes its presence loss. In the first phase, it also sets new weights for each name that g
- * has not read for some time, and ends the phase if the loss no longer falls. STATUS_NO_MEMORY, and errors of the
- * computation. */
+ * has not read for some time, and ends the phase if the loss no longer falls. Errors: STATUS_NO_MEMORY, and those of
+ * the computation. */
 enum status presence_validated(struct method_run *run, struct error *err);
 /* Returns whether the entries "presence.*" that were read from a checkpoint have possible values. */
 bool presence_sound(const struct method_run *run);
@@ -356,12 +359,12 @@ enum status alone_snapshot(struct method_run *run, struct snapshot *snapshot, st
 
 /* Defined in prototype.c. */
 /* Searches the training samples for weights with which the channel of `name` begins to predict the name, and sets them.
- * STATUS_NO_MEMORY, and errors of the computation. */
+ * Errors: STATUS_NO_MEMORY, and those of the computation. */
 enum status prototype_search(struct method_run *run, int name, struct error *err);
 
 /* Defined in counts.c. */
-/* Whether the presence of a name is true for a label. If labels are counts, the name of the smallest count above 0
- * stands for all counts above 0, and the other names never count as present. */
+/* Whether a name counts as present in a label. If labels are counts, the name of the smallest count above 0 stands for
+ * all counts above 0, and the other names never count as present. */
 bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name);
 /* The name of the smallest count above 0, or -1 if labels are no counts. */
 int presence_counted(const struct method_run *run);
@@ -382,7 +385,7 @@ enum status filters_begin(struct method_run *run, struct error *err);
 void filters_hold(struct method_run *run);
 
 /* Defined in words.c. Computes the filters of the motifs that are enriched in training samples, as
- * motif_start_filters() does for known motifs. STATUS_NO_MEMORY, and errors of the domain. */
+ * motif_start_filters() does for known motifs. Errors: STATUS_NO_MEMORY, and those of the domain. */
 enum status words_filters(struct method_run *run, float *filter, int *count, struct error *err);
 
 /* Defined in starts.c. */
@@ -445,12 +448,13 @@ bool reading_sound(const struct method_run *run);
 enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in calibrate.c. */
-/* Does one piece of the calibration. *done: it was the last one. STATUS_NO_MEMORY, and errors of the computation. */
+/* Does one piece of the calibration. *done: it was the last one. Errors: STATUS_NO_MEMORY, and those of the
+ * computation. */
 enum status calibration_piece(struct method_run *run, bool *done, struct error *err);
 /* Prepares the calibration after a checkpoint was loaded. false: its position is impossible. */
 bool calibration_loaded(struct method_run *run);
 /* Defined in calibrate_numbers.c: sets the thresholds from the scores of `samples` samples, if targets are numbers.
- * STATUS_NO_MEMORY. */
+ * Error: STATUS_NO_MEMORY. */
 enum status calibration_numbers(struct method_run *run, int samples, struct error *err);
 /* Frees what a calibration has collected. */
 void calibration_drop(struct method_run *run);
@@ -477,12 +481,12 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part);
 bool evaluation_collects(int64_t part);
 /* Share of the evaluation that is done, 0..1. */
 double evaluation_fraction(const struct method_run *run);
-/* Density of a map with one active position for each symbol. STATUS_NO_MEMORY. */
+/* Density of a map with one active position for each symbol. Error: STATUS_NO_MEMORY. */
 enum status run_minimal_density(const struct method_run *run, double *density, struct error *err);
 
 /* chance.c: motif errors of chance. chance_add() collects a batch of examples; *enough: it needs no more. Each
  * chance_shuffle() shuffles the collected motifs once or does another piece of the work, and sets *done when the errors
- * are stored. chance_drop() frees what was collected. STATUS_NO_MEMORY. */
+ * are stored. chance_drop() frees what was collected. Error: STATUS_NO_MEMORY. */
 enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, bool *enough,
                        struct error *err);
 enum status chance_shuffle(struct method_run *run, bool *done, struct error *err);

@@ -65,9 +65,10 @@ int superposition_list(const char *text, double most, double values[SUPERPOSITIO
 /* Writes the cases of a configuration: models vary slowest, then activations, sizes and p; the ratio varies fastest. At
  * most SUPERPOSITION_CASES are written. Returns their number, or 0 when a list cannot be parsed. */
 int superposition_cases(const struct superposition_config *config, struct superposition_case *cases);
-/* Samples of the largest batch: `batch`, unless training and tests have fewer. */
+/* Number of samples of the largest batch: `batch`, or fewer if training and tests have fewer samples. */
 int superposition_room(const struct superposition_config *config);
-/* The autoencoder of a trained case. Thresholds and k that the configuration leaves at 0 come from theory.h. */
+/* The autoencoder of a trained case. If the configuration leaves a threshold or k (the number of outputs that a
+ * k-sparse activation keeps) at 0, its value comes from theory.h. */
 struct autoencoder_shape superposition_shape(const struct superposition_config *config,
                                              const struct superposition_case *c);
 /* Weight of feature i's squared error. */

@@ -1,4 +1,4 @@
-/* What a configuration costs. It assumes that training uses all samples up to its cap. */
+/* Estimates what a configuration costs if training uses as many samples as it may. */
 #include "core/methods/superposition/config.h"
 
 #include <math.h>
@@ -7,13 +7,13 @@
 #include "core/superposed/batch.h"
 #include "core/superposed/statistics.h"
 
-/* Costs are counted in operations of a large dense product, because a prediction divides by the speed of such a
- * product. The weights below convert other work to this unit. They come from a least-squares fit to the processor
- * times of 30 runs; test_predictions compares them with runs. */
+/* Costs are counted in operations of a large dense product, because the predicted time is the cost divided by the speed
+ * of such a product. The weights below convert other work to this unit. They come from a least-squares fit to the
+ * processor times of 30 runs; test_predictions compares them with runs. */
 enum {
     SAMPLE = 35000,     /* operations for a row of a batch, whatever its width */
     FEATURE = 1000,     /* operations for drawing and comparing a feature of a sample */
-    RUG_FEATURE = 1200, /* operations for drawing and comparing a feature of a sample of a rug, with two transforms */
+    RUG_FEATURE = 1200, /* for a rug: operations for drawing and comparing a feature of a sample, with two transforms */
     WEIGHT = 63,        /* operations for an update of a weight by Adam */
     SPARSE = 6,         /* a sparse product reaches about a sixth of the speed of a dense one */
     DRAWN = 525,        /* operations for a feature of a sample in the test for normality */
@@ -24,7 +24,7 @@ enum {
 static const double RUG_CASE = 1e9; /* operations for the closed form of a rug */
 static const double RUN = 3.7e9;    /* operations for the charts and files of a run */
 
-/* Speed of one AVX-512 core in GFLOPS; measured together with these weights. */
+/* Speed of one AVX-512 core in GFLOPS; measured together with the weights above. */
 enum { PRODUCT_GFLOPS = 90 };
 
 /* Cost of a product whose left factor has this share of non-zeros, as a share of the cost of a dense product. */

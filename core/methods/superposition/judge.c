@@ -6,13 +6,14 @@
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
 
-/* Standard errors by which a loss must lie below the variance of a feature. */
+/* Number of standard errors by which a loss must lie below the variance of a feature. */
 static const double SURE = 3;
 /* A trained case is stuck if its loss is above this multiple of the closed form. The losses of the trained models in
  * docs/lab/superposition.md are at most 1.1 times the closed form. Stuck models had 4.6 and 9.7 times the closed
  * form. */
 static const double STUCK = 1.5;
-/* Active features per sample below which the closed form does not apply (docs/lab/superposition.md, "Rugs"). */
+/* The closed form does not apply if samples have fewer active features than this (docs/lab/superposition.md,
+ * "Rugs"). */
 static const double ACTIVE = 5;
 
 enum { TRIVIAL, ABOVE, SOME, ARTIFACT };
@@ -32,7 +33,7 @@ const struct finding_code superposition_findings[SUPERPOSITION_FINDINGS] = {
 /* Numbers of trained cases: all, those with a trivial loss, and those with a loss far above the closed form. */
 struct stuck {
     int trained, trivial, above;
-    double most; /* largest loss in units of the closed form */
+    double most; /* largest loss, divided by that of the closed form */
     const struct superposition_case *worst;
 };
 

@@ -14,8 +14,7 @@ static const char *const activation_labels[] = {"ReLU", "threshold", "k-sparse",
 
 /* ---- loss curves -------------------------------------------------------------------------------------- */
 
-/* A chart of the loss against one of the parameters p and ratio. Each value of the other parameter has a panel of its
- * own. */
+/* A chart of the loss against p or against the ratio. Each value of the other parameter has a panel of its own. */
 struct curves {
     struct method_run *run;
     struct arena *arena;
@@ -103,8 +102,8 @@ static double line_value(enum line line, double p, double r)
     return NAN;
 }
 
-/* Whether a chart contains a line. Some lines belong only to experiments with activations. The line of the pairs exists
- * only for ratios of at least 1/2. */
+/* Whether a chart contains a line. Two lines belong only to the experiment about activations. The line of antipodal
+ * pairs exists only for ratios of at least 1/2. */
 static bool line_shown(const struct curves *k, enum line line)
 {
     if ((line == LINE_CUT || line == LINE_PRINTED) && k->run->config.experiment != EXPERIMENT_ACTIVATIONS)
@@ -306,8 +305,8 @@ static enum status draw_all_maps(struct method_run *run, struct error *err)
 
 /* ---- scaling ------------------------------------------------------------------------------------------ */
 
-/* Exponent s of loss ~ p^s over cases of one ratio with p <= most, by least squares on logarithms. NaN for fewer than
- * two cases. */
+/* Fits loss ~ p^s to the cases of one ratio with p <= most, by least squares on logarithms. Returns s, or NaN for fewer
+ * than two cases. */
 static double exponent(const struct method_run *run, double ratio, double most, bool predicted)
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -326,8 +325,8 @@ static double exponent(const struct method_run *run, double ratio, double most, 
 }
 
 /* Draws the line of the closed form and the points of the rugs. With `along_ratio`, the y axis is loss / Var x, which
- * approaches 1, and the x axis is r at one p. Otherwise the y axis is loss * r / p^2, which grows like ln(1/p), and the
- * x axis is p at one ratio. */
+ * approaches 1, and the x axis is the ratio r = n_d / n_s at one p. Otherwise the y axis is loss * r / p^2, which grows
+ * like ln(1/p), and the x axis is p at one ratio. */
 static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int colour, struct chart_series pair[2])
 {
     const struct method_run *run = k->run;

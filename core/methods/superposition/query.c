@@ -1,4 +1,4 @@
-/* Answers queries of a checkpoint with the model of the case in which it was saved. */
+/* Answers queries with the model of a checkpoint: that of the case which was open when the checkpoint was saved. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

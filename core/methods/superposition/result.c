@@ -1,4 +1,4 @@
-/* Writes the fields of a result: at the top the figures of the last case, every case in `curve`. */
+/* Writes the members of a result: the figures of the last case at the top level, and those of every case in `curve`. */
 #include <math.h>
 
 #include "core/methods/superposition/run.h"

@@ -18,7 +18,7 @@
 
 enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256, EVALUATION_MOST = 100000000 };
 
-/* The figures of one case. Doubles only, because a checkpoint stores them as a table. */
+/* The figures of one case. All members are doubles, because a checkpoint stores them as a table. */
 struct outcome {
     double loss, error;      /* loss: mean over samples and features; error: its standard error */
     double low, high;        /* smallest and largest loss over the draws of a rug */
@@ -70,7 +70,7 @@ enum status work_update(struct method_run *run, struct error *err);
 /* Whether training ends before the next update. */
 bool work_trained(const struct method_run *run);
 double work_window_loss(const struct method_run *run); /* mean of the last window */
-/* Evaluates some more samples. Sets *done after the last, when the loss is in the case's outcome. */
+/* Evaluates some more samples. Sets *done after the last one; the loss is then in the case's outcome. */
 enum status work_evaluate(struct method_run *run, bool *done, struct error *err);
 
 /* plots.c, plots_one.c */

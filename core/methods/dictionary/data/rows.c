@@ -19,7 +19,7 @@ static enum status measure(struct rows *r, const char *name, struct error *err)
 {
     const struct collection *c = &r->set;
     bool table = c->kind == COLLECTION_TABLE || c->kind == COLLECTION_IMAGES || c->kind == COLLECTION_SEQUENCES;
-    /* Samples must have one channel of numbers, and all the same number of rows and columns. */
+    /* Samples must have one channel of numbers, and all samples the same numbers of rows and columns. */
     if (!table || c->channels != 1 || c->start[c->count] != c->count * c->cols)
         return error_set(err, STATUS_INVALID, FIELD,
                          "%s must be an array of numbers, [rows][dimensions] or [samples][tokens][dimensions]", name);
@@ -92,7 +92,7 @@ enum status rows_resolve(const char *data, const char *name, char hash[CONFIG_TE
     if (status)
         return error_set(err, status, FIELD, "%s", cause.message);
     if (!dataset_name_good(name))
-        return STATUS_OK; /* the method's check() reports that */
+        return STATUS_OK; /* the method's check() reports the invalid name */
     status = rows_open(data, name, hash, 0, &rows, err);
     *inputs = rows.inputs;
     rows_close(&rows);

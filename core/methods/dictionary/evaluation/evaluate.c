@@ -27,10 +27,10 @@ struct evaluation {
         int64_t *fired; /* [width] number of samples in which the latent is active */
         struct recovery recovery;
         struct kept kept;
-        float *norm, *ones; /* [width] norm: norms of the rows; ones: all 1, for functions that expect norms, because
-                               the values in `kept` already contain them */
+        float *norm, *ones; /* [width] norm: norms of the rows; ones: all 1, for functions that multiply by norms,
+                               because the values in `kept` already contain the norms */
     } seed[DICTIONARY_SEEDS];
-    struct pair_moments pair[DICTIONARY_SEEDS][DICTIONARY_SEEDS]; /* [a][b], a < b */
+    struct pair_moments pair[DICTIONARY_SEEDS][DICTIONARY_SEEDS]; /* [a][b] moments of seeds a < b */
     struct comparison *comparison;
     struct gallery_codes *gallery; /* the gallery of seed 0; NULL if the run has several cases */
 };

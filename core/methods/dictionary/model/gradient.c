@@ -1,7 +1,7 @@
 /* Computes the gradients of a batch of a sparse autoencoder (step.h).
  *
- * First, a task for each row computes the gradient of the loss for each entry of the codes. Then the entries are
- * listed by latent, and a task for each latent adds up the gradients of its row in both matrices. */
+ * First, a task for each row computes the gradient of the loss with respect to each entry of the codes. Then the
+ * entries are listed by latent, and a task for each latent adds up the gradients of its row in both matrices. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 
-/* Computes the members `slope` and, for JUMPRELU, `edge` of the codes of a row: the gradients of the loss for h and for
- * the threshold. */
+/* Computes the members `slope` and, for JUMPRELU, `edge` of the codes of a row: the gradients of the loss with respect
+ * to h and to the threshold. */
 static void slope_row(struct step *s, int r)
 {
     const struct sae *sae = s->sae;

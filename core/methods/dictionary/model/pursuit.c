@@ -1,8 +1,8 @@
 /* Matching pursuit as a learner (step.h): forward, and the gradient through all its picks.
  *
  * From r_0 = x - bias, pick s takes the row w of the decoder with the largest v = r_s . w > 0, and r_{s+1} = r_s - v w.
- * The loss is mean |r_k|^2. Let g be the gradient of the loss for r_{s+1}. Then, with e = -g . w,
- *     the gradient for w is  -v g + e r_s        and for r_s it is  g + e w.
+ * The loss is mean |r_k|^2. Let g be the gradient of the loss with respect to r_{s+1}, and e = -g . w. Then
+ *     the gradient with respect to w is  -v g + e r_s        and with respect to r_s it is  g + e w.
  * The backward pass recomputes r_s = r_{s+1} + v w. */
 #include <math.h>
 #include <string.h>

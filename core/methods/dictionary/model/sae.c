@@ -9,7 +9,7 @@
 #include "core/base/random/philox.h"
 
 enum { STREAM_ROWS = 0x5200 };
-static const double FIRST_THRESHOLD = 0.1; /* of JUMPRELU */
+static const double FIRST_THRESHOLD = 0.1; /* initial threshold of JUMPRELU */
 
 bool sae_has_encoder(enum learner learner)
 {

@@ -137,7 +137,7 @@ static void cut_task(void *context, int chunk, int worker)
     }
 }
 
-/* Adds the kept ties to the counts of the rows, and lays the rows out one after another. */
+/* Adds the ties that are kept to the number of entries of each row, and computes where each row's entries begin. */
 static void place_rows(struct step *s, int64_t ties)
 {
     const struct sae_shape *shape = &s->sae->shape;

@@ -19,8 +19,8 @@ struct entries {
     int *start, *count;
     int32_t *index;
     float *value;
-    float *slope; /* gradient of the loss for h at each entry */
-    float *edge;  /* JUMPRELU: gradient of the loss for the threshold at each entry; others: NULL */
+    float *slope; /* gradient of the loss with respect to h, at each entry */
+    float *edge;  /* JUMPRELU: gradient of the loss with respect to the threshold, at each entry; others: NULL */
     int total, room;
 };
 
@@ -32,8 +32,8 @@ struct step {
     const float *x;  /* [count][inputs], borrowed */
     float *centred;  /* [room][inputs] x - bias */
     float *h;        /* [room][width] */
-    float *pull;     /* [SAE_LEVELS + 1][room][inputs] residuals, then gradients of the loss for xhat, of each level and
-                      * of the auxiliary loss */
+    float *pull;     /* [SAE_LEVELS + 1][room][inputs] residuals, then gradients of the loss with respect to xhat, of
+                        each level and of the auxiliary loss */
     float *xhat;     /* [room][inputs] reconstruction by all latents */
     struct entries codes;     /* active latents; JUMPRELU: also those whose h is near the threshold, with value 0 */
     struct entries auxiliary; /* dead latents of the auxiliary loss */
@@ -65,7 +65,7 @@ enum status step_create(const struct sae_shape *shape, struct thread_pool *pool,
                         int room, struct step **step, struct error *err);
 void step_destroy(struct step *step); /* NULL is fine */
 
-/* What a batch gave. */
+/* The outcome of a batch. */
 struct step_outcome {
     double loss;                /* everything that training minimises */
     double error, aux, penalty; /* weighted parts of `loss`: reconstruction (all levels), auxiliary loss, sparsity */

@@ -42,7 +42,7 @@ extern const struct method_schema dictionary_schemas[DICTIONARY_SCHEMAS];
 
 /* Parameters of several queries. */
 struct dictionary_question {
-    int64_t dictionary;    /* which seed */
+    int64_t dictionary;    /* index of the seed whose dictionary answers */
     char set[CONFIG_TEXT]; /* steer */
     int64_t first, count;  /* latents */
     int sort;

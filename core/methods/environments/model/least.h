@@ -1,5 +1,6 @@
-/* Least squares for heads with given latent variables. The sums of z z' and z y over a node's rows contain all that a
- * head can learn from them. Pure functions in double precision. */
+/* Least squares for heads with given latent variables. A row has the latent variables z and the outcome y. The sums of
+ * z z' and z y over a node's rows contain all that a head can learn from these rows. Pure functions in double
+ * precision. */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_MODEL_LEAST_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_MODEL_LEAST_H
 

@@ -11,12 +11,14 @@
 #include "core/base/sorted.h"
 
 enum { STREAM_ORDER = 0x6f7264, EVALUATION_STEP = 0x7fffffff, ALIGNED = 16 };
-/* Blocks are small, because the rest of a block stays unused when the next array does not fit into it. */
+/* Bytes of an arena's block. Blocks are small, because the rest of a block stays unused when the next array does not
+ * fit. */
 enum { ARENA_BLOCK = 1 << 18 };
 enum {
     PIECE_BYTES = 4 << 20,     /* upper limit of the memory for activations of the decoder */
-    SKIPPING_BYTES = 32 << 20, /* the same limit for a decoder that skips zeros */
-    VIEW_LEAST = 4             /* fit_view() takes at least this number of rows at once, unless the batch has fewer */
+    SKIPPING_BYTES = 32 << 20, /* upper limit of the memory for activations of a decoder that skips zeros */
+    VIEW_LEAST = 4             /* fit_view() takes this number of rows at once or more, or the whole batch if that is
+                                  smaller */
 };
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
@@ -45,8 +47,8 @@ double fit_piece_bytes(bool skipping)
     return skipping ? SKIPPING_BYTES : PIECE_BYTES;
 }
 
-/* Number of rows that pass through the decoder at once. It is at least `least`, unless the batch has fewer rows. A
- * decoder that skips zeros takes larger pieces, because for features with few latent variables a large piece hardly
+/* Number of rows that pass through the decoder at once. It is at least `least`, or the whole batch if that is smaller.
+ * A decoder that skips zeros takes larger pieces, because for features with few latent variables a large piece hardly
  * costs more than a small one. */
 static int piece_of(const struct fit *f, int least)
 {
@@ -282,8 +284,8 @@ static struct tensor *priors(struct fit *f, struct tensor *loss)
     return loss;
 }
 
-/* Runs the decoder forward and backward on rows [at, at + count) of a batch of `rows`: reads their latent variables and
- * writes the gradient of these. */
+/* Runs the decoder forward and backward on rows [at, at + count) of a batch of `rows` rows. Reads their latent
+ * variables and writes the gradient with respect to them. */
 static enum status work_piece(struct fit *f, const struct tensor *z, int at, int count, int rows, double *loss,
                               struct error *err)
 {

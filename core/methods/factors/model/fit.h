@@ -92,8 +92,8 @@ void fit_loaded(struct fit *fit);
 /* Mean loss of the last complete epoch, by which restarts are compared. */
 double fit_objective(const struct fit *fit);
 
-/* Upper limit, in bytes, of the memory for activations of the decoder: it takes as many rows at once as fit into this
- * memory. skipping: whether the decoder skips zeros. */
+/* Upper limit, in bytes, of the memory for activations of the decoder. The decoder takes as many rows at once as fit
+ * into this memory. skipping: whether the decoder skips zeros. */
 double fit_piece_bytes(bool skipping);
 /* The results of the model for a few rows: the means of the latent variables, and the decoder's output y (logits for
  * counts). The decoder reads the means or, with `sampled`, a sample. The arrays are valid until the next call. */

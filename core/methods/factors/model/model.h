@@ -77,10 +77,10 @@ struct spike_code latent_encode(struct latent_model *model, struct exec *e, stru
 struct tensor *latent_sample(struct latent_model *model, struct exec *e, const struct spike_code *code, int64_t first);
 /* Expected values of the latent variables, for evaluation. */
 struct tensor *latent_mean(struct latent_model *model, struct exec *e, const struct spike_code *code);
-/* factor * sum over rows and latent variables of the divergence from the prior. */
+/* Returns factor * the sum, over rows and latent variables, of the divergence from the prior. */
 struct tensor *latent_divergence(struct latent_model *model, struct exec *e, struct tensor *x,
                                  const struct spike_code *code, bool printed, double factor);
-/* VSC: factor * divergence of the pseudo-inputs' mean gamma from `rate`. */
+/* VSC: returns factor * the divergence of the mean gamma of the pseudo-inputs from `rate`. */
 struct tensor *latent_rate(struct latent_model *model, struct exec *e, double rate, double factor);
 /* Whether the model has a mask, which says which latent variables feed which features (prior_mask()). */
 static inline bool latent_masked(const struct latent_model *model)

@@ -48,8 +48,8 @@ bool nmf_finished(const struct nmf *nmf);
 /* Half the squared error plus the penalty. */
 double nmf_objective(const struct nmf *nmf);
 
-/* Codes of one row of features under the current H, and their reconstruction. pool: only to end early. codes: [latent];
- * y: [features]. */
+/* Computes the codes of one row of features with the current H, and the reconstruction of the row. pool: only to end
+ * early. codes: [latent]; y: [features]. */
 void nmf_apply(const struct nmf *nmf, struct thread_pool *pool, const float *x, float *codes, float *y);
 
 /* Declares the entries of the given role in a snapshot. */

@@ -23,7 +23,7 @@ struct prior {
     bool normalised; /* true: the E-step of the paper; false: that of the authors' code */
 };
 
-/* Returns p of one entry of W. rate: eta of its column. */
+/* Returns p of one entry w of W, the probability that the entry belongs to the slab. rate: eta of its column. */
 double prior_odds(const struct prior *prior, double w, double rate);
 /* Returns eta of a column after an E-step. sum: the sum of p over the column's `features` entries. */
 double prior_rate(double sum, int features);

@@ -129,7 +129,7 @@ static void fit_numbers(struct sparling_config *config, const struct method_give
         config->validation_samples = 1000;
 }
 
-/* Sets the fields that `effort` stands for; normal leaves them to the preset. */
+/* Sets the fields for which the field `effort` stands. Its value normal leaves them as the preset sets them. */
 static void fit_effort(struct sparling_config *config, const struct method_given *given)
 {
     bool quick = config->dataset.effort == EFFORT_QUICK;

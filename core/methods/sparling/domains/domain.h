@@ -154,8 +154,8 @@ struct domain {
      * numbers. */
     void (*spread)(const struct domain_state *state, double *mean, double *deviation);
 
-    /* Names of a box's symbol and of a label's token. With `numbers`, token() names the numbers. Valid as long as the
-     * state; NULL if out of range. */
+    /* Names of a box's symbol and of a label's token. With `numbers`, token() names the numbers. The texts live as long
+     * as the state; NULL if the index is out of range. */
     const char *(*symbol)(const struct domain_state *state, int symbol);
     const char *(*token)(const struct domain_state *state, int token);
 
@@ -216,7 +216,7 @@ struct open_domain domain_single(const struct sparling_config *config, const str
 enum status domain_sample(const struct open_domain *domain, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
 
-/* Allocates the truths of `count` samples in one block. STATUS_NO_MEMORY. */
+/* Allocates the truths of `count` samples in one block. Error: STATUS_NO_MEMORY. */
 enum status domain_truths_create(const struct domain_shape *shape, int count, struct domain_truth **truths,
                                  struct error *err);
 void domain_truths_destroy(struct domain_truth *truths); /* NULL is fine */

@@ -13,7 +13,8 @@ enum { SINGLE_SAMPLES = 3 * AUDIO_RATE };
 static const double CHUNK = 1.5;
 /* audio_scale units: input = (decibels - UNIT_ZERO_DB) / UNIT_DB. It is near 0 for noise, near 3.5 for loud speech. */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;
-static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75; /* level of white, and the range from white to black */
+static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75; /* decibels: the level that is white, and the range from white
+                                                             to black */
 
 struct domain_state {
     struct audio_config config;
@@ -171,7 +172,7 @@ static float scaled(const struct domain_state *s, float decibels)
     return s->config.scale == AUDIO_UNITS ? (decibels - UNIT_ZERO_DB) / UNIT_DB : decibels;
 }
 
-/* audio: [samples]; planes: [mels][1][frames]. */
+/* Computes the planes of a clip. audio: [samples]; planes: [mels][1][frames]. */
 static enum status to_planes(const struct domain_state *s, const float *audio, int samples, float *planes,
                              struct error *err)
 {

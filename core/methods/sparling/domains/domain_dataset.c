@@ -600,7 +600,7 @@ static const char *name(const struct domain_state *s, int number)
     return number >= 0 && number < s->c.vocabulary.count ? s->c.vocabulary.name[number] : NULL;
 }
 
-/* Accepts an array like the data set's own; for recordings also samples at AUDIO_RATE. */
+/* Accepts an array of the shape of the data set's inputs and, for recordings, also sound samples at AUDIO_RATE. */
 static enum status prepare(const struct domain_state *s, const struct method_input *input, float *planes,
                            struct error *err)
 {

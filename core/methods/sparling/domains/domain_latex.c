@@ -7,7 +7,7 @@
 struct domain_state {
     struct latex latex;
     struct latex_font *font;
-    struct latex_crops *crops; /* NULL unless single-character samples are requested */
+    struct latex_crops *crops; /* NULL if no samples of single characters are requested */
     int64_t curriculum;
 };
 

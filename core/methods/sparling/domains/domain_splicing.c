@@ -116,7 +116,7 @@ static enum status open_models(struct domain_state *s, const struct splicing_con
  */
 static enum status calibrate(struct domain_state *s, const struct splicing_config *c, struct error *err)
 {
-    enum { MOST = 1000 }; /* windows at most */
+    enum { MOST = 1000 }; /* upper limit of the windows that are read */
     int64_t windows = splicing_corpus_windows(s->corpus, true), count = windows < MOST ? windows : MOST;
     size_t whole = (size_t)whole_length(c);
     uint8_t *bases = malloc(((size_t)count + 1) * whole);

@@ -7,13 +7,13 @@
 
 struct motif_library {
     struct collection collection;
-    struct motif_database database; /* count 0: closed */
+    struct motif_database database; /* closed if its `count` is 0 */
     int *first;
     double (*column)[BASES];
 };
 
 /* Opens the data set `name` in the folder of data sets (core/data/dataset.h). The caller calls motif_library_close()
- * also after a failure. STATUS_INVALID with `pointer`: there is no such data set, or it contains no motifs.
+ * also after a failure. STATUS_INVALID with `pointer`: there is no such data set, or it contains no motifs. Errors:
  * STATUS_NO_MEMORY, STATUS_IO, STATUS_CORRUPT. */
 enum status motif_library_open(const char *data, const char *name, const char *pointer, bool both_strands,
                                struct motif_library *out, struct error *err);

@@ -1,9 +1,9 @@
 /* Measures the motif errors of chance: those that the model's motifs have after their positions are shuffled
  * (core/metrics/shuffled.h). The samples are the first examples of a sequence domain. For comparison, the same samples
- * give the errors of the model, with and without the symbols that are trivial to find, and the errors of the true
- * motifs. After only a few samples of training, maps may be far denser than the thresholds should allow. Their motifs
- * then need more memory than the job's estimate, so fewer samples are used. The errors of the true motifs are above 0
- * where boxes overlap, because the earlier box takes motifs of the later one. */
+ * are used to compute the errors of the model (with and without the symbols that are trivial to find) and those of the
+ * true motifs. After only a few samples of training, maps may be far denser than the thresholds should allow. Their
+ * motifs then need more memory than the job's estimate, so fewer samples are used. The errors of the true motifs are
+ * above 0 where boxes overlap, because the earlier box takes motifs of the later one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const double MORE = 1.25;
 struct chance_samples {
     int count, room;
     bool full;                          /* the samples kept have as many motifs as sparling_estimate() allows */
-    int64_t motifs;                     /* of all samples kept */
+    int64_t motifs;                     /* number of motifs in all samples kept */
     struct shuffled_sequence *sequence; /* this struct owns the motifs and boxes of each sequence */
     struct shuffling *shuffling;        /* the shuffles in progress; NULL: none */
     int shuffled;                       /* number of elements of `errors` that are ready */

@@ -90,7 +90,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     size_t count = 0;
     e->rows = e->at = 0;
     e->seed = seed;
-    arena_close(run->exec.arena); /* from here on there are no backward passes */
+    arena_close(run->exec.arena); /* frees the memory of training: no backward pass follows */
     clear_counts(run);
     run->head->clear(run);
     e->chance = (struct chance){0};
@@ -196,8 +196,8 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
     return 0;
 }
 
-/* The request for the next piece of samples, from sample `first` of the part on. In the binning part, a piece ends
- * where the calibration ends. */
+/* The request for the next piece of samples, which begins at sample `first` of the part. In the binning part, a piece
+ * ends where the calibration ends. */
 static struct batch_request request_at(const struct method_run *run, int64_t first)
 {
     const struct evaluation *e = &run->evaluation;
@@ -306,7 +306,7 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
     if (status)
         return status;
     e->position = 0;
-    arena_close(run->exec.arena); /* the next part of the evaluation allocates blocks of other sizes */
+    arena_close(run->exec.arena); /* frees the blocks, because the next part of the evaluation needs other sizes */
     do
         e->part++;
     while (e->part < PARTS && evaluation_part_samples(run, e->part) == 0);

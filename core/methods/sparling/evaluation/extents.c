@@ -19,7 +19,7 @@ enum {
     MEASURED_LEAST = 8,  /* minimum number of motifs of a channel that are measured, however many channels there are */
     MEASURED_ALL = 1024, /* approximate upper limit of the measured motifs of all channels together */
     CUTS_PLANE = 24 + 1, /* upper limit of the cuts (struct axis) along an axis of a picture */
-    CUTS_SEQUENCE = 64 + 1 /* the same along a sequence */
+    CUTS_SEQUENCE = 64 + 1 /* upper limit of the cuts along a sequence */
 };
 _Static_assert((int)CUTS_SEQUENCE <= (int)EXTENT_CUTS, "the sums have room for all cuts");
 

@@ -1,4 +1,4 @@
-/* The extents of channels (model/channel_extents.h): measured after training, and compared with true boxes. */
+/* Measures the extents of channels (model/channel_extents.h) after training, and compares them with true boxes. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_EVALUATION_EXTENTS_H
 #define MOTIF_CORE_METHODS_SPARLING_EVALUATION_EXTENTS_H
 
@@ -10,8 +10,8 @@
 struct method_run;
 struct tensor;
 
-/* Motifs and true boxes of the channel's symbol that lie in each other's window, paired one to one. Only doubles,
- * because checkpoints save them as a row. */
+/* Motifs and true boxes of the channel's symbol that lie in each other's window, paired one to one. All members are
+ * doubles, because checkpoints save them as a row. */
 struct extent_truth {
     double pairs;    /* number of pairs */
     double position; /* number of pairs in which the motif's position lies in the true box */
@@ -22,7 +22,7 @@ struct extent_truth {
 enum { EXTENT_TRUTH_NUMBERS = 5 };
 _Static_assert(sizeof(struct extent_truth) == EXTENT_TRUTH_NUMBERS * sizeof(double), "a row of doubles");
 
-/* A motif of a training sample. Only doubles, because checkpoints save them as a table. */
+/* A motif of a training sample. All members are doubles, because checkpoints save them as a table. */
 struct extent_candidate {
     double sample, row, col, value;
 };
@@ -33,7 +33,7 @@ struct extent_falls {
     double low[EXTENT_CUTS], high[EXTENT_CUTS];
 };
 
-struct extent_work; /* extents.c */
+struct extent_work; /* defined in extents.c */
 
 struct extents {
     struct channel_extent *channel; /* [motif channels] */
@@ -46,7 +46,7 @@ struct extents {
     struct extent_work *work;     /* not saved; NULL: nothing is measured */
 };
 
-/* Allocates the table; call it once in create(). STATUS_NO_MEMORY. */
+/* Allocates the table; call it once in create(). Error: STATUS_NO_MEMORY. */
 enum status extents_open(struct method_run *run, struct error *err);
 void extents_close(struct extents *extents);
 /* Forgets the extents; call it when an evaluation begins. */
@@ -57,22 +57,22 @@ enum status extents_loaded(struct method_run *run, struct error *err);
 
 /* Functions of PART_EXTENTS, which is for the final model only. extents_samples() returns the number of training
  * samples in which it looks for motifs. extents_add() collects the motifs of a batch, and *enough becomes true when
- * more samples are not needed. extents_measure() measures one motif, and sets *done after the last one.
- * STATUS_NO_MEMORY, and errors of the computation. */
+ * more samples are not needed. extents_measure() measures one motif, and sets *done after the last one. Errors:
+ * STATUS_NO_MEMORY, and those of the computation. */
 int64_t extents_samples(const struct method_run *run);
 enum status extents_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, bool *enough,
                         struct error *err);
 enum status extents_measure(struct method_run *run, bool *done, struct error *err);
 
 /* extents_grow.c: grows the extent of a channel over the part of the input that is alike around its motifs. found:
- * [count]. STATUS_NO_MEMORY, and errors of the domain. */
+ * [count]. Errors: STATUS_NO_MEMORY, and those of the domain. */
 enum status extents_grow(const struct method_run *run, const struct extent_candidate *found, int64_t count,
                          struct channel_extent *extent, struct error *err);
 
 /* places.c: returns how the motifs of the run's models are reported. Before the extents are measured, motifs are
  * reported at the maxima of their channels. */
 struct channel_places extents_places(const struct method_run *run);
-/* Moves the active elements of one motif map, [channels][rows][cols], to the positions that are reported.
+/* Moves the active elements of one motif map, [channels][rows][cols], to the positions that are reported. Error:
  * STATUS_NO_MEMORY. */
 enum status extents_move(const struct method_run *run, float *planes, struct error *err);
 

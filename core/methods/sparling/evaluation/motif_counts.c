@@ -2,8 +2,9 @@
  * number of tokens in the label, and whether footprints of motifs overlap. The Motif Identifiability Theorem requires
  * that the footprints of two motifs share no input position (NON-OVERLAPPING).
  *
- * They count the maximal motifs (annotation.h) of the run's own model over the samples of the motif errors. A study
- * also stores the motifs of each seed's model in the same samples, to compare the seeds. */
+ * The statistics count the maximal motifs (annotation.h) that the run's final model finds in the samples on which motif
+ * errors are measured. A study also stores the motifs of each seed's model in the same samples, to compare the
+ * seeds. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Charts of an evaluation: errors against density, and the effect of bins. */
+/* Draws the charts of an evaluation: errors against density, and the effect of bins. */
 #include <math.h>
 
 #include "core/methods/shared/publish.h"
@@ -13,7 +13,8 @@ static struct chart_axis densities(const struct evaluation *e, double minimum)
     return (struct chart_axis){"density in percent", true, 100 * most * margin, 100 * least / margin, NULL};
 }
 
-/* Error against density (Fig. 4 of the paper): a point for each stage whose checkpoint exists, highest density left. */
+/* Draws the error against the density (Fig. 4 of the paper): a point for each stage whose checkpoint exists, with the
+ * highest density at the left. */
 enum status run_plot_densities(struct method_run *run, struct error *err)
 {
     const struct evaluation *e = &run->evaluation;
@@ -51,7 +52,8 @@ enum status run_plot_densities(struct method_run *run, struct error *err)
     return publish_chart(&run->env, "error-by-density", &chart, err);
 }
 
-/* Rise of the edit error when activations are replaced by the means of 16, 8, 4 or 2 bins (Appendix H, Fig. 8). */
+/* Draws by how much the edit error rises when activations are replaced by the means of 16, 8, 4 or 2 bins (Appendix H,
+ * Fig. 8). */
 enum status run_plot_binning(struct method_run *run, struct error *err)
 {
     static const char *const names[BINNINGS] = {"16 bins", "8 bins", "4 bins", "2 bins"};

@@ -10,7 +10,7 @@
 #include "core/methods/shared/work_distribution.h"
 
 enum { STUDY_MOST = 64, STUDY_FIGURES = 6, STUDY_SAMPLES = 100, STUDY_EACH = 64 };
-/* The figures of a seed that is done. Only doubles, because checkpoints save them as a table. */
+/* The figures of a seed that is done. All members are doubles, because checkpoints save them as a table. */
 struct study_row {
     double seed;
     double figure[STUDY_FIGURES]; /* fpe, fne, ce, e2ee, exact, single_error; NaN: not measured */
@@ -20,7 +20,7 @@ enum { STUDY_COLUMNS = 12 };
 _Static_assert(sizeof(struct study_row) == STUDY_COLUMNS * sizeof(double), "a row is a row of doubles");
 
 struct study {
-    struct work_distribution distribution; /* the seeds */
+    struct work_distribution distribution; /* the seeds as work items */
     struct study_row row[STUDY_MOST];
     /* [seeds][STUDY_SAMPLES][STUDY_EACH] motifs, each as a number (motif_counts.c); NULL without a study */
     int64_t *motifs;
@@ -31,7 +31,7 @@ struct study {
     bool warm;                   /* the weights came from another model, so no seed can be trained */
 };
 
-/* Distributes the seeds over the ranks. Call it at the end of create(). STATUS_NO_MEMORY. */
+/* Distributes the seeds over the ranks. Call it at the end of create(). Error: STATUS_NO_MEMORY. */
 enum status study_open(struct method_run *run, struct error *err);
 /* Stores the figures of the seed that this rank has, after its evaluation. */
 void study_keep(struct method_run *run);

@@ -24,7 +24,8 @@ struct numbers {
     float *effect;     /* [motif channels][count] see numbers_named(); saved */
 };
 
-/* Allocates the sums and measures the numbers of the training part; call it once in create(). STATUS_NO_MEMORY. */
+/* Allocates the sums and measures the numbers of the training part; call it once in create(). Error:
+ * STATUS_NO_MEMORY. */
 enum status numbers_open(struct method_run *run, struct error *err);
 void numbers_close(struct numbers *numbers); /* a zeroed struct is allowed */
 /* Stores the mean and the deviation of the training part's numbers in run->network. */
@@ -41,12 +42,12 @@ void numbers_clear(struct method_run *run, enum number_sums which);
 /* Adds a batch. outputs: [samples][count], standardised. */
 void numbers_add(struct method_run *run, enum number_sums which, const struct batch *batch,
                  const struct tensor *outputs);
-/* The standardised numbers of a batch, [samples][count]: step memory, NULL after a failure. */
+/* Returns the standardised numbers of a batch, [samples][count], in step memory; NULL after a failure. */
 const real *numbers_standard(struct method_run *run, const struct batch *batch);
-/* Members of the result: R squared and correlation of all numbers, and the list "numbers". */
+/* Writes members of the result: R squared and correlation of all numbers, and the list "numbers". */
 void numbers_result(const struct method_run *run, const struct sink *out);
 /* Finds what each channel does to the numbers: the numbers that it changes, for its struct channel_name, and the mean
- * change of each number when the channel is active, in the units of the data set. STATUS_NO_MEMORY. */
+ * change of each number when the channel is active, in the units of the data set. Error: STATUS_NO_MEMORY. */
 enum status numbers_named(struct method_run *run, struct error *err);
 
 /* Defined in training/guide.c: the members of struct head for g's own objective. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Share of the evidence that may lie outside of the interval on each side. A smaller share takes more of the noise of
- * the measurement for evidence; a larger one relies more on evidence that is spread evenly. */
+ * the measurement for evidence; a larger one relies more on the assumption that the evidence is spread evenly. */
 static const double EDGE = 0.1;
 
 /* An extent grows over the next row or column if the mean of `alike` there is at least this share of the mean inside

@@ -2,8 +2,8 @@
  *
  * The maximum of a channel may lie anywhere in the window that shows its motif. The evaluation measures for each
  * channel where in the window the evidence lies (evaluation/extents.c), and the last checkpoint contains the result.
- * Queries and pictures add it to the position of each motif. With centre_motifs, the centre of the extent is the
- * position of the motif in all figures, answers and pictures; the head still reads the map as g computes it. */
+ * Queries and pictures show the extent around the position of each motif. With centre_motifs, the centre of the extent
+ * is the position of the motif in all figures, answers and pictures; the head still reads the map as g computes it. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_EXTENTS_H
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_EXTENTS_H
 
@@ -13,8 +13,8 @@
 #include "core/base/snapshot.h"
 #include "core/data/box.h"
 
-/* One channel: a motif at (row, col) covers rows [row + row0, row + row1) and columns [col + col0, col + col1). Only
- * doubles, because checkpoints save the channels as a table. */
+/* One channel: a motif at (row, col) covers rows [row + row0, row + row1) and columns [col + col0, col + col1). All
+ * members are doubles, because checkpoints save the channels as a table. */
 struct channel_extent {
     double motifs; /* number of motifs that were measured; 0: the extent is unknown */
     double row0, row1, col0, col1;
@@ -31,7 +31,7 @@ enum { CHANNEL_EXTENT_REACH = 3 };
  * this far from a motif. */
 bool channel_extent_sound(const struct channel_extent *extent, int half);
 /* Reads the extents from a checkpoint: [channels], which the caller frees. *extents is NULL if the checkpoint has none,
- * as before the first evaluation and after an import. STATUS_CORRUPT, STATUS_NO_MEMORY. */
+ * as before the first evaluation and after an import. Errors: STATUS_CORRUPT, STATUS_NO_MEMORY. */
 enum status channel_extents_read(const struct snapshot_reader *from, int channels, int half,
                                  struct channel_extent **extents, struct error *err);
 
@@ -43,7 +43,7 @@ struct channel_places {
 };
 /* Moves the active elements of a motif map to the positions at which they are reported. Elements of a channel whose
  * extents overlap by more than 30 % along each axis mark the same part of the input; only the largest one stays, or the
- * first of equal ones. planes: [channels][rows][cols]. STATUS_NO_MEMORY. */
+ * first of equal ones. planes: [channels][rows][cols]. Error: STATUS_NO_MEMORY. */
 enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
                                 struct error *err);
 /* Returns the distance in columns beyond which values of the map do not affect a motif, neither its reported position
@@ -55,16 +55,16 @@ int channel_places_reach(const struct channel_places *places, int channels);
  * changes; planes: the head's map, which is changed. All [channels][rows][cols]. */
 void channel_places_change(const struct channel_places *places, int channels, int rows, int cols, const float *before,
                            const float *after, float *planes);
-/* Changes a reported position to that of the channel's maximum. */
+/* Converts a reported position to the position of the channel's maximum. */
 void channel_places_source(const struct channel_places *places, int channel, int rows, int cols, int *row, int *col);
-/* The part of a map of rows x cols positions that a motif of a channel covers, reported at (row, col). false: the
- * extent is unknown. */
+/* Finds the part of a map of rows x cols positions that is covered by a motif reported at (row, col). Returns false if
+ * the extent is unknown. */
 bool channel_places_box(const struct channel_places *places, int channel, int row, int col, int rows, int cols,
                         struct box *box);
 /* Writes the member "extent", [row0, row1, col0, col1], or null. box: NULL for null. */
 void channel_extent_write(const struct box *box, const struct sink *out);
 
-/* The extent of a channel, relative to the reported position of a motif. false: unknown. */
+/* Finds the extent of a channel relative to the reported position of a motif. Returns false if it is unknown. */
 bool channel_places_relative(const struct channel_places *places, int channel, struct box *box);
 /* Writes the box of channel_places_relative() as the member "extent", [row0, row1, col0, col1], or null. */
 void channel_places_describe(const struct channel_places *places, int channel, const struct sink *out);
@@ -73,9 +73,9 @@ void channel_places_describe(const struct channel_places *places, int channel, c
  *
  * Cut j lies before offset at[j], and the offsets rise. low[j] is how much the score falls when everything before cut j
  * is replaced; high[j], when everything after it is replaced. Nothing is replaced for low[0] and high[cuts - 1],
- * everything for low[cuts - 1] and high[0]. At each edge of the interval, a fixed share of the whole evidence is lost;
- * the function then widens the interval as if the evidence were spread evenly. Returns false if there is no evidence:
- * the score does not fall even when everything is replaced. */
+ * everything for low[cuts - 1] and high[0]. The function finds the interval outside of which a fixed share of the
+ * evidence lies on each side. It then widens the interval as if the evidence were spread evenly. Returns false if there
+ * is no evidence: the score does not fall even when everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
                              double *last);
 /* Makes the columns of an extent symmetric about the motif, with the same number of columns or one more. A motif on

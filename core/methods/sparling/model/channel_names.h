@@ -1,8 +1,9 @@
 /* The names of a model's channels: the names in the labels that the presence of a channel predicts.
  *
  * The evaluation computes them from labels (evaluation/verdict/association.h), the last checkpoint contains them, and
- * queries, pictures and the result show them beside the numbers of the channels. If targets are numbers, the names are
- * those that the channel changes, and a strength is a partial correlation, below 0 if the channel lowers the number. */
+ * queries, pictures and the result show them beside the numbers of the channels. If targets are numbers, a channel has
+ * the names of the numbers that it changes. A strength is then a partial correlation. It is below 0 if the channel
+ * lowers the number. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_NAMES_H
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_NAMES_H
 
@@ -11,7 +12,7 @@
 /* NAMES: largest number of names of a channel; TEXT: largest number of bytes of their text. */
 enum { CHANNEL_NAMES = 3, CHANNEL_NAME_TEXT = 200 };
 
-/* One channel. Only doubles, because checkpoints save the channels as a table. */
+/* One channel. All members are doubles, because checkpoints save the channels as a table. */
 struct channel_name {
     double active; /* number of samples in which the channel has a motif */
     double whole;  /* correlation with the fact that at least one of the names is in the label; NaN without names */
@@ -29,7 +30,7 @@ _Static_assert(sizeof(struct channel_name) == CHANNEL_NAME_COLUMNS * sizeof(doub
 /* Returns whether the numbers of a struct channel_name that was read from a checkpoint are possible. */
 bool channel_name_sound(const struct channel_name *name, int tokens, int channels);
 /* Reads the names from a checkpoint: [channels], which the caller frees. *names is NULL if the checkpoint has none, as
- * before the first evaluation. STATUS_CORRUPT, STATUS_NO_MEMORY. */
+ * before the first evaluation. Errors: STATUS_CORRUPT, STATUS_NO_MEMORY. */
 enum status channel_names_read(const struct snapshot_reader *from, int tokens, int channels,
                                struct channel_name **names, struct error *err);
 

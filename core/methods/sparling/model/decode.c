@@ -39,7 +39,7 @@ enum status decode_greedy(struct exec *e, struct network *n, const struct networ
     if (steps > n->longest || steps > DECODE_TOKENS)
         return error_set(err, STATUS_INTERNAL, NULL, "%d decoding steps were requested; the tables have %d", steps,
                          n->longest);
-    int32_t *next = arena_zalloc(e->arena, (size_t)count, sizeof *next); /* START is 0 */
+    int32_t *next = arena_zalloc(e->arena, (size_t)count, sizeof *next); /* every token is START, which is 0 */
     if (!next)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to decode");
     for (int i = 0; i < count; i++)

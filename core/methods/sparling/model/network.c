@@ -323,7 +323,7 @@ static void turn(const real *inputs, int count, const struct domain_shape *s, re
     }
 }
 
-/* Allocates memory for `times` as many inputs, in the step arena; NULL after a failure. */
+/* Allocates memory for `times` * `count` inputs in the step arena; NULL after a failure. */
 static real *room_for_inputs(struct exec *e, int times, int count, const struct domain_shape *s)
 {
     real *room = arena_alloc(e->arena, (size_t)times * (size_t)count * domain_inputs(s) * sizeof *room);
@@ -359,8 +359,8 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
     return both ? op_strand_max(e, x, reverse) : x;
 }
 
-/* With never_empty, lifts the strongest value of each input that has no value above its threshold. Training does not:
- * its thresholds follow the density. */
+/* With never_empty: if no value of an input is above its threshold, lifts the strongest one. Not in training, where the
+ * thresholds follow the density. */
 static struct tensor *lift(struct exec *e, struct network *n, struct tensor *z)
 {
     const real *thresholds = sparse_thresholds(n->sparse);
@@ -488,7 +488,7 @@ struct tensor *network_numbers(struct exec *e, struct network *n, struct tensor 
     if (!motifs)
         return NULL;
     int count = motifs->map.images;
-    int32_t *start = arena_zalloc(e->arena, (size_t)count, sizeof *start); /* START is 0 */
+    int32_t *start = arena_zalloc(e->arena, (size_t)count, sizeof *start); /* every token is START, which is 0 */
     struct tensor *pooled = NULL;
     if (!start) {
         error_set(&e->error, STATUS_NO_MEMORY, NULL, "not enough memory to read numbers");

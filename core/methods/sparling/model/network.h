@@ -29,7 +29,7 @@ struct network {
 
     struct conv first, last;
     struct residual_unit unit[NETWORK_UNITS];
-    struct batch_norm norm; /* batch norm before the sparse layer, unless batch_norm is none */
+    struct batch_norm norm; /* batch norm before the sparse layer; unused if batch_norm is none */
     struct sparse *sparse;
     /* [names] with the presence objective: the logit of a name is presence_gain * (score of its channel) +
      * presence_bias */
@@ -62,10 +62,11 @@ struct network {
 };
 
 /* Creates a network with initial weights from config->seed. trained: with gradients; false: for evaluation only. The
- * configuration is copied. STATUS_NO_MEMORY. */
+ * configuration is copied. Error: STATUS_NO_MEMORY. */
 enum status network_create(const struct sparling_config *config, bool trained, struct thread_pool *pool,
                            struct network **network, struct error *err);
-/* STATUS_CORRUPT unless the weights of a checkpoint have the shapes of this configuration. Allocates no weights. */
+/* Returns STATUS_CORRUPT if the weights of a checkpoint do not have the shapes of this configuration. Allocates no
+ * weights. */
 enum status network_fit(const struct sparling_config *config, const struct snapshot_reader *from, struct error *err);
 void network_destroy(struct network *network);
 
@@ -94,7 +95,8 @@ struct tensor *network_turned_scores(struct exec *e, struct network *network, co
  * [names]; scale may be NULL. */
 struct tensor *network_presence(struct exec *e, struct network *network, struct tensor *scores, const bool *occurs,
                                 const real *weight, const real *scale);
-/* Updates the running scale of the head's input in training (motif_scale rms), without the rest of the head. */
+/* Updates the running scale of the head's input in training (motif_scale rms), without computing the rest of the
+ * head. */
 void network_follow_scale(struct exec *e, struct network *network, struct tensor *motifs);
 /* Scores of the motif map before the ReLU, with the thresholds subtracted if there are any. Thresholds do not move.
  * shape: sizes of the inputs, which may differ from the domain's. */
@@ -113,7 +115,7 @@ struct network_memory network_memory(struct exec *e, struct network *network, st
 struct tensor *network_logits(struct exec *e, struct network *network, const struct network_memory *memory,
                               const int32_t *tokens, int count, int length);
 
-/* Numbers as targets, standardised: [count][numbers]. */
+/* Predicts the numbers that are the targets, standardised: [count][numbers]. */
 struct tensor *network_numbers(struct exec *e, struct network *network, struct tensor *motifs);
 /* The numbers that the scores of network_motifs_extras() predict, standardised: [count][numbers]. */
 struct tensor *network_guide(struct exec *e, struct network *network, struct tensor *scores);

@@ -1,6 +1,6 @@
 /* Lists the motifs of a map, reads the label from it, and draws both over the input (annotation.h).
  *
- * Files of the evaluation use the same rules for maximal motifs as queries do. */
+ * The evaluation uses the same rules for maximal motifs. */
 #include "core/methods/sparling/queries/annotation.h"
 
 #include <math.h>
@@ -48,9 +48,9 @@ void annotation_mark(struct read_motif *motifs, int count)
     }
 }
 
-/* Lists the active elements of a planar map; only the strongest if there are too many. It takes one channel after the
- * other and drops the weakest after each. A list of all elements of a dense map would need several times the memory of
- * the map. */
+/* Lists the active elements of a planar map; only the strongest if there are too many. It scans one channel after
+ * another, and after each drops the weakest motifs. A list of all elements of a dense map would need several times the
+ * memory of the map. */
 static enum status list_motifs(const float *planes, struct annotation *annotation, struct error *err)
 {
     int rows = annotation->rows, cols = annotation->cols, count = 0, total = 0;
@@ -250,8 +250,8 @@ struct tile {
 
 enum { PLATE_TEXT = 14 }; /* most characters of a channel's name on a plate */
 
-/* Draws a channel's name, or else its number, on a plate of its colour. The lower left corner is at (row, col), unless
- * the plate would leave the picture. */
+/* Draws a channel's name, or else its number, on a plate of its colour. The lower left corner is at (row, col), or
+ * beside it if the plate would leave the picture. */
 static void mark_channel(struct picture *picture, int row, int col, const struct annotation *annotation, int channel,
                          int scale)
 {

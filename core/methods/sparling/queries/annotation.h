@@ -40,7 +40,7 @@ struct annotation {
     /* tokens of the label that the model reads; none with a label at every position */
     struct decoded decoded;
     struct read_site {
-        int position, label; /* never 0, the common class */
+        int position, label; /* label: a class; never 0, the common class */
         double probability;
         /* with a label at every position: the positions at which a class other than the common one has a probability
          * above 1/2 */
@@ -51,7 +51,7 @@ struct annotation {
 };
 
 /* Annotates an input, [channels][rows][cols]. This function begins `e` for evaluation. domain, report, input and truth
- * (NULL: unknown) must outlive the annotation, which annotation_close() frees. STATUS_NO_MEMORY. */
+ * (NULL: unknown) must outlive the annotation, which annotation_close() frees. Error: STATUS_NO_MEMORY. */
 enum status annotation_make(struct exec *e, struct network *network, const struct open_domain *domain,
                             const struct channel_report *report, const float *input, const struct domain_truth *truth,
                             struct annotation *annotation, struct error *err);
@@ -66,14 +66,14 @@ int annotation_same(int reach);
 /* Sets `maximal` and `starred` of all motifs. */
 void annotation_mark(struct read_motif *motifs, int count);
 void annotation_close(struct annotation *annotation);
-/* The part of the map that a motif covers. false: unknown. */
+/* Finds the part of the map that a motif covers. Returns false if it is unknown. */
 bool annotation_extent(const struct annotation *annotation, const struct motif *motif, struct box *box);
 
 /* Draws one tile for each input, `columns` in a row. Ink is grey, and true boxes are outlined in green. Maximal motifs
  * and their extents have the colour of their channel; starred motifs have a cross. The label is below the tile. With a
  * label at every position, ticks under the tile are the true labels and discs below them the labels that were read. In
  * a picture of a sequence with several rows, the motifs of each channel have their own height. The caller destroys
- * *out. STATUS_NO_MEMORY. */
+ * *out. Error: STATUS_NO_MEMORY. */
 enum status annotation_draw(const struct annotation *annotations, int count, int columns, struct picture **out,
                             struct error *err);
 

@@ -27,11 +27,11 @@ enum { MATRIX_MATCHES = 5, MATRIX_MATCHES_MOST = 50 };
  * exact test, times the number of channels. The test compares the samples whose label has the channel's first name with
  * those that have a motif of the channel. The E-value is NaN for a channel without a name. If the question names a data
  * set of motifs, each matrix is compared with all of them. The caller calls channel_matrices_close() also after a
- * failure. STATUS_NO_MEMORY, STATUS_CANCELLED, and errors of the domain and of motif_library_open(). */
+ * failure. Errors: STATUS_NO_MEMORY, STATUS_CANCELLED, and those of the domain and of motif_library_open(). */
 enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
                                   struct channel_matrices *out, struct error *err);
-/* Computes the statistics and the matrices that a question asks for. STATUS_CONFLICT where samples are not sequences of
- * bases; otherwise as channel_matrices_make(). */
+/* Computes the statistics and the matrices that a question asks for. STATUS_CONFLICT: the samples are not sequences of
+ * bases. Other errors are those of channel_matrices_make(). */
 enum status channel_matrices_ask(const struct method_question *question, struct channel_matrices *out,
                                  struct error *err);
 void channel_matrices_close(struct channel_matrices *matrices);

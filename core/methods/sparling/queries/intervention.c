@@ -57,8 +57,8 @@ static bool names(const struct method_edit *edit, int64_t channel, int64_t row, 
     return edit->channel == channel && (edit->everywhere || (edit->row == row && edit->col == col));
 }
 
-/* Removes the motifs that an edit names from `map`. Unless the edit only removes them, adds the changed motifs to
- * `made`; a motif keeps its value from `before` if the edit sets none. */
+/* Removes from `map` the motifs that an edit names. If the edit changes them, adds the changed motifs to `made`; a
+ * motif keeps its value from `before` if the edit sets none. */
 static void move(const struct method_edit *edit, const struct map *before, const struct map *map,
                  const struct map *made)
 {

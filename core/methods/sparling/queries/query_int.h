@@ -44,7 +44,7 @@ struct inquiry {
     struct tensor *motifs;
     const struct tensor *scores; /* [1][channels] the pooled map before the bottleneck; NULL without an objective of
                                     g's own; step memory */
-    const float *reverse;        /* struct annotation; step memory */
+    const float *reverse;        /* as in struct annotation; step memory */
     struct annotation annotation, after;
 };
 

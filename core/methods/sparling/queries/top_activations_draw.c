@@ -232,7 +232,7 @@ static enum status draw_one(const struct top_activations *s, struct cut *cut, st
 
 /* ---- all of them ------------------------------------------------------------------------------------ */
 
-/* Width of the texts left of the crops: the longest title fits. */
+/* Returns the width of the texts left of the crops, which is that of the longest title. */
 static int label_width(const struct top_activations *s, int shown)
 {
     char text[CHANNEL_NAME_TEXT + 24];

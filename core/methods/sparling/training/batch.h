@@ -35,7 +35,7 @@ struct batch {
 
 struct batch_source;
 
-/* Starts the worker. The domain must outlive the source. STATUS_NO_MEMORY. */
+/* Starts the worker. The domain must outlive the source. Error: STATUS_NO_MEMORY. */
 enum status batch_source_create(const struct open_domain *domain, int max_count, struct batch_source **source,
                                 struct error *err);
 void batch_source_destroy(struct batch_source *source); /* joins the worker */

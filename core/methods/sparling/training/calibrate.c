@@ -196,8 +196,8 @@ static real rise_of(const struct method_run *run, const struct channel_peaks *p)
     return rise;
 }
 
-/* Finds for each sample in which no channel is active, after thresholds have risen by `rise`, the channel that
- * never_empty makes active: the one closest to its threshold. lifted: [SAMPLES]; -1: a channel is active. */
+/* Supposes that thresholds have risen by `rise`. For each sample in which no channel is then active, finds the channel
+ * that never_empty makes active: the one closest to its threshold. lifted: [SAMPLES]; -1: a channel is active. */
 static void find_lifted(const struct method_run *run, const real *rise, int *lifted)
 {
     const struct calibration *c = &run->calibration;

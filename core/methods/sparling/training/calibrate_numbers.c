@@ -11,7 +11,7 @@
 #include "core/metrics/least_squares.h"
 
 enum { ROUNDS = 2, LEAST = 10 }; /* LEAST: smallest number of samples of a group */
-/* Normal quantile above which a division is certain; many thresholds are tried. */
+/* Normal quantile above which a division is certain. It is high, because many thresholds are tried. */
 static const double CERTAIN = 5;
 
 struct dividing {
@@ -75,7 +75,8 @@ static void prepare(const struct dividing *d, int channel)
     qsort_r(d->order, (size_t)d->samples, sizeof *d->order, falling, (void *)(uintptr_t)score);
 }
 
-/* Finds the best division into the `count` samples with the largest scores and the others; 0: none is certain. */
+/* Finds the best division into the samples with the largest scores and the others. Returns how many samples have the
+ * largest scores; 0: no division is certain. */
 static int divide(const struct dividing *d, int channel)
 {
     const struct calibration_score *score = d->score + (ptrdiff_t)channel * d->samples;

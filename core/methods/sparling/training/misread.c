@@ -7,8 +7,8 @@
  * name's channel.
  *
  * g reads a sample wrongly if it has the name and the score of the name's channel predicts a probability below one
- * half. The search runs on one thread and depends only on the weights and the sample count, so a run stays the same for
- * any number of threads, and if it is interrupted. */
+ * half. The search runs on one thread and depends only on the weights and the sample count, so a run gives the same
+ * weights for any number of threads, and after an interruption. */
 #include "core/methods/sparling/training/misread.h"
 
 #include <stdlib.h>

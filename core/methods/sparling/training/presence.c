@@ -32,7 +32,8 @@ static const double LARGEST_WEIGHT = 20;
 /* CLEAR: g recognises a name if its level is at most this limit. STRAND: motifs lie on either strand if the level from
  * the other strand is higher by at most this share of the level's distance to 1. */
 static const double CLEAR = 0.6, STRAND = 0.25;
-/* Largest factor on the density of a channel, and its largest change after one validation. */
+/* FACTOR_MOST: largest factor on the density of a channel. FACTOR_STEP: largest change of this factor after one
+ * validation. */
 static const double FACTOR_MOST = 10, FACTOR_STEP = 1.25;
 /* Smallest density of a channel as a multiple of the mean density. A name that no training label contains would
  * otherwise give its channel the density 0. */
@@ -158,7 +159,8 @@ void presence_begin(struct method_run *run)
     presence_clear(run);
     for (int k = 0; k < p->names; k++)
         column(p, PRESENCE_LEVEL)[k] = column(p, PRESENCE_BEST)[k] = column(p, PRESENCE_FACTOR)[k] = 1;
-    for (int k = 0; k < p->names; k++) /* so that a search follows the first validation */
+    for (int k = 0; k < p->names; k++) /* each name counts as waiting long enough for a search, so that one can follow
+                                          the first validation */
         column(p, PRESENCE_STILL)[k] = STILL;
     presence_densities(run);
 }

@@ -9,7 +9,8 @@
  * would rarely lie on the motif. From each prototype it computes a channel: the linear discriminant between this
  * feature vector and all features. One channel has the pooled score that separates the two groups of samples best
  * (Welch's t). If it separates them better than the present channel does, it replaces the weights of g's last layer for
- * this name. Everything runs in a fixed order on one thread, so a run stays the same for any number of threads. */
+ * this name. Everything runs in a fixed order on one thread, so a run gives the same weights for any number of
+ * threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ enum {
 /* This share of the features' mean variance is added to each variance before the covariance is factorised. */
 static const double RIDGE = 0.01;
 
-/* Which sites of a motif a prototype is the mean of: those on one strand, or all. */
+/* The sites of a motif over which a prototype is the mean: those on one strand, or all. */
 enum strand { STRAND_OWN, STRAND_OTHER, STRAND_EITHER, STRANDS };
 struct mean {
     int motif;
@@ -34,7 +35,7 @@ struct mean {
     int sites;
 };
 
-/* Sums over the samples with or without the name. */
+/* Sums of scores over one group of samples: those with the name, or those without it. */
 struct group {
     double count, sum[CANDIDATES], squares[CANDIDATES];
 };
@@ -44,7 +45,8 @@ struct group {
 struct search {
     struct misread misread;
     int means;
-    struct mean mean_of[MISREAD_MOTIFS * STRANDS]; /* [means] what candidate 1 + i is the mean of */
+    struct mean mean_of[MISREAD_MOTIFS * STRANDS]; /* [means] element i: motif and strand of the sites over which
+                                                      candidate 1 + i is the mean */
     int name, width, positions, candidates;
     struct philox random;
     uint64_t drawn;
@@ -313,7 +315,7 @@ static enum status pass(struct method_run *run, struct search *s, bool second, s
 }
 
 /* Writes the weights of the best candidate. Its response is normalised, so the running mean becomes 0 and the running
- * variance 1. With the bias, the logit of the name fits the frequency of the name at the mean score. */
+ * variance 1. The bias makes the logit at the mean score fit the frequency of the name. */
 static void install(struct method_run *run, const struct search *s, int best)
 {
     struct network *n = run->network;

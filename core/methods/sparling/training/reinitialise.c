@@ -104,7 +104,7 @@ enum status run_reinitialise(struct method_run *run, struct error *err)
         mean += worth[c] / channels;
     for (int c = 0; c < channels; c++) {
         bool worthless = mean > 0 && worth[c] < WORTHLESS * mean, rested = (double)run->samples >= r->rests[c];
-        bool free = c >= run->presence.names; /* the presence objective holds the other channels to their names */
+        bool free = c >= run->presence.names; /* the presence objective ties the other channels to their names */
         if (free && worthless && r->worthless[c] > 0 && rested && (least < 0 || worth[c] < worth[least]))
             least = c;
         r->worthless[c] = worthless;

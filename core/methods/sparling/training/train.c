@@ -103,7 +103,7 @@ struct forward {
     struct tensor *motifs, *loss;
     struct tensor *logits;   /* outputs of the head; NULL in the first phase */
     struct tensor *presence; /* the loss of g's own objective, NULL without one */
-    struct tensor *scores;   /* what it is computed from */
+    struct tensor *scores;   /* the scores from which `presence` is computed */
     struct tensor *total;    /* what the backward pass minimises: loss, presence loss and penalty of the bottleneck */
 };
 

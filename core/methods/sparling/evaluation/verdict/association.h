@@ -23,16 +23,16 @@ struct association {
     uint64_t *present;     /* [tokens][words] bit i: the token is in the label of sample i */
 };
 
-/* Allocates the bits of `room` samples. association_close() accepts a zeroed struct. STATUS_NO_MEMORY. */
+/* Allocates the bits of `room` samples. association_close() accepts a zeroed struct. Error: STATUS_NO_MEMORY. */
 enum status association_open(struct association *a, int channels, int tokens, int64_t room, struct error *err);
 void association_close(struct association *a);
 
 /* Forgets all samples. */
 void association_clear(struct association *a);
 
-/* Adds a sample. active: [channels] whether the channel has a motif; NULL leaves the bits of `active` as they are, for
- * those that were read from a checkpoint. label: [length] token indices; indices outside of [0, tokens) are left out.
- * Samples after the first `room` are dropped. */
+/* Adds a sample. active: [channels] whether the channel has a motif; NULL keeps the bits of `active`, which then come
+ * from a checkpoint. label: [length] token indices; indices outside of [0, tokens) are left out. Samples after the
+ * first `room` are dropped. */
 void association_add(struct association *a, const bool *active, const int32_t *label, int length);
 
 /* The tokens that a channel stands for, the strongest first. */
@@ -44,9 +44,9 @@ struct association_channel {
     double whole; /* correlation with the fact that at least one of the names is in the label; NaN without names */
 };
 /* Returns the names of a channel. The first name is the token with the largest correlation, if the correlation is at
- * least ASSOCIATION_LEAST and not due to chance. For further names, only the samples without the earlier names count.
- * Two conditions make a token a further name: the channel is active in more than half of these samples whose label has
- * the token, and more often than in these samples whose label does not have it. */
+ * least ASSOCIATION_LEAST and not due to chance. For further names, only the samples count whose label has none of the
+ * earlier names. A token becomes a further name if the channel is active in more than half of the counted samples with
+ * the token, and in a smaller share of those without it. */
 struct association_channel association_of_channel(const struct association *a, int channel);
 #define ASSOCIATION_LEAST 0.3
 
@@ -58,11 +58,12 @@ struct association_token {
     double explained; /* correlation with the fact that a channel of a greedily chosen set is active; the set has up to
                          CHANNEL_NAMES channels */
 };
-/* scratch: [words]. */
+/* Returns how well the channels explain a token. scratch: [words]. */
 struct association_token association_of_token(const struct association *a, int token, uint64_t *scratch);
 
 /* Correlation of two facts over `samples`, from the numbers of samples with the first, with the second and with both:
- * (n n11 - n1 n2) / sqrt(n1 (n - n1) n2 (n - n2)). NaN if one of them is always or never true. */
+ * (n n11 - n1 n2) / sqrt(n1 (n - n1) n2 (n - n2)). Here n is `samples`, n1 `first`, n2 `second` and n11 `both`. NaN if
+ * one of the facts is always or never true. */
 double association_phi(double samples, double first, double second, double both);
 
 #endif

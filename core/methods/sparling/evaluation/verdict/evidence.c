@@ -378,7 +378,7 @@ enum status evidence_add(struct method_run *run, const struct batch *batch, stru
     struct exec *x = &run->exec;
     widen(run, batch, &e->sums.trained_low, &e->sums.trained_high);
     e->sums.trained += batch->request.count;
-    if (run->domain.shape.positions) /* its motifs need no names */
+    if (run->domain.shape.positions) /* with a label at every position, channels get no names */
         return run->head->trained(run, NULL, batch, err);
     struct tensor *motifs = network_motifs(x, run->network, batch->images, batch->request.count, 1);
     enum status status = exec_status(x, err);
@@ -417,7 +417,7 @@ static void measure_constants(const struct evidence *e, struct evidence_sums *su
     for (int64_t i = 0; i < n; i++) {
         int64_t equal = 0;
         for (int64_t k = 0; k < n && (k >= i || !same_label(e, i, k));
-             k++) /* the loop ends at an earlier sample with the same label, which was counted then */
+             k++) /* stops at an earlier sample with this label: that sample has counted it */
             equal += k >= i && same_label(e, i, k);
         if (equal > most) {
             most = equal;

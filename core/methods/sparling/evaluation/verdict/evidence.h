@@ -21,7 +21,7 @@ struct findings;
  * are kept. */
 enum { EVIDENCE_SAMPLES = 2000, EVIDENCE_CURVE = 16 };
 
-/* Sums and figures of a run. Only doubles, because checkpoints save them as a row. */
+/* Sums and figures of a run. All members are doubles, because checkpoints save them as a row. */
 struct evidence_sums {
     /* Figures of the final model on test samples. */
     double read;             /* samples read */
@@ -48,7 +48,7 @@ struct evidence_token {
      * numbers of test samples whose label, whose answer, and whose label and answer are at least this count. */
     double present, read, both;
     double trained;                      /* training samples of PART_EVIDENCE with the token */
-    double channel, strength, explained; /* struct association_token */
+    double channel, strength, explained; /* as in struct association_token */
 };
 enum { EVIDENCE_TOKEN = 7 };
 _Static_assert(sizeof(struct evidence_token) == EVIDENCE_TOKEN * sizeof(double), "a token is a row of doubles");
@@ -75,7 +75,7 @@ struct evidence {
     int *length;    /* [EVIDENCE_SAMPLES] not saved */
 };
 
-/* Allocates the tables; call it once in create(). STATUS_NO_MEMORY. */
+/* Allocates the tables; call it once in create(). Error: STATUS_NO_MEMORY. */
 enum status evidence_open(struct method_run *run, struct error *err);
 void evidence_close(struct evidence *evidence);
 /* Forgets everything but the validations; call it when an evaluation begins. */
@@ -91,8 +91,8 @@ void evidence_validated(struct method_run *run, double loss);
 void evidence_read(struct method_run *run, const struct batch *batch, const struct decoded *decoded);
 
 /* Functions of PART_EVIDENCE, which is for the final model only. evidence_samples() returns the number of its training
- * samples, evidence_add() adds a batch of them, and evidence_finish() ends the part. STATUS_NO_MEMORY, and errors of
- * the computation. */
+ * samples, evidence_add() adds a batch of them, and evidence_finish() ends the part. Errors: STATUS_NO_MEMORY, and
+ * those of the computation. */
 int64_t evidence_samples(const struct method_run *run);
 enum status evidence_add(struct method_run *run, const struct batch *batch, struct error *err);
 enum status evidence_finish(struct method_run *run, struct error *err);
@@ -108,10 +108,10 @@ enum status evidence_names(struct method_run *run, struct error *err);
 enum status evidence_prevalence(struct method_run *run, struct error *err);
 void evidence_alike(struct method_run *run);
 
-/* The verdict of a run whose targets are labels (judge.c). */
+/* Computes the verdict of a run whose targets are labels (judge.c). */
 enum status judge_tokens(struct method_run *run, struct findings *findings, struct error *err);
 
-/* Publishes the names of the channels as channels.csv. STATUS_NO_MEMORY. */
+/* Publishes the names of the channels as channels.csv. Error: STATUS_NO_MEMORY. */
 enum status evidence_table(struct method_run *run, struct error *err);
 /* Writes the members "channels" (the names) and "evidence" of the result. */
 void evidence_result(const struct method_run *run, const struct sink *out);

@@ -18,7 +18,7 @@ extern const int rule_edges[RULE_BINS + 1];
 
 enum rule_order { FIRST_BEFORE_SECOND, SECOND_BEFORE_FIRST, RULE_ORDERS };
 
-/* In one sample, whether the model answers one name, for each arrangement of the motifs. */
+/* States for each arrangement of the motifs in one sample whether the model answers one name. */
 struct rule_trial {
     bool neither, first, second;       /* with neither motif, with only the first, and with only the second */
     bool with[RULE_ORDERS][RULE_BINS]; /* with both */

@@ -43,7 +43,8 @@ static void put(const struct trial *t, float *map, const struct rule_motif *moti
     map[(size_t)motif->channel * (size_t)cols + (size_t)at] = motif->value;
 }
 
-/* Adds three maps: without the two motifs, with the first only, and with the second only, at the same place. */
+/* Adds three maps: one without the two motifs, one with only the first, and one with only the second. The motif is at
+ * the same place in both. */
 static void add_alone(struct trial *t)
 {
     const struct rule_sample *s = t->sample;
@@ -53,8 +54,8 @@ static void add_alone(struct trial *t)
     put(t, add_map(t, centre, centre), &t->pair->second, centre);
 }
 
-/* Adds the maps with both motifs, with a gap in this bin, in both orders at the same two places. Returns whether the
- * sample is long enough. */
+/* Adds two maps with both motifs at the same two places, one for each order. The gap between the motifs is in this bin.
+ * Returns whether the sample is long enough. */
 static bool add_both(struct trial *t, int bin)
 {
     const struct rule_sample *s = t->sample;

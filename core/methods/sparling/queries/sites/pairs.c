@@ -19,7 +19,7 @@ struct kept_site {
 
 struct pairing {
     struct site_finder finder;
-    struct motif_site_list sites; /* of the current record */
+    struct motif_site_list sites; /* sites of the current record */
     struct kept_site *site;       /* the sites of all records */
     size_t count, room;
     size_t *first; /* [records + 1] the first site of each record */
@@ -133,7 +133,7 @@ static void write_channel(const struct pairing *p, const char *key, int channel,
     sink_end_object(out);
 }
 
-/* Writes a pair, unless too few records have both motifs. with: [channels] number of records that have a motif of the
+/* Writes a pair if enough records have both motifs. with: [channels] number of records that have a motif of the
  * channel. */
 static void write_pair(const struct pairing *p, int a, int b, const int *with, const struct sink *out)
 {

@@ -18,7 +18,7 @@ struct scan_window {
     int width;
     const unsigned char *base; /* [width] 0 to 3: a base; 4: unknown, or outside of the record */
     const float *map;          /* [channels][width] */
-    bool first, last;          /* the first or last window of its record */
+    bool first, last;          /* first: it is the first window of its record; last: it is the last one */
     int64_t length;            /* length of the record; known in its last window */
 };
 
@@ -34,14 +34,15 @@ enum {
 
 struct scan;
 /* Creates a scan with the question's model. threads: number of threads that compute. The question's stop() ends the
- * scan. STATUS_CONFLICT: the model's samples are not sequences of bases. STATUS_NO_MEMORY, STATUS_UNAVAILABLE. */
+ * scan. STATUS_CONFLICT: the model's samples are not sequences of bases. Errors: STATUS_NO_MEMORY,
+ * STATUS_UNAVAILABLE. */
 enum status scan_create(const struct method_question *question, int threads, const struct scan_target *to,
                         struct scan **scan, struct error *err);
 void scan_destroy(struct scan *scan); /* NULL is allowed */
 
 /* For each record call scan_begin(), scan_add() with its bases in any number of pieces, and scan_end(); after the last
- * record call scan_finish(). STATUS_INVALID: a record without bases. STATUS_CANCELLED, STATUS_NO_MEMORY, and errors of
- * the target. */
+ * record call scan_finish(). STATUS_INVALID: a record without bases. Errors: STATUS_CANCELLED, STATUS_NO_MEMORY, and
+ * those of the target. */
 enum status scan_begin(struct scan *scan, const char *record, struct error *err);
 enum status scan_add(struct scan *scan, const unsigned char *bases, size_t count, struct error *err);
 enum status scan_end(struct scan *scan, struct error *err);

@@ -96,7 +96,7 @@ static int by_place(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sorts the intervals, and joins intervals at one place and neighbouring intervals with one value. */
+/* Sorts the intervals. Joins intervals at the same place, and neighbouring intervals with the same value. */
 static void settle(struct collecting *c)
 {
     size_t kept = 0;

@@ -14,7 +14,7 @@ struct writing {
     const struct sink *json;
     struct buf *text;
     struct site_finder finder;
-    struct motif_site_list sites; /* of the current record */
+    struct motif_site_list sites; /* sites of the current record */
     struct region region;
     enum coordinates coordinates;
     int channel;

@@ -34,7 +34,7 @@ struct motif_site_list {
     size_t count, room;
 };
 /* Finds the sites of a window in order of their positions. channel: index of the only channel to report; -1: all
- * channels. Appends to *out, whose array the caller frees. STATUS_NO_MEMORY. */
+ * channels. Appends to *out, whose array the caller frees. Error: STATUS_NO_MEMORY. */
 enum status site_finder_window(const struct site_finder *finder, const struct scan_window *window, int channel,
                                struct motif_site_list *out, struct error *err);
 
