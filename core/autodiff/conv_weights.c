@@ -5,8 +5,8 @@
  * the number of threads. */
 #include "core/autodiff/tape_int.h"
 
-/* Minimum number of elements of a chunk. PACK_CHUNK: when weights are packed; COLLECT_CHUNK: when partial gradients are
- * added up. */
+/* Minimum number of elements of a chunk: PACK_CHUNK for packing weights, COLLECT_CHUNK for adding up partial
+ * gradients. */
 enum { PACK_CHUNK = 16384, COLLECT_CHUNK = 32768 };
 
 static int at_least_one(size_t x)

@@ -74,7 +74,7 @@ struct tensor *op_max_pool_rows(struct exec *e, struct tensor *x, int ph, int pw
 /* 1x1 convolution to w->dim[0] features and max pooling in one pass, to rows as in op_max_pool_rows(). The map in
  * between is never stored. w: [out][in] or [out][in][1][1]; b: [out]. */
 struct tensor *op_embed_max_pool(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int ph, int pw);
-/* A map as rows, one for each position: [images * height * width][channels]. */
+/* Returns the positions of a map as rows of channels: [images * height * width][channels]. */
 struct tensor *op_map_rows(struct exec *e, struct tensor *x);
 
 /* The active sites of a motif map: windows of ph x pw positions in which any channel is above zero, in scan order.

@@ -94,8 +94,8 @@ void grad_give(struct exec *e, struct tensor *x, real *buffer);
 real *weight_open(struct weight *w, bool zero, bool *add);
 
 /* The backward pass of a batch norm begins with two sums over the gradient of its result. The operation that writes
- * this gradient may compute the sums while a strip is in the cache. The batch norm uses them only if that operation was
- * the only writer. */
+ * this gradient may compute the sums while a strip is in the cache. The batch norm uses these sums only if no other
+ * operation wrote to the gradient. */
 struct norm_sums {
     struct norm_call call; /* the call of kernels.norm_sums(), in which each operation sets the strips, rows and sums */
     const struct tensor *x;

@@ -101,8 +101,7 @@ void buf_wrap(struct buf *buf, const char *text, size_t bytes, int at, int inden
         size_t length = 0;
         int width = 0;
         for (; text + length < end && text[length] != ' ' && text[length] != '\n'; length++)
-            width +=
-                ((unsigned char)text[length] & 0xc0) != 0x80; /* bytes after the first of a character do not count */
+            width += ((unsigned char)text[length] & 0xc0) != 0x80; /* a character counts at its first byte only */
         if (length > 0) {
             bool breaks = !first && at + 1 + width > columns;
             if (breaks)

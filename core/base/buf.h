@@ -18,7 +18,8 @@ struct buf {
     bool full; /* reason of a failure: an append would exceed `limit` (true), or there was no memory (false) */
 };
 
-/* limit: maximum size in bytes. buf_close() frees the contents; the buffer may be used again. */
+/* Prepares an empty buffer. limit: maximum size in bytes. buf_close() frees the contents; the buffer may be used
+ * again. */
 void buf_init(struct buf *buf, size_t limit);
 void buf_close(struct buf *buf);
 /* Append `count` bytes, a string, or formatted text. */

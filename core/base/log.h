@@ -5,7 +5,7 @@
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
 
 /* The function `line` that receives log lines, with its context. Code that logs gets a pointer to this struct (struct
- * method_env); there is no global one. */
+ * method_env); there is no global log hook. */
 struct log_hook {
     void *context;
     void (*line)(void *context, enum log_level level, const char *text);

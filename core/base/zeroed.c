@@ -1,4 +1,5 @@
-/* Takes zeroed memory from calloc(), which does not write to pages that it gets from the kernel, and aligns it. */
+/* Allocates zeroed and aligned memory with calloc(). Pages that calloc() gets from the kernel are zero already, so
+ * calloc() does not write to them. */
 #include "core/base/zeroed.h"
 
 #include <stdint.h>

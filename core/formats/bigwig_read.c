@@ -5,7 +5,7 @@
  * A file may be damaged, and the daemon must survive it. libBigWig, with which bigwig.c writes files, ends the process
  * on some damaged files, so this reader does not use it. Each size in a file is checked before it is used. The nodes
  * and blocks that one look-up reads do not overlap in a good file, so together they are no longer than the file; a
- * look-up that reads more than that fails. This ends loops between nodes. */
+ * look-up that reads more than that fails. The limit also ends loops between nodes. */
 #include "core/formats/bigwig_read.h"
 
 #include <errno.h>

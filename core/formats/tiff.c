@@ -82,7 +82,7 @@ static TIFF *open_memory(struct memory *m)
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, LIBRARY_BYTES);
     TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, m);
     TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, m);
-    /* m: do not map the file; h: read only the header at first */
+    /* 'm' in the mode: do not map the file; 'h': read only the header at first */
     TIFF *tiff = TIFFClientOpenExt("upload", "rmh", m, take, put, seek, close_nothing, size_of, NULL, NULL, options);
     TIFFOpenOptionsFree(options);
     return tiff;

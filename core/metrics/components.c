@@ -49,7 +49,7 @@ static void correlate(const double *z, int rows, int columns, double *c, int siz
     }
 }
 
-/* Factorises c, of which only the lower triangle is read, in place. Returns the number of positive pivots. */
+/* Factorises c in place; reads only the lower triangle. Returns the number of positive pivots. */
 static int positive_pivots(double *c, int size)
 {
     int positive = 0;

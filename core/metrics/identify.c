@@ -72,7 +72,7 @@ enum status identify_mcc(const float *truth, int factors, const float *codes, in
     return status;
 }
 
-/* Where row i of a lower triangle begins: rows 0 to i - 1 have 1 to i entries. */
+/* Returns the beginning of row i of a lower triangle, in which row k has k + 1 entries. */
 static double *row_of(double *triangle, int i)
 {
     return triangle + (ptrdiff_t)i * (i + 1) / 2;

@@ -25,9 +25,9 @@ void topk_add(struct topk *topk, double probability, int is_true)
     topk->true_[step] += is_true;
 }
 
-/* The bound (topk.h) is between the (k + 1)-th and the k-th largest score. The loop goes from the highest
- * step down and adds the counts while they contain at most k positions together. So it stops at the step of the (k +
- * 1)-th largest score. Positions in that step count as tied with the bound. */
+/* The bound (topk.h) is between the (k + 1)-th and the k-th largest score. The loop adds the counts of the steps, from
+ * the highest step down, as long as the sum is at most k. So it stops at the step of the (k + 1)-th largest score.
+ * Positions in that step count as tied with the bound. */
 double topk_share(const struct topk *topk)
 {
     int64_t k = 0, above = 0, found = 0;

@@ -44,8 +44,8 @@ enum status sparse_create(struct sparse **sparse, struct params *params, const c
                           const struct sparse_config *config, struct error *err);
 void sparse_destroy(struct sparse *sparse);
 
-/* z: the normalised motif map; density in (0, 1]. A training step first moves the thresholds t. raw: returns z - t
- * without ReLU, for the single-motif evaluation. NULL after a failure (exec.error). */
+/* Applies the sparse layer. z: the normalised motif map; density in (0, 1]. A training step first moves the thresholds
+ * t. raw: returns z - t without ReLU, for the single-motif evaluation. NULL after a failure (exec.error). */
 struct tensor *sparse_forward(struct exec *e, struct sparse *sparse, struct tensor *z, double density, bool raw);
 
 /* Multiplies the density of each channel c by shares[c] > 0. The mean of the shares should be 1, so that the density of

@@ -78,7 +78,8 @@ double planted_rates(const struct planted_shape *shape);
 /* Number of features in the trees, at most `features`. */
 int planted_tree_features(const struct planted_shape *shape);
 
-/* The true codes of samples: those of row r are index[start[r]], ..., ascending, with value[...]. */
+/* The true codes of samples. The active features of row r are index[start[r]] to index[start[r] + count[r] - 1], in
+ * ascending order; `value` has their values at the same places. */
 struct planted_codes {
     int *start, *count; /* [room] */
     int32_t *index;     /* [room][width] */

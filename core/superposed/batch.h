@@ -31,8 +31,9 @@ enum status batch_create(struct autoencoder *model, struct thread_pool *pool, co
 void batch_destroy(struct batch *batch); /* NULL is fine */
 size_t batch_bytes(const struct autoencoder_shape *shape, int room, int threads);
 
-/* Mean over samples and features of the weighted squared error. `gradients`: also writes the gradients of the model's
- * parameters and sets their grad_ready. NaN if the pool was stopped: the caller checks the pool. */
+/* Runs a batch and returns the mean over samples and features of the weighted squared error. `gradients`: also writes
+ * the gradients of the model's parameters and sets their grad_ready. NaN if the pool was stopped: the caller checks the
+ * pool. */
 double batch_run(struct batch *batch, const struct batch_samples *samples, bool gradients);
 /* Mean error of each sample of the last run. [count] */
 const double *batch_losses(const struct batch *batch);

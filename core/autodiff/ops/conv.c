@@ -68,8 +68,8 @@ struct conv_back {
     double *norm_room;      /* [chunks][strips][2][padded channels] sums over one strip */
 };
 
-/* Computes the sums that the batch norm needs over a strip of dx, which was just written. number: index of the strip in
- * the whole batch. */
+/* Computes the batch norm's sums over a strip of dx that was just written. number: index of the strip in the whole
+ * batch. */
 static void take_norm_sums(const struct conv_back *task, const struct map_piece *strip, int number)
 {
     struct norm_call call = task->norm->call;

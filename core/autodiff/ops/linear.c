@@ -1,9 +1,9 @@
 /* Linear layer with bias, ReLU and dropout in one pass.
  *
- * Backward: ReLU or dropout has set every result that is not positive to zero, so the backward pass uses the result
- * as the mask. The values that dropout kept were multiplied by 1 / (1 - dropout); the matrix products of the backward
- * pass use this factor as their alpha. One pass over columns of dy applies the mask and sums the bias gradient; then
- * both products run together. */
+ * Backward: elements that ReLU or dropout discarded are zero in the result, and all others are positive, so the
+ * backward pass uses the result as the mask. The values that dropout kept were multiplied by 1 / (1 - dropout); the
+ * matrix products of the backward pass use this factor as their alpha. One pass over columns of dy applies the mask and
+ * sums the bias gradient; then both products run together. */
 #include "core/autodiff/tape_int.h"
 
 struct linear_node {

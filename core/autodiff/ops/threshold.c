@@ -76,7 +76,7 @@ struct active_task {
     const struct map_shape *shape;
     struct map_split split;
     const real *y;
-    /* [chunks] number of active elements of each chunk, an upper limit of the number of its spans */
+    /* [chunks] number of active elements of each chunk; a chunk has no more spans than active elements */
     const int64_t *counts;
     struct span *span; /* the spans of all chunks; chunk i begins at index counts[0] + ... + counts[i - 1] */
     int *made;         /* [images * height] number of spans in each row */

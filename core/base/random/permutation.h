@@ -1,8 +1,8 @@
 /* A random order of [0, count) that needs no memory: each place is computed on its own.
  *
- * A Feistel network of four rounds permutes the numbers of the smallest even number of bits that holds `count`. Numbers
- * outside the range are permuted again until they are inside (Black and Rogaway 2002), at most four times on average.
- * Pure functions; any thread. */
+ * The permutation is a Feistel network of four rounds. It works on numbers with an even number of bits, the smallest
+ * that suffices for `count`. Numbers outside the range are permuted again until they are inside (Black and Rogaway
+ * 2002), at most four times on average. Pure functions; any thread. */
 #ifndef MOTIF_CORE_BASE_RANDOM_PERMUTATION_H
 #define MOTIF_CORE_BASE_RANDOM_PERMUTATION_H
 

@@ -14,8 +14,8 @@
 /* Receives the arrays of a file one by one. */
 struct input_file_sink {
     void *context;
-    /* values: malloc'ed, row-major, [dim[0]]...[dim[rank - 1]] with rank of at most 4; the callee owns it, also when it
-     * fails. */
+    /* Receives one array. values: malloc'ed, row-major, [dim[0]]...[dim[rank - 1]] with rank of at most 4; the callee
+     * owns it, also when it fails. */
     enum status (*add)(void *context, int rank, const int64_t *dim, float *values, struct error *err);
 };
 

@@ -25,7 +25,7 @@ struct sampler {
     int symbols, room, count;
 };
 
-/* One random choice of the grammar. rarely() is true with probability 1/5: weight 1/4 against 1. */
+/* A random choice of the grammar between two alternatives of weights 1/4 and 1. Returns true with probability 1/5. */
 static int rarely(struct sampler *s)
 {
     return mt19937_uniform(s->rng) >= 1.0 / 1.25;

@@ -173,7 +173,7 @@ static struct hbox set_symbol(struct setter *s, struct setting style, double *it
                 letter == 4 ? 0.194445 : 0);
 }
 
-/* Rule 18: the shift up of a superscript, or down of a subscript, of a single character. */
+/* Rule 18: returns how far a superscript is raised, or a subscript is lowered, after a single character. */
 static double script_shift(const struct hbox *script, struct setting style, bool above)
 {
     int size = size_of(style);

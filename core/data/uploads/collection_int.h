@@ -32,7 +32,8 @@ struct builder {
     int64_t *box_sample; /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
     int64_t numbers, numbers_room; /* TARGET_NUMBER: how many numbers were added so far, and capacity of their array */
-    int width;                     /* TARGET_NUMBER: how many numbers the first sample has; all others need as many */
+    int width;                     /* TARGET_NUMBER: how many numbers the first sample has; all other samples need the
+                                    * same number */
 };
 void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,
                   const struct collection_limits *limits);

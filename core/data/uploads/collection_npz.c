@@ -427,7 +427,7 @@ static enum status name_columns(struct npz *n, struct error *err)
                                             : array_fault("columns", "differs from that of the first file", err);
 }
 
-/* Makes the names of the classes at positions the vocabulary, without sorting them. All further files must have the
+/* Uses the names of the classes at positions as the vocabulary, without sorting them. All further files must have the
  * same names. */
 static enum status name_classes(struct npz *n, const struct npy *names, struct error *err)
 {

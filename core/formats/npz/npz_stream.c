@@ -22,7 +22,7 @@ enum {
     DATE = (0 << 9) | 0x21, /* 1 January 1980, the first date of the format */
     NAME = 32
 };
-#define IN_EXTRA 0xFFFFFFFFu /* in place of a size or an offset: the value is in the ZIP64 field */
+#define IN_EXTRA 0xFFFFFFFFu /* stands for a size or an offset that is in the ZIP64 field */
 
 struct part {
     struct npz_stream_array array;
