@@ -8,9 +8,9 @@
  * that can end with a very thin block is therefore the same for any number of threads. */
 #include "core/autodiff/tape_int.h"
 
-/* GEMM_BLOCKS: maximum number of blocks of a product on GEMM_BLOCKS threads or fewer; with more threads, a product may
- * have a block for each thread. THIN_ROWS, THIN_COLS: the kernels compute blocks with fewer rows or columns in another
- * order (core/kernels/fast/gemm.c). */
+/* GEMM_BLOCKS: maximum number of blocks of a product if the pool has at most GEMM_BLOCKS threads. On a larger pool, a
+ * product may have a block for each thread. THIN_ROWS, THIN_COLS: the kernels compute blocks with fewer rows or columns
+ * in another order (core/kernels/fast/gemm.c). */
 enum { THIN_ROWS = 4, THIN_COLS = 8 };
 enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };
 

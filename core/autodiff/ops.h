@@ -164,8 +164,8 @@ struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor
 /* Spike-and-slab latent variables (Tonolini, Jensen, Murray-Smith, UAI 2020). A variable is exactly 0 with probability
  * 1 - gamma (the spike) and otherwise normal (the slab). op_spike_odds() returns gamma = min(1, exp(x)). */
 struct tensor *op_spike_odds(struct exec *e, struct tensor *x);
-/* Reduces the deviations of slabs at the beginning of a training ("warm-up"). x: log variances, 2 log s. Returns the
- * log variances that belong to the standard deviations warmth * s + (1 - warmth). */
+/* Warm-up: at the beginning of a training, moves the standard deviations s of slabs towards 1. x: log variances, 2 log
+ * s. Returns the log variances that belong to the deviations warmth * s + (1 - warmth). */
 struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth);
 /* The gate of spike-and-slab variables: x sigmoid(sharpness (u - 1 + odds)) with u uniform in [0, 1), a function of
  * (seed, stream, step, first + row, column). */

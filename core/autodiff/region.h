@@ -26,8 +26,7 @@ enum { BOX_ROWS = 32 }; /* maximum height of a box; without a limit one thread c
 struct region {
     int images, height, width;
     int spans, boxes;
-    struct span *span; /* the spans, ordered by row and then by column; between two spans of a row is at least one
-                        * column */
+    struct span *span; /* the spans, ordered by row and then by column; spans of one row do not touch */
     int *first;        /* [images * height + 1] index of the first span of each row of each image */
     struct box *box;   /* disjoint boxes, ordered by image and first row */
     int64_t positions;

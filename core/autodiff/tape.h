@@ -143,8 +143,8 @@ void exec_profiled(struct exec *exec, const char *name, double since);
  * write zeros to the padding channels. */
 struct tensor *tensor_rows(struct exec *exec, int rows, int cols);
 struct tensor *tensor_map(struct exec *exec, const struct map_shape *shape);
-/* Creates a tensor over the caller's memory [rows][cols], which must outlive the step. wants_grad: in training, compute
- * its gradient. */
+/* Creates a tensor over the caller's memory [rows][cols], which must outlive the step. wants_grad: a training step
+ * computes the gradient of the tensor. */
 struct tensor *tensor_wrap_rows(struct exec *exec, real *data, int rows, int cols, bool wants_grad);
 /* tensor_from_planes() copies planes [image][channel][height][width], without halo, to a new map. tensor_to_planes()
  * copies a map to planes. */

@@ -20,7 +20,7 @@ struct gff3 {
     struct plain_lines lines; /* lines.number: the line of the last feature, from 1 */
 };
 
-/* A reader of a text, which is borrowed. */
+/* Returns a reader of a text. The text is borrowed. */
 struct gff3 gff3_open(const char *text, size_t size);
 /* Reads the next feature; skips comments and empty lines; *more is false at the end of the text or at '##FASTA'.
  * STATUS_INVALID: a line has fewer than nine fields. */

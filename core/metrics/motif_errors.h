@@ -59,8 +59,8 @@ struct motif_errors {
  *   ce  = share of hits whose channel does not represent the symbol */
 struct motif_report {
     double fne, fpe;
-    double ce_assignment; /* channels represent symbols by the best one-to-one matching */
-    double ce_majority;   /* each channel represents the symbol that it marks most often */
+    double ce_assignment; /* share if each channel represents the symbol of the best one-to-one matching */
+    double ce_majority;   /* share if each channel represents the symbol that it marks most often */
     int64_t truths, hits, misses, predictions, false_positives;
 };
 

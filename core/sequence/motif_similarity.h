@@ -1,4 +1,4 @@
-/* Whether two matrices show one motif. */
+/* Measures whether two matrices describe the same motif. */
 #ifndef MOTIF_CORE_SEQUENCE_MOTIF_SIMILARITY_H
 #define MOTIF_CORE_SEQUENCE_MOTIF_SIMILARITY_H
 

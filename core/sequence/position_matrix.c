@@ -170,8 +170,8 @@ static void count_words(const struct alignment *a, int *count, int *last)
         }
 }
 
-/* Finds the words that occur most often compared with the composition: the largest count * log(count / expected).
- * Returns their number. */
+/* Finds the words that occur more often than the frequencies of the bases predict: those with the largest count *
+ * log(count / expected). Returns their number. */
 static int best_words(const struct alignment *a, const int *count, int best[SEEDS])
 {
     double score[SEEDS] = {0};

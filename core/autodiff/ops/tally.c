@@ -127,7 +127,7 @@ static double exactly(const double *logit, int positions, int count, double *hel
     return loss;
 }
 
-/* Returns -log P(at least one) and sets held[i] like exactly(). */
+/* Returns -log P(at least one) and sets held[i] as exactly() does. */
 static double at_least_one(const double *logit, int positions, double *held)
 {
     double none = 0;

@@ -24,7 +24,7 @@ int64_t mt19937_integer(struct mt19937 *rng, int64_t low, int64_t high);
 
 /* Shuffles in place, from the last element down. */
 void mt19937_shuffle(struct mt19937 *rng, int *values, int count);
-/* Writes 0..count-1, shuffled. The first n are numpy's choice of n without replacement. */
+/* Writes 0..count-1, shuffled. The first n numbers are those of numpy's choice(count, n, replace=False). */
 void mt19937_permutation(struct mt19937 *rng, int *out, int count);
 /* A uniform index in [0, count), drawn as numpy's choice with replacement draws it. */
 int mt19937_choice(struct mt19937 *rng, int count);

@@ -1,6 +1,6 @@
-/* Reads a file of motifs (core/formats/motif_text.h) as a data set: a sample for each motif. Its values are the numbers
- * of sites with A, C, G and T at each position, and its label is its identifier, followed by its name if it has one.
- * Jobs do not train on such a data set; queries compare channels with it. */
+/* Reads a file of motifs (core/formats/motif_text.h) as a data set: a sample for each motif. The values of the sample
+ * are the numbers of sites with A, C, G and T at each position. Its label is the identifier of the motif, followed by
+ * the name of the motif if there is one. Jobs do not train on such a data set; queries compare channels with it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include <cjson/cJSON.h>
 
-/* Every pointer to a struct json_fields points to a cJSON object. */
+/* Returns the cJSON object. The struct json_fields of the interface is only another name for it. */
 static cJSON *tree_of(const struct json_fields *fields)
 {
     return (cJSON *)(void *)fields;

@@ -1,8 +1,9 @@
-/* Dropout with the Philox words of core/base/random/philox.h, for a register of Philox blocks at a time.
+/* Dropout with the Philox words of core/base/random/philox.h, for a register of Philox blocks at a time. V is the
+ * number of floats in a register.
  *
  * The lower half of a 64-bit lane contains one word of one block; the upper half is never read. The multiplication
- * reads the lower halves, and its 64-bit product contains the two words for the next round. A round therefore takes
- * 2 products, 2 shifts and 4 exclusive-ors for V / 2 blocks. */
+ * reads the lower halves, and its 64-bit product contains the two words for the next round. A round therefore takes 2
+ * products, 2 shifts and 4 exclusive-ors for V / 2 blocks. */
 #include "core/base/random/philox.h"
 #include "core/kernels/fast/fast.h"
 

@@ -237,7 +237,8 @@ real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch)
         close_lanes(&s, set->channels - b * L < L ? set->channels - b * L : L);
         search_block(&s, b);
     }
-    /* The counts may include all lanes: no value is below minus infinity, so unused lanes added nothing. */
+    /* The sums over all lanes may include unused lanes, which counted nothing: their bracket ends at minus infinity,
+     * and no value is below that. */
     float value;
     return found(&s, 0, low, high, k, &value) ? value : ref_kth_all(set, k, scratch);
 }

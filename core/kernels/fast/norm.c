@@ -6,8 +6,8 @@
 
 enum { L = MAP_LANES };
 
-/* Computes the mean and the sum of squared deviations of one register column along a row, in two passes over the row,
- * which is in the first-level cache. */
+/* Computes the mean and the sum of squared deviations of V channels (one register) along a row, in two passes over the
+ * row, which is in the first-level cache. */
 static void column_moments(const float *at, int width, vf *mean, vf *squares)
 {
     vf a = v_zero(), b = v_zero();
@@ -58,7 +58,7 @@ void FAST(map_moments)(int blocks, int rows, int width, struct map_strip x, doub
         fast_row_moments(blocks, width, x.at + y * x.row, x.block, moments, y);
 }
 
-/* Returns the sum of one register column along a row. */
+/* Returns the sums of V channels (one register) along a row. */
 static vf column_sum(const float *at, int width)
 {
     vf a = v_zero(), b = v_zero();

@@ -45,8 +45,8 @@ INLINE void input_column(const float *const row[4], ptrdiff_t at, bool there, vf
     input_line(d[0], d[1], d[2], d[3], out);
 }
 
-/* Computes B' d B for `tiles` neighbouring tiles of one register column. to: [16][stride] pixels. row: the four rows,
- * at the column left of the first tile. columns: number of columns that may be read from there. */
+/* Computes B' d B for `tiles` neighbouring tiles of V channels (one register). to: [16][stride] pixels. row: the four
+ * rows, at the column left of the first tile. columns: number of columns that may be read from there. */
 static void transform_input(const float *const row[4], int columns, int tiles, float *to, ptrdiff_t stride)
 {
     vf c[4][4];
@@ -173,7 +173,8 @@ void fast_winograd_forward(const struct conv_call *c)
     }
 }
 
-/* Computes A dY A' for the first `tiles` tiles of one register column. at: the first pixel of the upper of two rows. */
+/* Computes A dY A' for the first `tiles` tiles of V channels (one register). at: the first pixel of the upper of two
+ * rows. */
 static void transform_dout(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to, ptrdiff_t stride)
 {
     for (int t = 0; t < tiles; t++) {

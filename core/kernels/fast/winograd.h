@@ -125,8 +125,8 @@ INLINE void winograd_halve(float *matrix)
             winograd_product(n, blocks, use, from, block, weights, to);                                                \
         break;
 
-/* to = from x weights, for one spot. from: [blocks][n tiles][16], with steps of `block` reals between blocks. weights:
- * [blocks][16][16]. to: [n tiles][16]. */
+/* to = from x weights, for one position of the transformed tiles. from: [blocks][n tiles][16], with steps of `block`
+ * reals between blocks. weights: [blocks][16][16]. to: [n tiles][16]. */
 INLINE void winograd_products(int n, int blocks, struct winograd_use use, const float *from, ptrdiff_t block,
                               const float *weights, float *to)
 {
@@ -201,8 +201,8 @@ INLINE void winograd_outer_half(const struct winograd_runs *runs, float *sums)
     UNROLL for (int a = 0; a < 8; a++) v_store(sums + a * V, acc[a]);
 }
 
-/* winograd_outer_half() for 8 inputs and for two spots, whose inputs and douts are `stride` reals apart. The sums of
- * one spot are too few to fill the pipeline of multiply-adds. */
+/* winograd_outer_half() for 8 inputs and for two positions of the transformed tiles, whose inputs and douts are
+ * `stride` reals apart. The sums of one position are too few to fill the pipeline of multiply-adds. */
 INLINE void winograd_outer_halves(const struct winograd_runs *runs, ptrdiff_t stride, float *sums)
 {
     vf acc[2][4];
@@ -253,7 +253,7 @@ INLINE struct winograd_runs winograd_runs(int tiles, struct winograd_use use, co
                                   {douts, douts + winograd_at(use.half, first, tiles)}};
 }
 
-/* sums += inputs' x douts over `tiles` tiles, for one spot. */
+/* sums += inputs' x douts over `tiles` tiles, for one position of the transformed tiles. */
 INLINE void winograd_outer_spot(int tiles, struct winograd_use use, const float *inputs, const float *douts,
                                 float *sums)
 {
@@ -282,8 +282,8 @@ INLINE void winograd_outer_spot(int tiles, struct winograd_use use, const float 
 #endif
 }
 
-/* sums += inputs' x douts over `tiles` tiles, for two spots. inputs, douts: two arrays, `stride` reals apart. sums:
- * [2][16][16]. use.lanes: number of channels in use of this input block. */
+/* sums += inputs' x douts over `tiles` tiles, for two positions of the transformed tiles. inputs, douts: two arrays,
+ * `stride` reals apart. sums: [2][16][16]. use.lanes: number of channels in use of this input block. */
 INLINE void winograd_outer(int tiles, struct winograd_use use, const float *inputs, const float *douts,
                            ptrdiff_t stride, float *sums)
 {

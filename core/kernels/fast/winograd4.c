@@ -120,7 +120,7 @@ INLINE void prefetch_ahead(struct ahead *a)
     a->map++;
 }
 
-/* The inputs of a group of tiles: one register column of six rows, at the column left of the first tile. */
+/* The inputs of a group of tiles: six rows of V channels (one register), from the column left of the first tile on. */
 struct inlet {
     const float *row[SIDE]; /* NULL: the row is outside the strip */
     int first, end;         /* the columns [first, end) of `row` lie inside the strip */
@@ -214,7 +214,7 @@ INLINE void input_columns(const bool half, const struct inlet *in, int columns, 
     each_input_column(true, half, in, scale, shift, columns, down);
 }
 
-/* Computes B' d B for `tiles` neighbouring tiles of one register column. With AVX-512, a register of a half block
+/* Computes B' d B for `tiles` neighbouring tiles of V channels (one register). With AVX-512, a register of a half block
  * contains two tiles. The function first multiplies columns by B' into a buffer, because neighbouring tiles share two
  * of their six columns. to: [36], `stride` apart, of [tiles][16]. */
 static void transform_input(struct inlet *in, bool half, int tiles, float *to, ptrdiff_t stride)
@@ -473,7 +473,7 @@ INLINE void dout_tile(vf z[4][SIDE], float *to, ptrdiff_t stride)
     }
 }
 
-/* Computes A dY A' for `tiles` tiles of one register column. at: the first pixel of four rows. */
+/* Computes A dY A' for `tiles` tiles of V channels (one register). at: the first pixel of four rows. */
 static void transform_dout(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to, ptrdiff_t stride)
 {
     for (int t = 0; t < tiles; t++) {

@@ -244,7 +244,8 @@ static bool same_place(const struct region *x, const struct region *y)
     return x->chromosome == y->chromosome && 2 * both >= shorter;
 }
 
-/* Joins all windows that have the same place and strand into one sample, that of the first of these windows. */
+/* Joins all windows that have the same place and strand: their regions belong to the sample of the first of these
+ * windows. */
 static enum status join(struct regions *s, struct error *err)
 {
     int32_t *order = malloc((size_t)s->count * sizeof *order + 1), kept[2] = {-1, -1};
