@@ -97,7 +97,7 @@ real *grad_open_region(struct exec *e, struct tensor *x, struct region *region, 
     bool whole = x->grad_ready && where == NULL;
     if (region == NULL)
         return NULL;
-    x->where = NULL; /* otherwise grad_open() would fill the rest of the buffer with zeros */
+    x->where = NULL; /* without this line, grad_open() would fill the rest of the buffer with zeros */
     real *grad = grad_open(e, x, add);
     if (grad == NULL || whole)
         return grad;

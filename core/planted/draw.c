@@ -230,8 +230,8 @@ static void exact_row(const struct drawing *d, int row)
 
 /* ---- PLANTED_UNIFORM ----------------------------------------------------------------------------------------- */
 
-/* A feature is active if its random word is below probability 2^32; the word then gives its value, as in the samples of
- * the toy models (core/superposed/data.h). */
+/* A feature is active if its random word is below probability * 2^32; the word then gives its value, as in the samples
+ * of the toy models (core/superposed/data.h). */
 static void uniform_row(const struct drawing *d, int row)
 {
     enum { PIECE = 256 };

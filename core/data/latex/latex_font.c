@@ -1,9 +1,9 @@
 /* Draws the characters of Latin Modern with FreeType.
  *
  * Upright characters come from the roman fonts of 10, 7 and 5 points. Letters and big brackets come from the math font.
- * It contains the 7 and 5 point designs of letters as alternates (.st and .sts), which are meant to be shown at 70 and
- * 50 %. Its second size of bracket has the form of TeX's extensible bracket of 12 pt, but is 0.02 em too far from the
- * content, so the code moves it closer.
+ * The math font contains the 7 and 5 point designs of letters as alternates (.st and .sts), which are meant to be shown
+ * at 70 and 50 %. Its second size of bracket has the form of TeX's extensible bracket of 12 pt, but is 0.02 em too far
+ * from the content, so the code moves it closer.
  *
  * Outlines are loaded without hinting in font units and scaled by a matrix, so sizes need not be whole pixels. */
 #include "core/data/latex/latex_font.h"

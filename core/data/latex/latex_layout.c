@@ -32,7 +32,7 @@ static const double SCRIPT_SPACE = 0.5, NULL_DELIMITER = 1.2, DELIMITER_SHORTFAL
 static const double QUAD = 1.000003;
 static const double X_HEIGHT = 0.430555, AXIS = 0.25; /* in em, the same at every size */
 
-/* Parameters of the symbol fonts cmsy10, cmsy7, cmsy5 and the rule of cmex10, cmex7, in em. */
+/* Parameters of the symbol fonts cmsy10, cmsy7, cmsy5 and the thickness of the rule in cmex10 and cmex7, in em. */
 static const struct {
     double num1, num2, denom1, denom2, sup1, sup2, sup3, sub1, rule;
 } symbols[LATEX_SIZES] = {
