@@ -1,7 +1,7 @@
 /* Functions that the benchmarks share, and the benchmarks themselves. Private to this folder.
  *
- * Every bench_NAME() below writes its results into the object that bench_run() has opened. Each returns STATUS_INVALID
- * for options that it cannot use and STATUS_NO_MEMORY. */
+ * Every bench_NAME() below writes its results into the object that bench_run() has opened. Errors: STATUS_INVALID for
+ * options that it cannot use; STATUS_NO_MEMORY. */
 #ifndef MOTIF_BENCH_BENCH_INT_H
 #define MOTIF_BENCH_BENCH_INT_H
 
@@ -47,11 +47,11 @@ real *bench_reals(size_t count, real value, struct error *err);
 double bench_fma_peak(struct thread_pool *pool, double seconds);
 
 /* Returns the seconds that libdnnl takes for a pass of a 3x3 convolution, in its own layout. pass: 0 forward, 1
- * gradient of the input, 2 gradient of the weights. Negative if libdnnl is not built in or fails. */
+ * gradient of the input, 2 gradient of the weights. The result is negative if libdnnl is not built in or fails. */
 double bench_dnnl_conv(int pass, int images, int channels, int size, int threads, double seconds);
 
-/* Times a residual unit in libdnnl: timing[0] is the forward pass, timing[1] the backward pass. False if libdnnl is not
- * built in or fails. */
+/* Times a residual unit in libdnnl: timing[0] is the forward pass, timing[1] the backward pass. Returns false if
+ * libdnnl is not built in or fails. */
 bool bench_dnnl_unit(int images, int channels, int size, int threads, double seconds, struct bench_timing timing[2]);
 /* Times our residual unit, and libdnnl's if it is built in; writes an object for forward, backward and both together.
  */

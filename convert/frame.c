@@ -54,7 +54,7 @@ bool frame_has(const struct frame *frame, const char *column)
                                 : strcmp(column, "__categories") != 0 && hdf5_has(frame->group, column);
 }
 
-/* Writes the name of column `i` to name[room]; false: there is none. */
+/* Writes the name of column `i` to name[room]. Returns false if there is no such column. */
 static bool name_at(const struct frame *f, unsigned i, char *name, size_t room)
 {
     if (f->table.set <= 0)

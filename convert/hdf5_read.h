@@ -3,7 +3,8 @@
  * The functions follow only hard links, so a file cannot lead them to another file. An array has at most two
  * dimensions, and its bytes are in the file itself: virtual arrays, bytes in other files, and filters other than those
  * of libhdf5 are refused. Sizes are checked before memory is allocated. Messages name the object. STATUS_INVALID: the
- * file has another form than expected. STATUS_CORRUPT: libhdf5 cannot read it. Error: STATUS_NO_MEMORY. One thread. */
+ * file has another form than expected. STATUS_CORRUPT: libhdf5 cannot read it. STATUS_NO_MEMORY: there is not enough
+ * memory. Only one thread may call them. */
 #ifndef MOTIF_CONVERT_HDF5_READ_H
 #define MOTIF_CONVERT_HDF5_READ_H
 

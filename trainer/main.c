@@ -179,7 +179,7 @@ static bool find_token(const struct arguments *arguments, int rank, char token[T
     token[0] = '\0';
     if (given != NULL) {
         (void)snprintf(token, TOKEN_BYTES, "%s", given);
-        explicit_bzero(given, strlen(given)); /* so that neither child processes nor /proc reveal the token */
+        explicit_bzero(given, strlen(given)); /* otherwise child processes or /proc would reveal the token */
         (void)unsetenv(TOKEN);
     }
     if (arguments->token_input && rank == 0)

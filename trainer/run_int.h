@@ -67,7 +67,8 @@ char *report_error(const struct job_run *run, const struct error *failure); /* r
 
 /* checkpoint.c: saves a checkpoint after the current step. */
 enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *err);
-/* Loads the job's latest checkpoint, else the source job's, else begins at the start. */
+/* Loads the latest checkpoint of the job. If it has none, makes a warm start from the checkpoint of its source job;
+ * without a source job, training begins at step 0. An evaluation always loads the checkpoint of its source job. */
 enum status checkpoint_restore(struct job_run *run, struct error *err);
 /* Returns the functions by which a method reads checkpoints; valid during a step. */
 struct method_checkpoints checkpoint_table(struct job_run *run);

@@ -122,7 +122,7 @@ struct method_question {
     bool (*stop)(void *context);
     void *stop_context;
 };
-/* STATUS_CANCELLED when the query must stop, else STATUS_OK. */
+/* Returns STATUS_CANCELLED when the query must stop, otherwise STATUS_OK. */
 static inline enum status method_question_stopped(const struct method_question *question, struct error *err)
 {
     return question->stop != NULL && question->stop(question->stop_context)
@@ -447,17 +447,17 @@ struct method {
     /* Writes warnings into a list that the caller has opened: an object {code, text} for everything that is unusual
      * about an input, such as values far outside the range of the training data. Default: adds nothing. */
     void (*warn)(const struct method_model *model, const struct method_input *input, const struct sink *out);
-    /* Computes outputs for one input and appends each to its buffer, in the order of `outputs`; where a buffer is NULL,
-     * nobody needs the output. Any thread may call it. Errors as for queries. A method with `outputs` must set this
-     * member. */
+    /* Computes outputs for one input and appends each to its buffer, in the order of `outputs`. A NULL buffer means
+     * that nobody needs this output. Any thread may call it. Errors as for queries. A method with `outputs` must set
+     * this member. */
     enum status (*infer)(const struct method_question *question, struct buf *const outputs[], struct error *err);
     /* Memory that the model holds, for the cache of open models. Default: 1 MiB. */
     uint64_t (*model_bytes)(const struct method_model *model);
     /* Writes what a model computes in evaluation as a graph of operations, for ONNX. STATUS_CONFLICT if the
      * model's output also depends on random noise. NULL: the kind has no such export. */
     enum status (*graph)(const struct method_model *model, const struct graph_writer *out, struct error *err);
-    /* The convolutions of a model, the one nearest to the input first: returns how many there are and writes the first
-     * `room` of them to `out`; they live as long as the model. NULL: models of this kind have none. */
+    /* Lists the convolutions of a model, beginning with the one nearest to the input: writes the first `room` of them
+     * to `out` and returns how many there are. They live as long as the model. NULL: models of this kind have none. */
     size_t (*convolutions)(const struct method_model *model, struct method_convolution *out, size_t room);
 };
 

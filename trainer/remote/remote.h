@@ -4,8 +4,8 @@
  * A sender thread sends queued messages in order: points and progress twice a second, files, and checkpoints in
  * pieces. The bytes of a checkpoint stay in memory until the daemon has stored them. So training waits only when the
  * queue is full or when it reads a checkpoint. If the daemon does not answer, the sender repeats the request until
- * `patience_s` have passed. If the daemon answers that another trainer has the lease (401, 409), the run stops at
- * once. In both cases the run is lost: it ends without sending anything else. */
+ * `patience_s` seconds have passed. If the daemon answers that another trainer has the lease (401, 409), the run stops
+ * at once. In both cases the run is lost: it ends without sending anything else. */
 #ifndef MOTIF_TRAINER_REMOTE_REMOTE_H
 #define MOTIF_TRAINER_REMOTE_REMOTE_H
 

@@ -41,8 +41,8 @@ static double errors(const struct environments *e, const float *z, const float *
     return e->rows ? sum : NAN;
 }
 
-/* Mean squared error on unseen environments: the first rows of each environment fit its change, and the other rows
- * measure the error. */
+/* Returns the mean squared error on unseen environments: the first rows of each environment fit its change, and the
+ * other rows measure the error. */
 static double errors_fitted(const struct method_run *run, const float *z, const float *w)
 {
     const struct environments *e = run->unseen;

@@ -78,7 +78,7 @@ enum status tree_case_fresh(struct method_run *run, struct error *err);
 /* Defined in evaluate.c. */
 enum status tree_case_evaluate(struct method_run *run, struct outcome *out, struct error *err);
 
-/* summary.c: medians over seeds of cases that differ in nothing else. */
+/* summary.c: the medians over the seeds, for cases that differ in nothing but the seed. */
 struct summary {
     int baseline, count;
     double value;

@@ -11,8 +11,8 @@ static bool same_group(const struct environments_case *a, const struct environme
     return a->baseline == b->baseline && (a->value == b->value || (isnan(a->value) && isnan(b->value)));
 }
 
-/* Spread of one figure over the cases that differ from case `first` in nothing but the seed. values: scratch with room
- * for all cases. */
+/* Computes the spread of one figure over the cases that differ from case `first` in nothing but the seed. values:
+ * scratch with room for all cases. */
 static struct spread spread_of(const struct method_run *run, int first, int column, double *values)
 {
     int n = 0;

@@ -176,7 +176,7 @@ static bool column_used(const float *mask, int g, int k, int c)
     return false;
 }
 
-/* Sums over rows of the products of centred columns, [columns][columns]; the caller frees the array. */
+/* Returns the sums over rows of the products of centred columns, [columns][columns]; the caller frees the array. */
 static double *covariance(struct thread_pool *pool, const float *x, int rows, int columns)
 {
     double *c = calloc((size_t)(columns + 1) * (size_t)columns, sizeof *c), *mean = c ? c + columns * columns : NULL;

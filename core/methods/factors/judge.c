@@ -1,8 +1,8 @@
 /* The verdict of a factors run: whether the latent variables carry any information about the rows.
  *
  * A fit whose mask has died, or whose latent variables have collapsed, gives the same answer for every row. Its
- * held-out error is then that of a constant: the column means of the training rows. For counts, it is the shares of the
- * columns in the sum of these means. */
+ * held-out error is then that of a constant: the column means of the training rows. For counts, the constant is the
+ * share of each column in the sum of these means. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -51,7 +51,7 @@ static size_t mask_entries(const struct method_model *m)
     return (size_t)m->features * (size_t)m->config.latent;
 }
 
-/* Refuses a checkpoint whose weights have other shapes, before the model allocates. */
+/* Before the model allocates memory, refuses a checkpoint whose weights have other shapes. */
 static enum status check_shapes(const struct fit_setup *setup, const struct nmf_setup *parts, bool nmf,
                                 const struct snapshot_reader *from, struct error *err)
 {

@@ -6,7 +6,7 @@
 
 #include "core/base/sorted.h"
 
-/* Spread of one column over outcomes [from, to). values: scratch with room for all of them. */
+/* Computes the spread of one column over outcomes [from, to). values: scratch for one value of each outcome. */
 static struct spread spread_of(const struct outcome *outcomes, int from, int to, ptrdiff_t column, double *values)
 {
     int count = 0;

@@ -219,7 +219,8 @@ static void spread(const struct spikes *x, float *map, size_t count)
 
 /* ---- encoder --------------------------------------------------------------------------------------- */
 
-/* Gathers the non-zeros of a map. Sets entries that are only rounding errors of sums that cancel to exactly zero. */
+/* Gathers the non-zeros of a map. An entry that is only the rounding error of a sum whose terms cancel becomes exactly
+ * zero. */
 static void gather(float *map, size_t count, struct spikes *out)
 {
     float largest = 0;

@@ -13,8 +13,8 @@
 enum { MULTI_START_MOST = 64 };
 
 struct multi_start_table {
-    /* Creates a fit of the open case from start number `start`. prefix: begins the names of its arrays. alone: the fit
-     * uses only its caller's thread; otherwise it uses the run's pool. */
+    /* Creates a fit of the open case from start number `start`. prefix: first part of the names of its arrays. alone:
+     * the fit uses only its caller's thread; otherwise it uses the run's pool. */
     enum status (*create)(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                           struct error *err);
     void (*destroy)(void *fit);
@@ -60,7 +60,7 @@ double multi_start_part(const struct multi_start *multi_start, int64_t restarts,
 /* Declares the arrays of all open fits as entries of a snapshot. */
 enum status multi_start_snapshot(struct multi_start *multi_start, enum snapshot_role role, struct snapshot *snapshot,
                                  struct error *err);
-/* STATUS_NUMERIC when a weight of an open fit is not finite. */
+/* Returns STATUS_NUMERIC if a weight of an open fit is not finite. */
 enum status multi_start_check(const struct multi_start *multi_start, struct error *err);
 /* Whether `chosen`, as read from a snapshot, is possible. */
 bool multi_start_sound(const struct multi_start *multi_start, int64_t restarts);

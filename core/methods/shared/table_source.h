@@ -24,8 +24,8 @@ struct table_size {
 };
 bool source_size(const char *source, const char *data, struct table_size *out);
 
-/* Finds the folder of the data set. STATUS_NOT_FOUND; STATUS_CONFLICT when another file was uploaded under the name
- * since `hash` was written. */
+/* Finds the folder of the data set. Errors: STATUS_NOT_FOUND, and STATUS_CONFLICT if another file was uploaded under
+ * the name since `hash` was written. */
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],
                           struct error *err);
 

@@ -16,7 +16,7 @@ struct timed_loop {
 };
 
 /* For a method's step(): works until the run is done, a checkpoint is due or the step's time is over. With several
- * ranks a step is one piece, because ranks whose clocks decide would not end their steps together. Errors are those of
+ * ranks a step is one piece, because the ranks must end a step together, and their clocks differ. Errors are those of
  * work(). */
 enum status timed_loop_step(const struct timed_loop *loop, struct method_run *run, enum method_request *request,
                             struct error *err);

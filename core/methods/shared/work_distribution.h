@@ -143,7 +143,8 @@ enum status distribution_save(struct work_distribution *distribution, struct met
 enum status distribution_load(struct work_distribution *distribution, struct method_run *run,
                               const struct snapshot_reader *from, struct error *err);
 
-/* Stores a point of this rank's item. seen: samples of this item. Errors come back from the next step. */
+/* Stores a point of this rank's item. seen: samples of this item. If the point cannot be stored, the next step
+ * fails. */
 void distribution_metric(struct work_distribution *distribution, const char *name, int64_t seen, double value);
 /* Whether this rank's item must wait until the other items are done, before all ranks finish it together. */
 bool distribution_must_wait(const struct work_distribution *distribution);
@@ -159,7 +160,7 @@ struct comm *distribution_apart(const struct work_distribution *distribution);
 
 /* ---- between work_distribution.c and work_distribution_state.c ---------------------------------------------- */
 
-/* Makes room for `room` points; false without memory. */
+/* Makes room for `room` points; returns false if there is not enough memory. */
 bool distribution_reserve(struct distribution_points *points, size_t room);
 /* The write() of a snapshot_writer whose context is a struct buf. */
 enum status distribution_append(void *buf, const void *bytes, size_t count, struct error *err);

@@ -71,8 +71,8 @@ static const struct snapshot_entry *find(const struct contents *contents, const 
     return NULL;
 }
 
-/* Declares a list of points, if it has any. contents: table of contents of the stream to read, whose length the list
- * gets; NULL when writing. */
+/* Declares a list of points, if it has any. contents: the table of contents of the stream to read, from which the list
+ * gets its length; NULL when writing. */
 static enum status declare_points(struct snapshot *snapshot, const char *name, struct distribution_points *points,
                                   const struct contents *contents, struct error *err)
 {

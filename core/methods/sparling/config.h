@@ -155,7 +155,7 @@ enum {
 
 /* Reports faults that concern several fields, and settings of other domains. */
 void sparling_check(const void *config, const struct method_faults *faults);
-/* Parameters, multiply-adds, memory and likely samples of a run. Always STATUS_OK. */
+/* Estimates the parameters, multiply-adds, memory and likely number of samples of a run. Always returns STATUS_OK. */
 enum status sparling_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 
 /* Return numbers of trainable parameters. sparling_parameters_g(): of g; sparling_parameters_sparse(): of the batch

@@ -271,7 +271,7 @@ static double chance_bytes(const struct sparling_config *c)
     return c->chance_shuffles > 0 ? motifs + positions + 64 * (double)c->chance_samples : 0;
 }
 
-/* Bytes of the list of motifs of one sample, whose errors an evaluation counts (motif_errors_add_map()). */
+/* Bytes of the list of one sample's motifs, from which an evaluation counts the errors (motif_errors_add_map()). */
 static double lists_bytes(const struct sparling_config *c)
 {
     struct sparling_geometry map = sparling_geometry(c);

@@ -6,7 +6,7 @@ static const struct config_setting paper[] = {{NULL, NULL}};
 
 /* Settings that the reduced presets share. Images with few digits come first: the network finds a single digit within a
  * few thousand samples, but one digit among several only after tens of thousands, or never. Batch norm has no gain,
- * because a gain could shrink a channel that has found nothing yet to zero. Motif values are scaled to strength 1 for
+ * because the gain of a channel that has found nothing yet could become zero. Motif values are scaled to strength 1 for
  * the head; otherwise they are much larger than the position encoding, and the head never learns the order of the
  * digits. Before the last density, stages end by the plateau rule. The accuracy target would be reached late or never,
  * because the head learns the order of the digits only on sparse maps. */
@@ -70,10 +70,10 @@ static const struct config_setting quick[] = {RECIPE,
                                               {NULL, NULL}};
 
 /* Settings that the presets with the presence objective share. In the first phase, g learns to find the motifs. In the
- * second phase, the head learns to read them at the last density. Maps show the order of motifs only at that density,
- * and long labels teach it, so these presets have no annealing and no curriculum. With batches of 4, the head needs
- * fewer samples than with batches of 8 (docs/lab/recipe.md). A run ends by itself. Then the calibration lowers
- * thresholds that are too high and would miss motifs. */
+ * second phase, the head learns to read them at the last density. Only maps of that density show the order of motifs,
+ * so these presets have no annealing. Only long labels teach the order, so they have no curriculum. With batches of 4,
+ * the head needs fewer samples than with batches of 8 (docs/lab/recipe.md). A run ends by itself. Then the calibration
+ * lowers thresholds that are too high and would miss motifs. */
 #define PRESENCE                                                                                                       \
     {"curriculum", "0"}, {"reinitialise_below", "0"}, {"presence_weight", "0.1"}, {"presence_validations", "2"},       \
         {"batch", "4"}, {"learning_rate", "0.0007"}, {"patience", "8"}, {"calibrate", "true"},                         \
@@ -171,7 +171,7 @@ static const struct config_setting latex_ocr_presence[] = {RECIPE,
                                                            {NULL, NULL}};
 
 /* LaTeX-OCR as published: windows of 65 pixels (16 units), 32 motifs, no gain in the batch norm, and thresholds that
- * collect batches until a channel expects ten motifs. */
+ * are computed from as many batches as should contain ten motifs of a channel. */
 static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
                                                         {"units", "16"},
                                                         {"motifs", "32"},
@@ -192,7 +192,8 @@ static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
 
 /* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as
  * long as a word: with longer windows, a motif may be beside its word and still see all of it. At the last density a
- * batch has about two motifs of a channel. A threshold at the k-th value would let three pass. */
+ * batch has about two motifs of a channel. A threshold at the k-th value would let three pass, so thresholds are
+ * interpolated. */
 static const struct config_setting audio[] = {RECIPE,
                                               CLIPS,
                                               {"curriculum", "30000"},

@@ -298,7 +298,8 @@ const char *run_stage(int64_t phase);
 /* Defined in checkpoint.c. */
 /* Declares everything that a run saves; in a study, the state of the seed that this rank has. */
 enum status run_declare(struct method_run *run, struct snapshot *snapshot, struct error *err);
-/* Checks a run after a snapshot was read into it. STATUS_CORRUPT; STATUS_CONFLICT if the data set has changed. */
+/* Checks a run after a snapshot was read into it. Errors: STATUS_CORRUPT, and STATUS_CONFLICT if the data set has
+ * changed. */
 enum status run_loaded(struct method_run *run, struct error *err);
 
 /* Defined in motif_counts.c. */
@@ -436,22 +437,21 @@ bool reading_begin(struct method_run *run);
 bool reading_now(const struct method_run *run);
 /* Returns the learning rate of an update in the last part, as a share of the full learning rate. */
 double reading_rate(const struct method_run *run);
-/* Returns the share of the whole training that is done. before: the share that is done of the training before the last
- * part. */
+/* Returns the share of the whole training that is done. before: the done share of the training before the last part. */
 double reading_part(const struct method_run *run, double before);
 /* Computes the motif map of a batch in the same way as for a client, without gradients. Returns NULL after a
  * failure. */
 struct tensor *reading_motifs(struct method_run *run, const struct batch *batch);
 /* Returns whether the entries "reading.*" that were read from a checkpoint have possible values. */
 bool reading_sound(const struct method_run *run);
-/* Declares the state as entries "reading.*", if the configuration has the last part. */
+/* Declares the state as entries "reading.*", if the configuration has reading_samples. */
 enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in calibrate.c. */
 /* Does one piece of the calibration. *done: it was the last one. Errors: STATUS_NO_MEMORY, and those of the
  * computation. */
 enum status calibration_piece(struct method_run *run, bool *done, struct error *err);
-/* Prepares the calibration after a checkpoint was loaded. false: its position is impossible. */
+/* Prepares the calibration after a checkpoint was loaded. Returns false if its position is impossible. */
 bool calibration_loaded(struct method_run *run);
 /* Defined in calibrate_numbers.c: sets the thresholds from the scores of `samples` samples, if targets are numbers.
  * Error: STATUS_NO_MEMORY. */

@@ -15,7 +15,7 @@
 #include "core/methods/dictionary/model/step.h"
 
 struct alternate {
-    float *gram, *target; /* [width][width] and [width][inputs]: the sums of a'a and a'x */
+    float *gram, *target; /* [width][width] and [width][inputs]: the sums of a'a and a'x over codes a and samples x */
     int64_t updates;
 };
 

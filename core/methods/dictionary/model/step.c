@@ -3,7 +3,7 @@
  *    centre     rows: x - bias
  *    product    blocks: h
  *    select     rows: the entries of the codes (select.c)
- *    rebuild    rows: reconstructions of all levels, losses, and the gradients for the reconstructions
+ *    rebuild    rows: reconstructions of all levels, losses, and the gradients with respect to them
  *    gradients  rows, then latents (gradient.c) */
 #include "core/methods/dictionary/model/step.h"
 
@@ -222,7 +222,7 @@ static void rebuild_row(struct step *s, int r)
     }
 }
 
-/* Turns the residuals of a row into gradients for the reconstructions: a latent of level l is part of the
+/* Turns the residuals of a row into gradients with respect to the reconstructions: a latent of level l is part of the
  * reconstructions of level l and of all later levels. */
 static void residuals_to_gradients(struct step *s, int r)
 {

@@ -37,8 +37,7 @@ struct tree_model {
     struct mlp encoder;
     struct weight *deviation, *base, *changes; /* base: NULL without w_0; changes: NULL if no edge has a change */
 };
-/* Checks that a checkpoint has an encoder of the shapes of this setup; otherwise STATUS_CORRUPT. Allocates no weights.
- */
+/* Returns STATUS_CORRUPT unless a checkpoint has an encoder of the shapes of this setup. Allocates no weights. */
 enum status tree_model_fit(const struct fit_setup *setup, const struct snapshot_reader *from, struct error *err);
 
 struct tree_fit {

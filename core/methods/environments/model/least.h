@@ -17,8 +17,8 @@ void least_sums_close(struct least_sums *sums);
 void least_sums_add(struct least_sums *sums, int node, const float *z, float y);
 
 /* least_refit() replaces w_0 and the changes that are not zero by the values that minimise the error without a penalty.
- * It does nothing when there are more unknowns than LEAST_UNKNOWNS. STATUS_CANCELLED if the pool was stopped; `pool`
- * may be NULL. */
+ * It does nothing when there are more unknowns than LEAST_UNKNOWNS. `pool` may be NULL. Error: STATUS_CANCELLED if the
+ * pool was stopped. */
 enum { LEAST_UNKNOWNS = 1500 };
 enum status least_refit(const struct tree_edges *edges, const struct least_sums *sums, struct weight *base,
                         struct weight *changes, struct thread_pool *pool, struct error *err);

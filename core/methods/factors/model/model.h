@@ -60,8 +60,8 @@ struct latent_model {
 enum status latent_create(const struct latent_shape *shape, const char *prefix, bool with_grad,
                           struct latent_model **model, struct error *err);
 void latent_destroy(struct latent_model *model); /* NULL is fine */
-/* Creates a model whose arrays have shapes and no memory, for counting (params_count()) and comparing (params_fit()).
- */
+/* Creates a model whose arrays have shapes but no memory, for counting (params_count()) and comparing
+ * (params_fit()). */
 enum status latent_declare(const struct latent_shape *shape, const char *prefix, struct latent_model **model,
                            struct error *err);
 /* Sets weights to PyTorch's defaults, W to standard normal values, p to 1/2, eta to uniform values, and log_sigma from

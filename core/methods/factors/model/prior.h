@@ -28,11 +28,11 @@ double prior_odds(const struct prior *prior, double w, double rate);
 /* Returns eta of a column after an E-step. sum: the sum of p over the column's `features` entries. */
 double prior_rate(double sum, int features);
 
-/* The E-step of every column: first p from the old eta, then eta. For the horseshoe, `odds` holds tau^2, `rate` v^2,
- * and `scales` {lambda_local, lambda_global}. */
+/* Does the E-step of every column: computes p from the old eta, and then the new eta. For the horseshoe, `odds` holds
+ * tau^2, `rate` v^2, and `scales` {lambda_local, lambda_global}. */
 void prior_update(const struct prior *prior, struct latent_model *model);
-/* Writes the coefficients of the penalty, [features * latent]. Returns its power: 1 for |w|, 2 for w^2, 0 for no
- * penalty. */
+/* Writes the coefficients of the penalty, [features * latent]. Returns the power of w in the penalty: 1 for |w|, 2 for
+ * w^2, 0 for no penalty. */
 int prior_coefficients(const struct prior *prior, const struct latent_model *model, float *coefficients);
 
 /* How strongly each weight acts on the decoder: the entry of W times the norm of its column in the first layer. That

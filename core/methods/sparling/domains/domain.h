@@ -53,7 +53,8 @@ struct domain_shape {
     int tokens;               /* kinds of tokens in labels, numbered from 0 */
     int longest;    /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the number of columns */
     bool positions; /* a label has a class for each column; needs one row */
-    int numbers; /* > 0: the target is this many numbers, which token() names, and labels are empty; 0: it is a label */
+    int numbers; /* > 0: the target is this many numbers, which token() names, and labels are empty; 0: the target is a
+                    label */
     int margin;  /* number of columns at each end that contain no boxes; motif errors ignore these columns */
     int trivial; /* the last `trivial` symbols are trivial: the motif errors of chance are also reported without them */
     int boxes;   /* upper limit of the boxes of a sample */
@@ -209,8 +210,8 @@ struct open_domain {
 enum status domain_open(const struct sparling_config *config, const char *data, struct open_domain *domain,
                         struct error *err);
 void domain_close(struct open_domain *domain);
-/* The same domain with single-symbol samples. The result shares the state and must not be closed. Only for domains with
- * single(). */
+/* Returns the same domain with samples of a single symbol. The result shares the state and must not be closed. The
+ * domain must have single(). */
 struct open_domain domain_single(const struct sparling_config *config, const struct open_domain *domain);
 /* Draws a sample with the domain's sample(), or with its single() if `domain` comes from domain_single(). */
 enum status domain_sample(const struct open_domain *domain, const struct domain_request *request, float *planes,
@@ -224,9 +225,8 @@ void domain_truths_destroy(struct domain_truth *truths); /* NULL is fine */
 /* Converts an array to planes and checks that all values are in [low, high]. The array may be [rows][cols] for one
  * channel, [rows][cols][channels] or [channels][rows][cols]. A sequence may omit its row, and with channels first it
  * may be shorter (zeros follow). A colour picture [3][rows][cols] becomes grey for one channel, and a grey picture
- * [rows][cols] becomes three equal channels. `what` explains the range in the message: "ink is 1". STATUS_INVALID,
- * pointer
- * "/array". */
+ * [rows][cols] becomes three equal channels. `what` explains the range in the message: "ink is 1". Error:
+ * STATUS_INVALID with the pointer "/array". */
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                           const char *what, float *planes, struct error *err);
 

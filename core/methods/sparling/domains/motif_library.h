@@ -13,8 +13,8 @@ struct motif_library {
 };
 
 /* Opens the data set `name` in the folder of data sets (core/data/dataset.h). The caller calls motif_library_close()
- * also after a failure. STATUS_INVALID with `pointer`: there is no such data set, or it contains no motifs. Errors:
- * STATUS_NO_MEMORY, STATUS_IO, STATUS_CORRUPT. */
+ * also after a failure. STATUS_INVALID with `pointer`: there is no such data set, or it contains no motifs. Other
+ * errors: STATUS_NO_MEMORY, STATUS_IO, STATUS_CORRUPT. */
 enum status motif_library_open(const char *data, const char *name, const char *pointer, bool both_strands,
                                struct motif_library *out, struct error *err);
 void motif_library_close(struct motif_library *library); /* a zeroed struct is allowed */

@@ -64,7 +64,8 @@ static void list_stage(struct method_run *run, const struct method_checkpoint *s
 {
     struct evaluation *e = &run->evaluation;
     if (stage->density == run->annealer.density) {
-        /* A calibrated model differs from the checkpoint of its stage. */
+        /* A calibrated model differs from the checkpoint of its stage, so that checkpoint is not the run's own
+         * model. */
         if (!run->config.calibrate &&
             stage->step == (study_of_many(run) ? run->study.distribution.stage_work : run->updates))
             *own = (double)stage->seq;

@@ -15,7 +15,8 @@ enum { CHANNEL_NAMES = 3, CHANNEL_NAME_TEXT = 200 };
 /* One channel. All members are doubles, because checkpoints save the channels as a table. */
 struct channel_name {
     double active; /* number of samples in which the channel has a motif */
-    double whole;  /* correlation with the fact that at least one of the names is in the label; NaN without names */
+    double whole;  /* correlation of the channel with the fact that at least one of its names is in the label; NaN
+                      without names */
     double names;  /* number of names; 0: the channel predicts no name */
     /* token: the names; strength: the correlation of the channel with each name alone */
     double token[CHANNEL_NAMES], strength[CHANNEL_NAMES];

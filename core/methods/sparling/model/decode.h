@@ -15,8 +15,8 @@ struct decoded {
 
 /* Decodes up to `steps` tokens (at most DECODE_TOKENS) for each of `count` samples: always the most probable token, the
  * lowest index on a tie. Tokens after END are dropped; START counts as an ordinary token. memory: what the decoder
- * attends to for these samples. out: [count]. The exec must be in evaluation. STATUS_INTERNAL for too many steps,
- * STATUS_NO_MEMORY. */
+ * attends to for these samples. out: [count]. The exec must be in evaluation. Errors: STATUS_INTERNAL if `steps` is too
+ * large, STATUS_NO_MEMORY. */
 enum status decode_greedy(struct exec *e, struct network *network, const struct network_memory *memory, int count,
                           int steps, struct decoded *out, struct error *err);
 

@@ -167,7 +167,7 @@ static enum status make_tables(struct network *n, struct error *err)
     return STATUS_OK;
 }
 
-/* Builds the layers. Their arrays have shapes and no memory. */
+/* Builds the layers. Their arrays have shapes but no memory yet. */
 static enum status build(struct network *n, bool trained, struct error *err)
 {
     enum status status = params_create(&n->params, err);
@@ -252,7 +252,8 @@ static double noise_deviation(double density)
     return 1 / sqrt(fmax(expm1(2 * entropy), 1e-12));
 }
 
-/* Applies the layer of KL sparsity: computes activations p = sigmoid(z) and passes p - 1/2 on where it is positive. */
+/* Applies the layer of KL sparsity: computes activations p = sigmoid(z) and passes on p - 1/2 where that is positive,
+ * and 0 elsewhere. */
 static struct tensor *activate(struct exec *e, struct network *n, struct tensor *z, struct tensor **penalty)
 {
     real half[4096];
@@ -332,7 +333,7 @@ static real *room_for_inputs(struct exec *e, int times, int count, const struct 
     return room;
 }
 
-/* Copies the inputs and appends the reverse complement of each. Step memory; NULL after a failure. */
+/* Copies the inputs and appends the reverse complement of each. Returns step memory, or NULL after a failure. */
 static const real *both_strands(struct exec *e, const real *inputs, int count, const struct domain_shape *s)
 {
     size_t all = (size_t)count * domain_inputs(s);
@@ -359,8 +360,8 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
     return both ? op_strand_max(e, x, reverse) : x;
 }
 
-/* With never_empty: if no value of an input is above its threshold, lifts the strongest one. Not in training, where the
- * thresholds follow the density. */
+/* With never_empty, lifts the strongest value of an input in which no value is above its threshold. Training lifts no
+ * values, because its thresholds follow the density. */
 static struct tensor *lift(struct exec *e, struct network *n, struct tensor *z)
 {
     const real *thresholds = sparse_thresholds(n->sparse);

@@ -49,7 +49,7 @@ struct top_activations {
 };
 
 /* Computes the statistics for the queries "channels". The caller calls top_activations_close() also after a failure.
- * STATUS_NOT_FOUND for a channel that does not exist, STATUS_NO_MEMORY. */
+ * Errors: STATUS_NOT_FOUND for a channel that does not exist, STATUS_NO_MEMORY. */
 enum status top_activations_take(const struct method_question *question, struct top_activations *out,
                                  struct error *err);
 void top_activations_close(struct top_activations *statistics);

@@ -5,7 +5,7 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Relative fall of the validation's loss that counts as better. */
+/* A loss is better if it is lower than the best one by more than this share. */
 static const double GAIN = 0.01;
 
 static void end_alone(struct method_run *run)

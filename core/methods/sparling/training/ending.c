@@ -8,7 +8,8 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Minimum improvements that count: relative decrease of the validation loss, and increase of the accuracy. */
+/* An improvement is a relative decrease of the validation loss by more than GAIN, or an increase of the accuracy by
+ * more than RISE. */
 static const double GAIN = 0.02, RISE = 0.005;
 /* Length of the learning rate's fall: share of the samples since the first phase, and minimum number of validations. */
 static const double FALL = 0.35;

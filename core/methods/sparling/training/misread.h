@@ -25,7 +25,7 @@ struct misread {
  * times. Errors are those of batch_source_take(). */
 enum status probe_batch(struct method_run *run, int index, const struct batch **batch, struct error *err);
 /* Searches for motifs of a name. Finds none if the configuration does not set motif_start_words. The caller calls
- * misread_close(), also after a failure. STATUS_NO_MEMORY, and errors of the computation. */
+ * misread_close(), also after a failure. Errors: STATUS_NO_MEMORY, and those of the computation. */
 enum status misread_search(struct method_run *run, int name, struct misread *out, struct error *err);
 void misread_close(struct misread *m);
 

@@ -232,7 +232,7 @@ static void keep_current(const struct method_run *run, struct search *s)
 
 /* ---- second pass: scores ---------------------------------------------------------------------------------------- */
 
-/* The log of the mean of exponentials of the response, as op_log_mean_exp() pools a channel. */
+/* Returns the log of the mean of the exponentials of the response, as op_log_mean_exp() pools a channel. */
 static double pooled(struct search *s, int candidate)
 {
     const double *w = s->candidate + (ptrdiff_t)candidate * s->width;

@@ -17,7 +17,8 @@
  * name, and of those without it */
 enum { DRAWN = 4000, EACH = 1000, NAMES_MOST = 1024 };
 static const double FILTERS = 0.75, /* upper limit of the share of filters that begin with motifs */
-    SIGNIFICANT = 1e-7,             /* p-value of a motif: a thousandth after a correction for about 10,000 words */
+    SIGNIFICANT = 1e-7,             /* a motif is significant if its p-value is below a thousandth, after a correction
+                                       for about 10,000 words */
     PSEUDO = 1;                     /* observations that are added to each position of a matrix */
 
 struct words {

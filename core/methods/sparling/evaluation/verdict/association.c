@@ -71,7 +71,7 @@ double association_phi(double samples, double first, double second, double both)
     return square > 0 ? (samples * both - first * second) / sqrt(square) : NAN;
 }
 
-/* Correlation of x with "y or z"; z NULL: with y. */
+/* Returns the correlation of x with "y or z", or with y if z is NULL. */
 static double correlation(const struct association *a, const uint64_t *x, const uint64_t *y, const uint64_t *z)
 {
     int64_t first = 0, second = 0, both = 0;

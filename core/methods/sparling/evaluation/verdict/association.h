@@ -37,11 +37,12 @@ void association_add(struct association *a, const bool *active, const int32_t *l
 
 /* The tokens that a channel stands for, the strongest first. */
 struct association_channel {
-    int64_t active; /* samples in which the channel has a motif */
+    int64_t active; /* number of samples in which the channel has a motif */
     int names;      /* 0: the channel predicts no token */
     int token[CHANNEL_NAMES];
     double strength[CHANNEL_NAMES]; /* correlation with this token alone */
-    double whole; /* correlation with the fact that at least one of the names is in the label; NaN without names */
+    double whole; /* correlation of the channel with the fact that at least one of its names is in the label; NaN
+                     without names */
 };
 /* Returns the names of a channel. The first name is the token with the largest correlation, if the correlation is at
  * least ASSOCIATION_LEAST and not due to chance. For further names, only the samples count whose label has none of the
@@ -52,11 +53,11 @@ struct association_channel association_of_channel(const struct association *a, i
 
 /* How well channels explain a token. */
 struct association_token {
-    int64_t present;  /* samples whose label has the token */
+    int64_t present;  /* number of samples whose label has the token */
     int channel;      /* channel of the largest correlation; -1: none */
     double strength;  /* correlation of `channel` with the token; NaN: the token is in every label or in none */
-    double explained; /* correlation with the fact that a channel of a greedily chosen set is active; the set has up to
-                         CHANNEL_NAMES channels */
+    double explained; /* correlation of the token with the fact that at least one channel of a greedily chosen set is
+                         active; the set has up to CHANNEL_NAMES channels */
 };
 /* Returns how well the channels explain a token. scratch: [words]. */
 struct association_token association_of_token(const struct association *a, int token, uint64_t *scratch);

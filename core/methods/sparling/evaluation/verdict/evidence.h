@@ -25,8 +25,8 @@ enum { EVIDENCE_SAMPLES = 2000, EVIDENCE_CURVE = 16 };
 struct evidence_sums {
     /* Figures of the final model on test samples. */
     double read;             /* samples read */
-    double exact, unordered; /* exact: answers with the right tokens in the right order; unordered: answers with the
-                                right tokens in any order */
+    double exact, unordered; /* exact: number of answers with the right tokens in the right order; unordered: number of
+                                answers with the right tokens in any order */
     double low, high;        /* smallest and largest value of an input */
     /* Training samples of PART_EVIDENCE. */
     double trained, trained_exact; /* trained: number of samples; trained_exact: number of samples whose label the model
@@ -47,7 +47,7 @@ struct evidence_token {
     /* numbers of test samples that have the token in the label, in the answer, and in both. If labels are counts:
      * numbers of test samples whose label, whose answer, and whose label and answer are at least this count. */
     double present, read, both;
-    double trained;                      /* training samples of PART_EVIDENCE with the token */
+    double trained;                      /* number of training samples of PART_EVIDENCE whose label has the token */
     double channel, strength, explained; /* as in struct association_token */
 };
 enum { EVIDENCE_TOKEN = 7 };

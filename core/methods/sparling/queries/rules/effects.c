@@ -21,7 +21,7 @@ static void add(struct rule_effect *effect, double difference)
     effect->squares += difference * difference;
 }
 
-/* P(X <= least) for X ~ Binomial(n, 1/2). */
+/* Returns P(X <= least) for X ~ Binomial(n, 1/2). */
 static double tail(int n, int least)
 {
     double sum = 0;

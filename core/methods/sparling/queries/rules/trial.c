@@ -43,8 +43,8 @@ static void put(const struct trial *t, float *map, const struct rule_motif *moti
     map[(size_t)motif->channel * (size_t)cols + (size_t)at] = motif->value;
 }
 
-/* Adds three maps: one without the two motifs, one with only the first, and one with only the second. The motif is at
- * the same place in both. */
+/* Adds three maps: one without the two motifs, one with only the first, and one with only the second. The single motif
+ * is at the same place in the last two. */
 static void add_alone(struct trial *t)
 {
     const struct rule_sample *s = t->sample;

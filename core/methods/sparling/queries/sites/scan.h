@@ -34,15 +34,15 @@ enum {
 
 struct scan;
 /* Creates a scan with the question's model. threads: number of threads that compute. The question's stop() ends the
- * scan. STATUS_CONFLICT: the model's samples are not sequences of bases. Errors: STATUS_NO_MEMORY,
+ * scan. STATUS_CONFLICT: the model's samples are not sequences of bases. Other errors: STATUS_NO_MEMORY,
  * STATUS_UNAVAILABLE. */
 enum status scan_create(const struct method_question *question, int threads, const struct scan_target *to,
                         struct scan **scan, struct error *err);
 void scan_destroy(struct scan *scan); /* NULL is allowed */
 
 /* For each record call scan_begin(), scan_add() with its bases in any number of pieces, and scan_end(); after the last
- * record call scan_finish(). STATUS_INVALID: a record without bases. Errors: STATUS_CANCELLED, STATUS_NO_MEMORY, and
- * those of the target. */
+ * record call scan_finish(). STATUS_INVALID: a record without bases. Other errors: STATUS_CANCELLED, STATUS_NO_MEMORY,
+ * and those of the target. */
 enum status scan_begin(struct scan *scan, const char *record, struct error *err);
 enum status scan_add(struct scan *scan, const unsigned char *bases, size_t count, struct error *err);
 enum status scan_end(struct scan *scan, struct error *err);
