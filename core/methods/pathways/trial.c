@@ -26,8 +26,8 @@ enum {
     STREAM_LAYER = 1000,
     STREAM_PILOT = 100000
 };
-static const double ROUNDING =
-    1e-6; /* entries of an encoded map below this share of its maximum are rounding errors of sums that cancel */
+/* Entries of an encoded map below this share of its maximum are rounding errors of sums whose terms cancel. */
+static const double ROUNDING = 1e-6;
 
 /* ---- scenarios ---------------------------------------------------------------------------------- */
 

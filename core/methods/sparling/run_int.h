@@ -367,7 +367,7 @@ enum status prototype_search(struct method_run *run, int name, struct error *err
 /* Whether a name counts as present in a label. If labels are counts, the name of the smallest count above 0 stands for
  * all counts above 0, and the other names never count as present. */
 bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name);
-/* The name of the smallest count above 0, or -1 if labels are no counts. */
+/* Returns the name of the smallest count above 0, or -1 if labels are no counts. */
 int presence_counted(const struct method_run *run);
 
 /* Returns how often the label of a sample contains a name. TALLY_SOME: at least once, and labels do not state how
@@ -476,8 +476,8 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
                              struct error *err);
 /* Number of samples of a part of the row in progress; 0: the part is skipped. */
 int64_t evaluation_part_samples(const struct method_run *run, int64_t part);
-/* Whether a part first collects samples and does its work after the last one, when the position equals the number of
- * samples. */
+/* Returns whether a part only collects its samples and does its work after the last sample, when the position equals
+ * the number of samples. */
 bool evaluation_collects(int64_t part);
 /* Share of the evaluation that is done, 0..1. */
 double evaluation_fraction(const struct method_run *run);

@@ -27,7 +27,7 @@ static void encode(const struct method_model *m, int seed, const float *x, int c
             code[(ptrdiff_t)r * m->c.width + j] *= m->norm[seed][j] / (float)m->scale;
 }
 
-/* to += code row_j / |row_j| */
+/* Adds latent j to a sample: to += code row_j / |row_j|. */
 static void add_latent(const struct method_model *m, int seed, int j, float code, float *to)
 {
     const float *row = m->sae[seed]->decoder->value + (ptrdiff_t)j * m->c.inputs;

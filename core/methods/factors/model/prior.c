@@ -106,7 +106,8 @@ void prior_shrink_groups(struct latent_model *model, double by)
         }
 }
 
-/* Writes W; for groups, the norm of each column. weights: [features * latent]. */
+/* Writes W. If the model has groups, writes the norm of each column of a group instead. weights: [features * latent].
+ */
 static void weights_of(const struct latent_model *model, float *weights)
 {
     int k = model->shape.latent, count = model->shape.features * k;

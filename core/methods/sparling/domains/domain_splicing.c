@@ -268,7 +268,8 @@ static enum status read_window(const struct domain_state *s, const struct domain
     if (ordered)
         at = s->order[request->seed != s->seed][at];
     enum status status = splicing_corpus_read(s->corpus, !ordered, at, bases, site, err);
-    /* Training does not use the motifs, and computing the affinities of all proteins takes long. */
+    /* Training samples get no motifs: training does not use them, and finding them takes long, because it computes the
+     * affinities of all proteins. */
     if (motifs && request->set == DOMAIN_LESSON)
         motifs->count = 0;
     else if (!status && motifs)

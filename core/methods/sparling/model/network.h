@@ -4,8 +4,8 @@
  *   g   input -> conv -> residual units -> 1x1 conv -> batch norm -> sparse layer = motif map
  *   h   motif map -> 1x1 embedding and max-pool -> row LSTM -> positions -> encoder -> decoder -> logits,
  *       or, with a label at every position, motif map -> dilated convolutions -> logits
- *       or, with numbers as targets, the same layers as for tokens with one query, and a linear layer over the sums of
- *       the channels -> numbers
+ *       or, with numbers as targets, the layers as for tokens, with a single query, and a linear layer over the sums
+ *       of the channels -> numbers
  *
  * Any number of execs may evaluate a network at the same time; one exec may train it. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_NETWORK_H

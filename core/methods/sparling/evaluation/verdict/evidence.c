@@ -1,6 +1,6 @@
-/* Collects the evidence for a verdict (evidence.h): what the test samples show, and PART_EVIDENCE, a part of the
- * evaluation that reads training samples with the final model to learn which channel predicts which name. The end of
- * this part reduces the bits and labels of its samples to a few numbers for each channel and each token. */
+/* Collects the evidence for a verdict (evidence.h). One source is the test samples. The other is PART_EVIDENCE, a part
+ * of the evaluation in which the final model reads training samples. This part finds out which channel predicts which
+ * name. At its end, it reduces the bits and labels of its samples to a few numbers for each channel and each token. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
