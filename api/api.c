@@ -210,7 +210,6 @@ static bool states_format(struct exchange *x)
     return false;
 }
 
-/* Checks the size, the coding and the media type of the body, as its headers announce them. */
 /* The limit of the bytes of a route's body: that of the route, or a smaller one that the options set. */
 static size_t body_most(const struct api *api, const struct api_route *route)
 {

@@ -530,7 +530,8 @@ static void stop(struct daemon *daemon)
     daemon->scheduler = NULL;
     api_destroy(daemon->api);
     if (daemon->streams != NULL) {
-        /* http_stop() has ended the streams already, unless no HTTP server was started; a second call has no effect */
+        /* needed only if no HTTP server was started; otherwise http_stop() has ended the streams, and this call has
+         * no effect */
         streams_end(daemon->streams);
     }
     notices_stop(daemon->notices);

@@ -410,8 +410,8 @@ enum status storage_chain_list(struct storage *storage, const char *id, struct a
 
 /* ---- import of finished jobs ------------------------------------------------------------------------- */
 
-/* A stream whose bytes are in two parts of memory, one after the other; either part may be empty. An import can so put
- * a new beginning before the bytes of a model's file without copying them. */
+/* A stream whose bytes are in two parts of memory, one after the other; either part may be empty. So an import can
+ * put a new beginning before the bytes of a model's file without copying them. */
 struct storage_import_bytes {
     const void *part[2];
     size_t count[2];

@@ -454,8 +454,8 @@ static int take_id(struct ctl *ctl, const cJSON *job, char *id)
     return CTL_SUCCESS;
 }
 
-/* Looks for jobs with exactly this name. Returns their number, at most 2, and the id of the newest; negative: an error,
- * and *code is the exit code. */
+/* Looks for jobs with exactly this name. Returns how many there are (2: two or more) and the id of the newest. After
+ * an error, returns a negative number and sets *code to the exit code. */
 static int named(struct ctl *ctl, const char *name, char *id, int *code)
 {
     struct buf path;

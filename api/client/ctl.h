@@ -55,9 +55,9 @@ extern const struct command command_submit, command_list, command_show, command_
 
 /* --- talking to the server --- */
 
-/* Sends a request and parses the answer. For a status below 300, or 304, returns CTL_SUCCESS and puts the document into
- * *json (NULL for an empty body) unless `json` is NULL; the caller frees it. Otherwise prints the error on stderr and
- * returns the exit code. The caller closes `answer` in any case. */
+/* Sends a request and parses the answer. If the status is below 300 or is 304, returns CTL_SUCCESS and sets *json to
+ * the document (NULL for an empty body), which the caller frees; `json` may be NULL. Otherwise prints
+ * the error on stderr and returns the exit code. The caller closes `answer` in any case. */
 int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_answer *answer, cJSON **json);
 /* Parses a document of the server, which the caller frees; NULL if it is not JSON. All text of the server that motifctl
  * prints comes from this function. In the result, escapes (\x1b, \u202e) replace control characters in strings and
@@ -87,11 +87,11 @@ int ctl_usage(struct ctl *ctl, const char *format, ...) __attribute__((format(pr
  * training; with `model`, the newest one that has a checkpoint. Trainings of the caller's own token come first. */
 int ctl_job_id(struct ctl *ctl, const char *wanted, bool model, char *id);
 
-/* Appends to a path, as its query string, those options of `names` (a list that ends with NULL) that the command
- * line contains: "?name=value&name=value". If the path already has a query string, the text begins with '&'. */
+/* Appends a query string, "?name=value&name=value", to a path. It contains the options in `names` (a list that ends
+ * with NULL) that the command line sets. If the path already has a query string, the text begins with '&'. */
 void ctl_add_query(struct buf *path, const struct options *args, const char *const *names);
-/* Sends a query without a body about the model of the job that the command line names, with those options of `names`
- * that it contains, and prints the answer as ctl_show() does. Returns an exit code. */
+/* Sends a query without a body to the model of the job on the command line, and prints the answer as ctl_show()
+ * does. The options in `names` become parameters, as in ctl_add_query(). Returns an exit code. */
 int ctl_show_query(struct ctl *ctl, const struct options *args, const char *query, const char *const *names,
                    void (*view)(struct ctl *ctl, const cJSON *document));
 /* Reads a whole file of at most `most` bytes into `out`, which the caller closes with buf_close(). Prints the error and
@@ -117,9 +117,8 @@ const cJSON *json_member(const cJSON *object, const char *name);
 struct json_text {
     char text[32];
 };
-/* A member as text with so many digits behind the decimal point, as a number ("2.50") or as percent of a fraction
- * ("66.7
- * %"); "-" when the member is missing or not a number. */
+/* Returns a number as text with this many digits behind the decimal point: unchanged ("2.50"), or a fraction as
+ * percent ("66.7 %"). Returns "-" when the member is missing or not a number. */
 struct json_text json_fixed(const cJSON *object, const char *name, int digits);
 struct json_text json_percent(const cJSON *object, const char *name, int digits);
 

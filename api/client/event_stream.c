@@ -1,4 +1,5 @@
-/* Splits a body into lines and collects the fields of a block until its empty line. */
+/* Parses server-sent events: splits a body into lines, and collects the fields of an event until an empty line ends
+ * it. */
 #include "api/client/event_stream.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ void event_stream_end(struct event_stream *stream)
     buf_close(&stream->data);
 }
 
-/* Passes on the event that the fields of a block describe, at the empty line that ends the block. */
+/* At the empty line that ends an event, passes the event to take(). */
 static bool dispatch(struct event_stream *stream)
 {
     bool go_on = true;

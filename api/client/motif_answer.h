@@ -40,9 +40,9 @@ struct motif_answer {
 enum status motif_answer_read(const cJSON *document, struct motif_answer *answer, struct error *err);
 void motif_answer_close(struct motif_answer *answer);
 
-/* Appends a drawing of the input, one line for each active channel with the extents of its motifs, the label that
- * the model predicts, and the true one. If the input is a sequence of letters, the drawing is its text with marks
- * below the motifs. */
+/* Appends a drawing of the input, then one line for each active channel with the extents of its motifs, then the
+ * predicted and the true label. If the input is a sequence of letters, the drawing is its text with marks below the
+ * motifs. */
 void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out);
 
 #endif

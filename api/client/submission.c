@@ -63,8 +63,8 @@ static char *with_leading_zero(const char *text)
     return number;
 }
 
-/* Whether the server reads a value as JSON. A number that is too large for it is JSON, so that the server says so; 007
- * and nan are text. */
+/* Whether the server reads a value as JSON. A number that is too large for the server counts as JSON, so that the
+ * server reports it; 007 and nan are text. */
 static bool is_json(const char *text)
 {
     cJSON *parsed = NULL;

@@ -233,9 +233,9 @@ static void pad(struct buf *out, int count)
         buf_append(out, " ", 1);
 }
 
-/* Appends a text from column `indent` on, and wraps it at column `columns`. Further lines begin at column `indent` too.
- * If less than half of the terminal's width is left and the text does not fit there, the text begins on a new line
- * instead, and each line is indented by four spaces. */
+/* Appends a text from column `indent` on, and wraps it at column `columns`. Further lines begin at column `indent`
+ * too. If less than half of the terminal's width is left and the text does not fit there, the text begins on a new
+ * line and is indented by four spaces. */
 static void write_wrapped(struct buf *out, const char *text, int indent, int columns)
 {
     bool below = indent > columns / 2 && indent + term_width(text) > columns;

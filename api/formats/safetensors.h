@@ -61,9 +61,8 @@ void safetensors_content_close(struct safetensors_content *content); /* a struct
 const char *safetensors_note(const struct safetensors_content *content,
                              const char *name); /* returns the value of a note; NULL: there is no such note */
 
-/* Appends the beginning of a stream of weights (core/base/snapshot.h) to `out`. The stream is complete with the
- * tensors' bytes after it, which are content->data as they are: both formats store tensors in the same order without
- * gaps. */
+/* Appends the beginning of a stream of weights (core/base/snapshot.h) to `out`. To complete the stream, the caller
+ * appends content->data unchanged: both formats store the tensors in the same order and without gaps. */
 enum status safetensors_to_snapshot(const struct safetensors_content *content, struct buf *out, struct error *err);
 /* The bytes of all tensors. */
 size_t safetensors_data_bytes(const struct safetensors_content *content);

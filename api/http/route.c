@@ -90,7 +90,7 @@ static enum status cut(const char *path, size_t bytes, struct segments *out, str
     return STATUS_OK;
 }
 
-/* Whether the first segment of a pattern is that of the path. */
+/* Returns whether a pattern and a path have the same first segment. */
 static bool begins_alike(const char *pattern, const struct segments *path)
 {
     size_t length = strcspn(pattern + 1, "/");

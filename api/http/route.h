@@ -75,8 +75,8 @@ struct route_table { /* everything is borrowed */
 
 struct route_match {
     const struct api_route *route;     /* NULL: no route was found, and `status` is the reason */
-    const struct api_dialect *dialect; /* that of the route; without a route, that of the routes whose paths begin with
-                                          the same segment; NULL: the rules of this API */
+    const struct api_dialect *dialect; /* the dialect of the route; if no route was found, that of the routes whose
+                                          paths begin with the same segment; NULL: the rules of this API */
     int status;     /* status: 200 if the route was found; else 400 (wrong encoding), 404, 405 or 414 */
     char allow[64]; /* for 405: the methods that the path allows */
     size_t count;   /* number of path parameters */

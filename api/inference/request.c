@@ -48,7 +48,7 @@ bool inference_find(struct exchange *x, struct inference_target *target)
         return false;
     }
     if (version[0] != '\0')
-        (void)checkpoint_pick_text(version, &pick); /* the route admits only numbers and `latest` */
+        (void)checkpoint_pick_text(version, &pick); /* cannot fail: the route admits only numbers and `latest` */
     enum status status =
         storage_checkpoint_find(x->api->options.storage, target->job.id, pick, &target->checkpoint, &err);
     if (status == STATUS_NOT_FOUND && pick.by == STORAGE_LATEST)

@@ -44,7 +44,7 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
     struct error err;
     error_clear(&err);
     const char *trace = exchange_header(x, "traceparent");
-    submit->trace = trace != NULL && traceparent_valid(trace) ? trace : NULL; /* the standard: ignore any other */
+    submit->trace = trace != NULL && traceparent_valid(trace) ? trace : NULL; /* as W3C Trace Context requires */
     submit->owner = x->request->who;
     submit->owner_limit = x->api->options.share.jobs;
     if (!repeat_key(x, &submit->key))

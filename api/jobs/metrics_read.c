@@ -55,9 +55,9 @@ static bool is_metric(const struct api *api, const char *name)
     return false;
 }
 
-/* A name is known if the job has such a series, or if a method can record one, also that of another kind: the page
- * requests the series of a job's first charts before it knows the kind of the job. For other names, adds a fault with
- * the nearest name of the job's own method. */
+/* Checks the name of a series. A name is known if the job has the series, or if the method of any kind can record
+ * it: the page requests series before it knows the kind of the job. For other names, adds a fault with the nearest
+ * name of the job's own method. */
 static enum status check_name(struct exchange *x, const struct storage_job *job, const char *name,
                               struct api_faults *faults, struct error *err)
 {

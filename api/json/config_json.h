@@ -48,9 +48,9 @@ void config_field_sink(const struct config_field *field, const void *config, con
  * then basic, advanced and research ones. STATUS_NO_MEMORY: nothing was written. */
 enum status config_show(const struct method *method, const void *config, const char *key, const struct sink *out,
                         struct error *err);
-/* Writes the list "warnings": the fields that a client set and that have no effect, because their condition `applies`
- * does not hold. A field counts as set by the client if its value is neither that of the preset (NULL or "": no preset)
- * nor the default. STATUS_NO_MEMORY: nothing was written. */
+/* Writes the list "warnings": the fields that a client set and that have no effect, because their condition
+ * `applies` does not hold. A field counts as set by the client if its value differs from the default and from the
+ * value in the preset (NULL or "": no preset). STATUS_NO_MEMORY: nothing was written. */
 enum status config_warn(const struct method *method, const char *preset, const void *config, const struct sink *out,
                         struct error *err);
 

@@ -273,8 +273,8 @@ static bool read_document(struct exchange *x, struct query_request *a)
     return status == STATUS_OK;
 }
 
-/* Refuses a body above API_BODY_MAX, unless it is rows or a text. The route cannot do this, because several queries
- * share it, and its limit is that of the largest body. */
+/* Refuses a body above API_BODY_MAX if the query takes neither rows nor a text. The route cannot do this, because
+ * several queries share the route, and its limit is the largest of their limits. */
 static bool small_enough(struct exchange *x, const struct query_request *a)
 {
     bool large = a->query->takes == METHOD_TAKES_FILE || (a->query->rows != NULL && !query_request_is_json(x));

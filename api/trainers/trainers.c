@@ -255,9 +255,9 @@ static void pass_counts(const struct exchange *x, const cJSON *root)
     }
 }
 
-/* Stores the contents of a report without waiting, and then the message itself, for which it waits. When the message is
- * on disk, the contents are on disk too, except for points that the writing thread has dropped, and logged, for lack of
- * memory. */
+/* Stores a report: first its contents, without waiting; then the message itself, and waits until the message is on
+ * disk. The contents are then on disk too. Exception: points that the writer thread dropped, and logged, because
+ * memory was short. */
 static enum status store_report(struct exchange *x, const struct storage_lease *lease, const cJSON *root,
                                 struct error *err)
 {
@@ -285,9 +285,9 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
     return status == STATUS_OK ? storage_lease_message(storage, lease->job, lease->epoch, sequence, err) : status;
 }
 
-/* Reads the state that was requested of a job, for the answer to its trainer. A trainer on another machine outlives the
- * daemon. If the daemon stops after the request and before the trainer's next report, the next daemon sets the job to
- * the requested state when it starts. So the state of the job also counts as a request. */
+/* Reads the state that a client requested for the job, for the answer to the trainer. If the daemon ended before the
+ * trainer's next report, the next daemon has already set the job to the requested state. A trainer on another
+ * machine still runs then, so the state of the job counts as a request too. */
 static enum status read_requested(const struct exchange *x, const char *id, enum requested_state *requested,
                                   struct error *err)
 {

@@ -6,8 +6,9 @@
 #include "api/transfer/import_int.h"
 #include "core/formats/byte_source.h"
 
-/* GROWTH: a file of numbers of two bytes needs up to eight times its size: its numbers as floats, the model, and the
- * checkpoint, whose buffer doubles when it is full. */
+/* GROWTH: upper limit of the memory of an import, as a multiple of the file's size. A file whose numbers have two
+ * bytes needs the most: memory contains its numbers as floats, the model, and the checkpoint, whose buffer doubles
+ * when it is full. */
 enum { TAR_BLOCK = 512, TAR_MAGIC = 257, CONFIG_MOST = 1 << 16, GROWTH = 8 };
 
 bool import_is_tar(const struct exchange *x)

@@ -132,8 +132,8 @@ static int data_fault(const struct command_usage *usage, const struct error *err
     return EXIT_FAULT;
 }
 
-/* Copies the database, and with --with-data the data sets between the folder of the daemon and the folder beside the
- * copy of the database. The folder to be copied must exist before anything is copied. */
+/* Copies the database. With --with-data, also copies the data sets between the daemon's folder and the folder beside
+ * the copy of the database. Fails before anything is copied if the folder to copy does not exist. */
 static int copy_all(const struct command_usage *usage, const struct options *given, const char *file, bool restoring,
                     const struct storage_copy_options *database)
 {

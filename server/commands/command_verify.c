@@ -108,9 +108,9 @@ static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from
     return status;
 }
 
-/* Makes steps until the run reaches the position of checkpoint `to`. Within a validation, several steps end with the
- * same counts, and a pause may have saved the checkpoint after any of them. So the state after every step with the
- * counts of `to` is compared. *same is true if one of these states has the same bits. */
+/* Makes steps until the run reaches checkpoint `to`. While a run validates, several steps end with the same numbers
+ * of steps and samples, and the checkpoint may have been saved after any of them. So every state with the numbers of
+ * `to` is compared. *same is true if one of them has the same bits. */
 static enum status run_until(struct verifying *v, const struct bundle_checkpoint *to, char hex[HASH_TEXT], bool *same,
                              struct error *err)
 {

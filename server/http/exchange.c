@@ -141,11 +141,11 @@ static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, co
     return MHD_YES;
 }
 
-/* Returns true if the header was well-formed in the request. libmicrohttpd 0.9.75 reports no error for three kinds of
- * malformed headers: it ends a value at its first NUL, accepts a bare LF as the end of a line, and joins folded lines
- * to the header's name. It parses in place, though. So after the value of a well-formed header come the CR and LF of
- * its line, both overwritten with NUL, and the value starts after the colon and white space that follow the name.
- * (Version 1.0 refuses all three kinds, and may store headers elsewhere.) */
+/* Returns true if the header was well-formed in the request. libmicrohttpd 0.9.75 reports no error for three kinds
+ * of malformed headers: it ends a value at its first NUL, accepts a bare LF as the end of a line, and joins folded
+ * lines to the header's name. But it parses in place. So a header is well-formed if its value starts behind the
+ * colon and the white space that follow its name, and if two NULs follow the value, in the place of the line's CR
+ * and LF. (Version 1.0 refuses all three kinds, and may store headers elsewhere.) */
 static bool lies_as_sent(const struct guard_header *header)
 {
     const char *at = header->name + header->name_bytes + 1;

@@ -1,7 +1,7 @@
-/* The retry queue: lazy writes of metric points that failed because the disk was full. The writer keeps up to
- * RETRY_BYTES_MAX bytes of these writes in memory. It retries them once a second, and also whenever a caller waits for
- * lazy writes. Later writes of the same kind are committed after them. Urgent commands do not wait for the queue: a
- * small one may still fit on the disk, and a deletion frees space. */
+/* The retry queue keeps lazy writes (such as metric points, which may wait for a common commit) that failed because
+ * the disk was full. The writer keeps up to RETRY_BYTES_MAX bytes of them in memory. It retries them once a second,
+ * and also whenever a caller waits for lazy writes. Later writes of the same kind are committed after them. Urgent
+ * commands do not wait for the queue: a small one may still fit on the disk, and a deletion frees space. */
 #include "storage/storage_int.h"
 
 #define RETRY_BYTES_MAX ((size_t)8 << 20)

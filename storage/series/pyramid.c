@@ -30,7 +30,7 @@ void summary_add(struct summary *summary, struct storage_point point)
     summary->last = point;
 }
 
-/* `next` has the later points. */
+/* Adds the points of `next`, which are later, to a summary. */
 static void join(struct summary *summary, const struct summary *next)
 {
     if (exceeds(next->low, summary->low, 1.0))

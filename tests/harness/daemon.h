@@ -22,8 +22,8 @@ void daemon_init(struct daemon_process *daemon);
  * the address. Returns false when the daemon ended before that line; stores its exit code in *exit_code unless
  * that is NULL. */
 bool daemon_start(struct daemon_process *daemon, const char *const *args, int *exit_code);
-/* daemon_start() calls daemon_spawn(), which starts the process, and then daemon_await(), which waits for the line with
- * the address. Tests that kill the daemon between the two calls make them directly. */
+/* daemon_start() calls daemon_spawn(), which starts the process, and then daemon_await(), which waits for the line
+ * with the address. Tests that kill the daemon between the two steps call both functions themselves. */
 void daemon_spawn(struct daemon_process *daemon, const char *const *args);
 bool daemon_await(struct daemon_process *daemon, int *exit_code);
 /* Sends a signal. */

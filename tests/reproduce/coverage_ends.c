@@ -5,7 +5,7 @@
  * - a signal that the process raises itself (server/process/crash.c)
  * - a signal that the process does not catch (motifctl at ^C)
  *
- * gcc inserts calls that write the counters before fork() and exec*(), but not under -std=c11. If SIGKILL ends a
+ * Before fork() and exec*(), gcc inserts calls that write the counters, but not under -std=c11. If SIGKILL ends a
  * process, its counters are lost. Programs that catch a signal themselves behave as without this file. */
 #include <signal.h>
 #include <stdatomic.h>

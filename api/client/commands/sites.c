@@ -40,9 +40,9 @@ static const struct option_spec logo_options[] = {
     {NULL, NULL, NULL},
 };
 
-/* Finds the media type of the answer: that of --format, else that of the ending of --output, else JSON if --json is
- * set, else the first format of the query. If the query cannot write --format, prints a message, sets *code to an error
- * and returns NULL. */
+/* Finds the media type of the answer. --format determines it, else the ending of --output, else --json (JSON), else
+ * the query's first format. If the query cannot write --format, prints a message, sets *code to an error and returns
+ * NULL. */
 static const char *answer_type(struct ctl *ctl, const struct options *args, const cJSON *formats, int *code)
 {
     const char *name = options_value(args, "format"), *file = options_value(args, "output"), *type = NULL;
@@ -201,8 +201,8 @@ static void add_p(struct table *table, const cJSON *object)
     table_add(table, isfinite(p) ? text : NULL);
 }
 
-/* Adds two columns about a share of the records: the observed and the expected share, and the p-value. Without a share,
- * as that of one strand if motifs have no strand, both are dashes. */
+/* Adds two columns: the observed and the expected share of the records, and the p-value. If there is no share (for
+ * example because motifs have no strand), both contain a dash. */
 static void add_share(struct table *table, const cJSON *share)
 {
     char text[80];

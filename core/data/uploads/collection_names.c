@@ -62,10 +62,10 @@ const char *const collection_signal_files[] = {"signal.bw", NULL};
 #define WINDOW_REGIONS                                                                                                 \
     "length in bases of the window around the summit or the middle of each region; 0: the whole region (200)"
 #define SIGNAL_REGIONS                                                                                                 \
-    "with target=number: name of the signal whose mean in the window of a region is the number, a folder of the "      \
-    "operator with signal.bw"
+    "with target=number: name of a signal, a folder of the operator with signal.bw; the number of a region is the "    \
+    "mean of the signal in its window"
 #define BINS_REGIONS                                                                                                   \
-    "with signal: number of equal parts of the window, whose means are a profile of as many numbers (1)"
+    "with signal: number of equal parts of the window; the numbers of a region are the means of the parts (1)"
 #define TARGET_ALL "what the labels are (default: the format's own rules decide)"
 
 const char collection_label_meaning[] = "csv, h5ad: " LABEL_TABLE "; bed: " LABEL_REGIONS;

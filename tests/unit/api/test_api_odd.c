@@ -445,7 +445,7 @@ static void patch_fails_if_the_job_changed_between_reads(void **state)
     struct between b = {.f = f, .id = id};
     assert_int_equal(with_change(&b, "PATCH", "{\"priority\":3}"), 412);
     assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 200);
-    /* the change that came between the two reads of the handler set 7 */
+    /* between the two reads of the handler, the other request has set the priority to 7 */
     assert_int_equal(number_at(f, "/priority"), 7);
     b.deletes = true;
     /* a deletion succeeds also if another request deletes the job between the two reads of the handler */

@@ -527,10 +527,10 @@ static const struct {
     int stride;
 } manners[] = {{0, false, 3}, {1, false, 1}, {1, true, 1}, {2, false, 1}, {2, true, 1}};
 
-/* Sends the request again and again. For each entry of `manners`, `place` allocations or calls succeed and the next one
- * fails, with a larger `place` in each attempt, until the request ends without a failure. "@" in the body becomes a new
- * number in each attempt. If the answer is not `wanted`, the same body is sent again without a fault and must get the
- * answer `wanted`. Returns the number of different bodies. */
+/* Sends the request again and again, with every kind of fault in `manners`. In each attempt a later allocation or
+ * call fails, until the request ends before it reaches that place. "@" in the body becomes a new number in each
+ * attempt. If the answer is not `wanted`, the same body is sent again without a fault and must get the answer
+ * `wanted`. Returns the number of different bodies. */
 static int sweep(struct trainee *t, const char *method, const char *rest, const char *body, int wanted)
 {
     static int number = 1000;

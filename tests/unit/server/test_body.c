@@ -161,8 +161,8 @@ ssize_t __wrap_write(int fd, const void *from, size_t count)
     return fault_call_now("write") ? -1 : __real_write(fd, from, count);
 }
 
-/* Appends a body for which a file is needed. kind 0: allocation `n` fails; else: system call `n` fails with this code.
- * Returns the call that failed, or NULL. */
+/* Appends a body that is too large for memory. With kind 0, allocation `n` fails; otherwise system call `n` fails
+ * with errno `kind`. Returns the name of the failed call, or NULL. */
 static const char *faulty_body(int kind, int n, struct body_store *store, struct body *body)
 {
     if (kind == 0)
@@ -202,7 +202,8 @@ static void a_fault_drops_the_body_or_changes_nothing(void **state)
             assert_int_equal(open_descriptors(), descriptors);
             assert_int_equal(folder_entries(folder, ""), 0);
         }
-        /* Writing is repeated after EINTR; EOPNOTSUPP when the file is opened leads to a file with a name. */
+        /* After EINTR the body is written again. After EOPNOTSUPP, which means that the file system has no unnamed
+         * files, the body gets a file with a name. So with both codes more bodies are complete. */
         assert_true(dropped >= 2 && whole >= (kinds[i] == 0 || kinds[i] == EIO ? 1 : 2));
     }
 }
@@ -220,7 +221,8 @@ static void a_body_beside_a_name_that_is_too_long_is_dropped(void **state)
         append_pieces(&body, 12);
         assert_int_equal(body.fault, BODY_NO_ROOM);
         body_close(&body);
-        /* the folder is short enough, but the system has no file without a name there, and the name is too long */
+        /* In the second round, the folder has a valid path. Its file system has no unnamed files, and the path of a
+         * file with a name is too long. */
         (void)snprintf(long_name, sizeof long_name, "%s/", folder);
         memset(long_name + strlen(long_name), 'x', 4090 - strlen(long_name));
         fault_call_after(0, EOPNOTSUPP, false);

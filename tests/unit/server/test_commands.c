@@ -137,8 +137,8 @@ static bool is_sound(const char *path)
 struct operation {
     int (*command)(int, char **);
     const char *words[WORDS];
-    void (*check)(int code); /* what holds afterwards; may be NULL */
-    bool has_copy;           /* the copy exists before, and the database does not */
+    void (*check)(int code); /* asserts what must hold afterwards; may be NULL */
+    bool has_copy;           /* before the command, the copy exists and the database does not */
 };
 
 static void token_is_there(int code)
@@ -293,7 +293,7 @@ static void wrong_words_are_usage_faults(void **state)
         if (code != 2 || strstr(err, cases[i].says) == NULL)
             fail_msg("case %zu: code %d, '%s'", i, code, err);
     }
-    /* --keep removes the oldest copies, and nothing that only looks like one */
+    /* --keep removes the oldest copies, but no file with a similar name */
     static const char *const names[] = {"motifd-20200101-000000.db", "motifd-20200102-000000.db",
                                         "motifd-2020010x-000000.db", "motifd-20200101-00000x.db",
                                         "motifd-20200101-000000.dx", "motifd-20200101x000000.db",
@@ -313,7 +313,8 @@ static void wrong_words_are_usage_faults(void **state)
         (void)snprintf(path, sizeof path, "%s/%s", into, names[i]);
         assert_int_equal(access(path, F_OK) == 0, i > 0);
     }
-    assert_int_equal(folder_entries(into, ""), 8); /* the new copy and its data sets came, one copy went */
+    assert_int_equal(folder_entries(into, ""),
+                     8); /* the command has added a copy and its data sets, and removed one copy */
     data_remove(into);
     forget();
 }

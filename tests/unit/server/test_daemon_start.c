@@ -67,7 +67,7 @@ static int serve(const struct settings *settings, void (*arm)(int n), int n)
     return code;
 }
 
-/* A start that failed has not read the signal. */
+/* Reads the signal that a failed start has left unread. */
 static void forget_signals(void)
 {
     while (signals_wait(0) != 0) {
@@ -84,7 +84,7 @@ static void is_sound(int code, int descriptors, const char *call)
     if (open_descriptors() != descriptors)
         fail_msg("%d descriptors and not %d: %s", open_descriptors(), descriptors, log_text);
     (void)snprintf(report, sizeof report, "%s/d.db.crash", folder);
-    /* if its size cannot be found out, the file stays */
+    /* the daemon leaves the report if it cannot read the size of the report */
     if (unlink(report) == 0 && (call == NULL || strcmp(call, "lseek64") != 0))
         fail_msg("a report of a crash is left after a failure of %s: %s", call != NULL ? call : "nothing", log_text);
 }

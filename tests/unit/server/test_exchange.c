@@ -79,8 +79,7 @@ static bool begin(const char *listen)
     assert_int_equal(dup2(said[1], STDOUT_FILENO), STDOUT_FILENO);
     (void)close(said[1]);
     assert_int_equal(pthread_create(&server, NULL, serve, NULL), 0);
-    /* If the daemon does not start, nobody writes; the test then runs into its
-     * time limit. */
+    /* If the daemon does not start, nothing is written, and the test fails at its time limit. */
     ssize_t got = read(said[0], line, sizeof line - 1);
     assert_int_equal(dup2(before, STDOUT_FILENO), STDOUT_FILENO);
     (void)close(before);
@@ -153,12 +152,12 @@ struct request {
     int usual;         /* status without a fault */
 };
 
-/* Sends the request, and reads the answer. Uses send(), which the fault can hit
- * as well: then the daemon sees a client that breaks off. */
+/* Sends the request and reads the answer. The fault can also make send() fail; for the daemon, the client has then
+ * broken the connection. */
 static const char *answer_to(int fd, const struct request *request, size_t *size)
 {
     enum { ROOM = 1 << 20 };
-    static char head[1000], text[ROOM]; /* no allocation, because the fault could hit it */
+    static char head[1000], text[ROOM]; /* static, because the fault could make an allocation fail */
     memset(text, 0, sizeof text);
     int bytes = snprintf(head, sizeof head, "%s %s HTTP/1.1\r\nHost: localhost:%d\r\nConnection: close\r\n%s",
                          request->method, request->target, port, request->headers);
@@ -181,9 +180,8 @@ static const char *answer_to(int fd, const struct request *request, size_t *size
     return text;
 }
 
-/* Checks an answer and returns its status, or 0 if there is no complete one. An
- * answer that gives its length must have that length, unless the connection
- * broke: then it is not complete, which the client can see. */
+/* Checks an answer and returns its status; 0 if the answer is missing or incomplete. An answer may be shorter than
+ * its Content-Length only if the connection broke, because the client can see that. */
 static int status_of(const struct request *request, const char *text, size_t size)
 {
     const char *body = strstr(text, "\r\n\r\n"), *length = strcasestr(text, "\r\nContent-Length:");
@@ -230,7 +228,7 @@ static void sweep(const struct request *requests, size_t count)
             quiet = fault_happened() ? 0 : quiet + 1;
         }
         for (int n = 0, quiet = 0; quiet < 2; n++) {
-            /* two calls belong to the client: socket() and setsockopt() */
+            /* two calls before the fault belong to the client: socket() and setsockopt() */
             fault_call_after(n + 2, EIO, false);
             is_answered(&requests[i], "call", n);
             quiet = fault_call_happened() != NULL ? 0 : quiet + 1;

@@ -30,7 +30,7 @@ static struct {
     CURLcode code; /* result of a transfer */
     long status;
     bool hangs;          /* a transfer lasts until the daemon stops it */
-    int header_fails_at; /* the header line with this number fails; -1: none */
+    int header_fails_at; /* number of the header line that cannot be added; -1: none */
     bool no_handle;
     char body[2000], url[100], authorities[100];
     curl_xferinfo_callback moving;
@@ -255,7 +255,8 @@ static void an_answer_below_200_is_no_delivery(void **state)
 {
     receiver.status = 199;
     fails_first(*state, "the receiver answered 199");
-    assert_string_equal(receiver.authorities, ""); /* the environment names none, so those of the system count */
+    assert_string_equal(receiver.authorities,
+                        ""); /* no variable names a file of authorities, so libcurl uses those of the system */
 }
 
 static void a_notice_is_delivered_when_the_receiver_is_there_again(void **state)

@@ -165,7 +165,7 @@ static void every_setting_has_a_range(void **state)
     assert_int_equal(read_with(&settings, &seen, 3, argv), STATUS_OK);
     assert_string_equal(settings.data, text);
     assert_int_equal(settings_read(&settings, 3, argv, NULL, &(bool){false}), STATUS_OK);
-    argv[1] = "--what"; /* without a list of faults, the fault is still refused */
+    argv[1] = "--what"; /* without a list of faults, an unknown flag is refused too */
     assert_int_equal(settings_read(&settings, 2, argv, NULL, &(bool){false}), STATUS_INVALID);
 }
 

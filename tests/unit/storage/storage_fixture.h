@@ -106,7 +106,7 @@ static inline int teardown(void **state)
 #define TEST_OPEN(name) cmocka_unit_test_setup_teardown(name, setup_open, teardown)
 #define TEST_CLOSED(name) cmocka_unit_test_setup_teardown(name, setup_closed, teardown)
 
-/* Makes the call and fails the test with the error's message unless the call succeeds. */
+/* Makes the call. If the call fails, the test fails with the message of the error. */
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
         error_clear(&f->err);                                                                                          \

@@ -98,8 +98,8 @@ enum { NO_RUN, CLAIMED, OFFERED_RUN };    /* what the executor does */
 struct process {
     uint8_t phase, token, epoch, job;
 };
-/* Has only bytes and no padding, so that equal worlds have equal bytes. `up` is 1 while the daemon runs. The next four
- * members say how often the events that they are named after may still happen. */
+/* All members are bytes, so the struct has no padding, and equal worlds have equal bytes. `up` is 1 while the daemon
+ * runs. The next four members say how often the events that they are named after may still happen. */
 struct world {
     uint8_t up, crashes, lost, requests, again;
     uint8_t clients, separate; /* separate: 1: trainers in other processes run the jobs; 0: the daemon runs them */

@@ -40,7 +40,7 @@ void played_begin(void)
 }
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
-/* Counts the pauses before a request is repeated instead of waiting. */
+/* Takes the place of the pause before a request is repeated: counts the pause and does not wait. */
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 {
     played.pauses++;

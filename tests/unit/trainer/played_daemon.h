@@ -23,7 +23,7 @@ extern struct played_daemon {
     int fails_at;   /* the request with this number gets no answer; -1: none */
     int refuses_at; /* the request with this number gets the status `refusal` */
     long refusal;
-    int hold_from; /* requests of the sender from this number on wait until the run waits for the queue */
+    int hold_from; /* the sender's requests from this number on wait until the run itself waits for the queue */
     bool run_waits;
     const char *wants;        /* requested state in the answers to reports; NULL: none */
     const char *registration; /* answer to a registration; NULL: the usual one */

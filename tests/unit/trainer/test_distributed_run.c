@@ -15,7 +15,7 @@
 
 enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* BYTES: enough for more than two blocks */
 
-/* ---- the outside of rank 0 --------------------------------------------------------------------------- */
+/* ---- the outer coordinator of rank 0 ---------------------------------------------------------------------- */
 
 struct fake_outside {
     char *bytes;
@@ -369,7 +369,7 @@ static bool fake_stop(void *context)
     return ((struct fake_outside *)context)->stop_requested;
 }
 
-/* In a run with one rank, the outside decides about everything, also whether a step is given up. */
+/* In a run with one rank, the outer coordinator alone decides, also whether the run gives up a step. */
 static void one_rank_asks_only_the_outside(void **state)
 {
     atomic_bool stop_requested = false;
@@ -391,7 +391,8 @@ static void one_rank_asks_only_the_outside(void **state)
     coordinator.close(coordinator.context, reader);
     assert_int_equal(w.open_readers, 0);
     assert_int_equal(coordinator.rewind(coordinator.context, 6, NULL), STATUS_CONFLICT);
-    assert_false(coordinator.must_stop(coordinator.context)); /* the outside never gives up a step */
+    assert_false(
+        coordinator.must_stop(coordinator.context)); /* the outer coordinator never requests that a step is given up */
     distributed.outside.must_stop = fake_stop;
     assert_false(coordinator.must_stop(coordinator.context) || coordinator.must_yield(coordinator.context));
     assert_false(coordinator.draining(coordinator.context));

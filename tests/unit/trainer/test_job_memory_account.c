@@ -99,14 +99,14 @@ static void a_changed_size_counts_as_the_difference(void **state)
 
 #ifdef __SANITIZE_ADDRESS__
 const char *__asan_default_options(void);
-/* Without this, AddressSanitizer ends the program at an impossible size. */
+/* Without this function, AddressSanitizer ends the program when a test requests an impossible size. */
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
 }
 #endif
 
-/* Products that overflow, and sizes that the system does not have, fail without a limit as well. */
+/* A size whose product overflows, or that the system does not have, fails even without a limit. */
 static void an_impossible_size_fails_without_a_limit(void **state)
 {
     struct job_memory account;

@@ -105,7 +105,7 @@ static enum status load(struct session *session, struct storage_checkpoint_pick 
 
 static const struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
 
-/* What a whole run sends and reads. Stops at the first failure, as a run does, and then reports the failure. */
+/* Sends and reads what a whole run does. Stops at the first failure, as a run does, and then reports the failure. */
 static enum status whole_session(int patience, struct error *err)
 {
     struct session session;
@@ -127,7 +127,7 @@ static enum status whole_session(int patience, struct error *err)
         session.to.leave(session.to.context, status == STATUS_OK ? JOB_EVENT_SUCCEED : JOB_EVENT_FAIL,
                          status == STATUS_OK ? "{\"a\":1}" : NULL, status == STATUS_OK ? NULL : "{\"code\":\"x\"}", 1);
         if (remote_ended(session.remote)) {
-            /* If a request of the end is not understood for lack of memory, the daemon stores no end. */
+            /* If the played daemon has no memory to parse the request that ends the run, it stores no end. */
             assert_true(played.end[0] == '\0' || strcmp(played.end, status == STATUS_OK ? "succeeded" : "failed") == 0);
         } else {
             (void)error_set(err, STATUS_UNAVAILABLE, NULL, "the end is not recorded");
@@ -341,7 +341,7 @@ static void a_signal_makes_the_run_yield_and_a_requeued_run_reports_no_end(void 
     close_session(&session);
     played_begin();
     opened(&session, 1000, 1 << 20);
-    /* the copy of the options was made when the session began */
+    /* open a new session, because a session copies the options when it begins */
     close_session(&session);
     session.options.requeued = true;
     arena_init(&session.arena, 4096, 0);
@@ -350,7 +350,7 @@ static void a_signal_makes_the_run_yield_and_a_requeued_run_reports_no_end(void 
     session.to.leave(session.to.context, JOB_EVENT_YIELD, NULL, NULL, 1);
     assert_false(remote_ended(session.remote));
     assert_string_equal(played.end, "");
-    session.to.leave(session.to.context, JOB_EVENT_FAIL, NULL, "{}", 1); /* a failure is reported */
+    session.to.leave(session.to.context, JOB_EVENT_FAIL, NULL, "{}", 1); /* unlike a yield, a failure is reported */
     assert_string_equal(played.end, "failed");
     close_session(&session);
     atomic_store(&stop_requested, false);

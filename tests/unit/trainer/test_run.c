@@ -16,8 +16,8 @@
 
 enum { STORED_MOST = 8 };
 
-/* The played outside of a run. Calls that return a status are counted; the call with the number `fails_at` fails with
- * the code `code`, and with `forever` all later ones do. */
+/* A coordinator that the test plays for the run. Counts its calls that return a status. The call with the number
+ * `fails_at` fails with `code`; with `forever`, all later calls fail too. */
 static struct outside {
     int calls, fails_at;
     bool forever, source, drains, yields;
@@ -35,7 +35,7 @@ static struct outside {
 } outside;
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
-/* Counts the pauses between the tries of a save instead of waiting. */
+/* Takes the place of the pause between two tries of a save: counts the pause and does not wait. */
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 {
     outside.sleeps++;
@@ -252,7 +252,7 @@ static void says(const char *text)
 
 static const char FOUR[] = "{\"steps\":4,\"checkpoint_every\":2,\"stage_every\":3}";
 
-/* The hash in the result of a run of FOUR without a fault. */
+/* Runs the job FOUR without a fault and copies the hash in its result. */
 static void undisturbed(char hash[17])
 {
     const struct storage_job job = training(FOUR);
@@ -541,7 +541,7 @@ static void the_result_must_be_json_of_limited_size_and_keeps_the_members_of_the
     says("\"cpu\":\"mine\"");
     assert_null(strstr(outside.document, "a processor"));
     assert_null(strstr(outside.document, "\"threads\":1"));
-    method.result = NULL; /* a method without members of its own */
+    method.result = NULL; /* a method that adds no members to the result */
     forget();
     assert_int_equal(run(&method, &job), JOB_EVENT_SUCCEED);
     says("{\"kind\":\"fake\",\"seed\":1,");
@@ -566,7 +566,7 @@ static void an_evaluation_without_its_parameters_fails(void **state)
     forget();
 }
 
-/* The time of a run goes on from the stored progress, if that contains one. */
+/* If the stored progress contains the time of the run, the time continues from there. */
 static void the_seconds_of_earlier_runs_count(void **state)
 {
     static const char *const progress[] = {"{\"seconds\":5000}", "{\"seconds\":-5000}", "{\"seconds\":\"5000\"}", "{"};

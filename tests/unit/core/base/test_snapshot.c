@@ -223,8 +223,8 @@ static void invalid_entries_are_refused(void **state)
 }
 
 /* Changes every byte of header and table to several values, and cuts the stream at every length. The reader never
- * crashes and never reads outside the stream. It accepts no changed stream, unless the change gives an entry another
- * name. */
+ * crashes and never reads outside the stream. It refuses every changed stream, except one in which only the name of
+ * an entry has changed. */
 static void damaged_streams_are_refused(void **state)
 {
     struct buf out;

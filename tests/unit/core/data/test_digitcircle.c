@@ -115,7 +115,7 @@ static void single_digits_equal_the_published_ones(void **state)
 }
 
 enum { SINGLE = DIGITCIRCLE_SINGLE };
-static const int cols[] = {9, 7, 8, 9, 8, 9, 8, 8, 7, 8}; /* of the digits' stamps */
+static const int cols[] = {9, 7, 8, 9, 8, 9, 8, 8, 7, 8}; /* widths of the digits' stamps in pixels */
 
 /* A picture without noise that contains only this digit, in the middle. */
 static const float *stamp_of(int digit)

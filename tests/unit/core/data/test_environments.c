@@ -142,7 +142,8 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     float heads[3] = {3, 6, 9}, w[7];
     const struct weight changes = {.value = heads, .count = 3};
     tree_edges_weights(&edges, NULL, &changes, 1, w);
-    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 && w[0] == 6); /* d and 0 have no data, so they get the mean */
+    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 &&
+                w[0] == 6); /* node d and the root (node 0) have no data, so they get the mean */
     tree_edges_close(&edges);
     tree_destroy(tree);
 }

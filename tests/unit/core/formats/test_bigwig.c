@@ -1,4 +1,4 @@
-/* Tests that the reader of bigWig files gives the means of what libBigWig has written, and that a file which has been
+/* Tests that the reader of bigWig files gives the means of the values that libBigWig has written. A file that was
  * cut off or changed gives an error. */
 #include <stdarg.h>
 #include <setjmp.h>

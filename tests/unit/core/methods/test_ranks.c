@@ -62,7 +62,7 @@ static const struct trial sparling[] = {
      10,
      1e-5},
     /* With the preset's learning rate, the curves would differ by 1.0e-5 under OpenBLAS's Haswell kernels, so this
-     * trial sets another one. */
+     * trial sets another learning rate. */
     {"interpolated, active cells",
      "sparling",
      "digitcircle-quick",

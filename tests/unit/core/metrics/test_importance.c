@@ -23,9 +23,9 @@ static struct importance measure(const struct importance_line *line)
     return found;
 }
 
-/* A line of eleven places, with three to six motifs that are two apart: 84, 70, 21 and 1 patterns. With the authors'
- * divisor of 5, the constant of deletion is 0.465 = .198 + .196 + .071. With the number of motifs present as divisor,
- * it is 0.494 = .226 + .196 + .071. */
+/* In a line of eleven places, three to six motifs that are at least two places apart form 84, 70, 21 and 1 patterns.
+ * With the authors' divisor of 5, the constant of deletion is 0.465 = .198 + .196 + .071. With the number of motifs
+ * present as divisor, it is 0.494 = .226 + .196 + .071. */
 static void the_authors_line_gives_their_constants(void **state)
 {
     const double share[] = {0, 0, 0, 0.25, 0.25, 0.25, 0.25};
@@ -42,9 +42,9 @@ static void the_authors_line_gives_their_constants(void **state)
     assert_near(importance_constant(6, 4.5, 1089, 10, own.symbol), 2.0658e8, 1e4);
 }
 
-/* A line of three places, with one or two motifs that are two apart: the patterns {0}, {1}, {2} and {0 2}. A changed
- * pattern adds the smaller of two shares to alpha: the share of the data that changes into it (what it gets), and its
- * own share of the data (what it has). By hand:
+/* In a line of three places, one or two motifs that are at least two places apart form the patterns {0}, {1}, {2} and
+ * {0 2}. A changed pattern adds the smaller of two shares to alpha: the share of the data that changes into it (what it
+ * gets), and its own share of the data (what it has). By hand:
  *
  * - Deletion: {0 2} is half of the data and becomes {0} or {2}. Each of these gets 1/4 but has only 1/6, so alpha is
  *   1/6 + 1/6.

@@ -27,7 +27,8 @@ static void topk_equals_the_value_by_hand(void **state)
 {
     const double scores[10] = {.9, .8, .7, .6, .5, .4, .3, .2, .1, .05};
     uint8_t truth[10] = {1, 0, 1, 0, 0, 1, 0, 0, 0, 0};
-    /* k = 3. The quantile at 0.7 of the ten values is between .6 and .7, and two of the three true values exceed it. */
+    /* Three values are true, so k = 3. The quantile at 1 - 3/10 of the ten scores is between .6 and .7. The scores
+     * of two of the three true values exceed it. */
     assert_true(fabs(share_of(scores, truth, 10) - 2.0 / 3) < 1e-15);
     assert_true(fabs(topk_accuracy(scores, truth, 10) - 2.0 / 3) < 1e-15);
     memset(truth, 0, sizeof truth);

@@ -224,7 +224,8 @@ static void column_has_pseudo_counts_of_the_background(void **state)
 
 static void fisher_test_has_the_textbook_values(void **state)
 {
-    assert_near(position_fisher(8, 4, 4, 4), 1.0 / 70, 1e-12); /* the lady who tastes tea */
+    assert_near(position_fisher(8, 4, 4, 4), 1.0 / 70,
+                1e-12); /* Fisher's example: a lady tells for all eight cups whether the milk came first */
     assert_near(position_fisher(8, 4, 4, 3), 17.0 / 70, 1e-12);
     assert_near(position_fisher(8, 4, 4, 0), 1, 1e-12);
     assert_near(position_fisher(24, 12, 10, 9), 0.00137973,
@@ -317,7 +318,7 @@ static void names_of_records_give_coordinates(void **state)
         const char *record;
         enum coordinates coordinates;
         const char *name;
-        int64_t start; /* of the interval [10, 15) */
+        int64_t start; /* start of the interval [10, 15) of the record, in these coordinates */
     } cases[] = {{"chr1:100-200", COORDINATES_RECORD, "chr1:100-200", 10},
                  {"chr1:100-200", COORDINATES_BEDTOOLS, "chr1", 110},
                  {"chr1:100-200", COORDINATES_UCSC, "chr1", 109},

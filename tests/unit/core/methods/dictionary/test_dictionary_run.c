@@ -246,8 +246,8 @@ static void compare_figures(void *context, struct method_run *run)
     *(struct plain_figures *)context = f;
 }
 
-/* Error, L0, explained variance, shrinkage, dead latents, coherence, guarantees, right latents and the Jaccard index
- * with OMP are those of their definitions. */
+/* These figures equal their definitions: error, L0, explained variance, shrinkage, dead latents, coherence,
+ * guarantees, right latents, and the Jaccard index with OMP (orthogonal matching pursuit). */
 static void figures_follow_their_definitions(void **state)
 {
     static const struct config_setting settings[] = {

@@ -255,8 +255,8 @@ static void a_run_keeps_the_last_density_when_an_earlier_stage_was_hardly_better
     trial_end(&t);
 }
 
-/* Each of three starts trains with 32 samples. Training then continues the best start. To do so it repeats that
- * start, unless it is the last one, whose weights are still in memory. */
+/* Each of three starts trains with 32 samples. Training then continues the best start. To do so it trains that start
+ * again. The last start need not be repeated, because its weights are still in memory. */
 static const struct config_setting many_starts[] = {
     {"starts", "3"}, {"presence_samples", "96"}, {"total_samples", "480"}, {NULL, NULL}};
 
