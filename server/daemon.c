@@ -554,7 +554,7 @@ int daemon_serve(const struct settings *settings)
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "motifd: %s\n", err.message);
         stop(&daemon);
-        crash_finish(); /* no empty report of a crash is left */
+        crash_finish(); /* removes the empty file of the crash report */
         return status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAULT;
     }
     serve_trainers(&daemon);

@@ -299,7 +299,7 @@ static int version_run(struct ctl *ctl, const struct options *args)
     (void)args;
     if (!ctl->json)
         fprintf(ctl->out.stream, "motifctl %s\n", MOTIF_VERSION);
-    fflush(ctl->out.stream); /* so that this line comes before an error message on stderr */
+    fflush(ctl->out.stream); /* prints this line before an error message on stderr */
     int code = ctl_get(ctl, "/v1/system", &document);
     if (code != CTL_SUCCESS)
         return code;

@@ -80,7 +80,8 @@ static enum status write_preset(const struct sink *out, const struct method *met
     sink_begin_object(out, "settings"); /* contains the fields that the preset sets */
     for (const struct config_setting *s = preset->settings; s->field != NULL; s++) {
         const struct config_field *field = config_find(&method->config, s->field);
-        const struct config_setting *later = s + 1; /* a preset may replace a setting of a list that it includes */
+        /* a preset may include a list of settings and then replace one of them */
+        const struct config_setting *later = s + 1;
         while (later->field != NULL && strcmp(later->field, s->field) != 0)
             later++;
         if (field != NULL && later->field == NULL)

@@ -253,7 +253,7 @@ static bool range_number(const char **at, uint64_t *value)
     for (; isdigit((unsigned char)**at); (*at)++) {
         uint64_t digit = (uint64_t)(**at - '0');
         if (*value > (UINT64_MAX - digit) / 10) {
-            *value = UINT64_MAX; /* larger than the size of any file */
+            *value = UINT64_MAX; /* the number is too large for 64 bits; this one exceeds the size of any file */
             while (isdigit((unsigned char)**at))
                 (*at)++;
             return true;

@@ -10,9 +10,9 @@
 
 /* ---- numbers --------------------------------------------------------------------------------------------- */
 
-/* A float whose digits can be computed quickly. Pictures and maps contain thousands of floats, and printf() needs long
- * integers for each. A float of usual size is m / 2^k with m below 2^24, so one product of 128 bits is enough to
- * compute its digits. The text is the same as that of printf(). */
+/* A float whose digits can be computed quickly. Pictures and maps contain thousands of floats, and printf() needs
+ * long integers for each. A float of usual size is m / 2^k with an integer m below 2^24, so one product of 128 bits
+ * is enough to compute its digits. The text is the same as that of printf(). */
 struct plain_float {
     uint32_t m; /* [2^23, 2^24) */
     int k;      /* [4, 37] */

@@ -24,8 +24,8 @@ struct json_sink {
     struct sink sink; /* the interface that writers receive a pointer to */
     struct buf *out;  /* borrowed */
     int depth;
-    uint32_t in_list;   /* bit d is set if level d is a list */
-    uint32_t has_items; /* bit d is set if level d has an item, so the next one needs a comma */
+    uint32_t in_list;   /* bit d is set if nesting level d is a list */
+    uint32_t has_items; /* bit d is set if nesting level d has an item, so the next one needs a comma */
     bool wrong;         /* a writer has misused the sink: unbalanced calls, a missing key, or too deep nesting */
     bool finished;      /* the root value is complete */
 };

@@ -6,7 +6,7 @@
 /* Sends "READY=1", "STOPPING=1", "WATCHDOG=1" or "STATUS=..."; newlines separate several assignments. */
 void notify_manager(const char *state);
 
-/* Milliseconds between two WATCHDOG=1: half the manager's limit; 0: the manager expects none. */
+/* Milliseconds between two messages WATCHDOG=1: half the manager's limit; 0: the manager expects none. */
 int notify_watchdog_ms(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* Uploaded data sets, as files in one folder (the daemon's option --data). They are not rows of the database, because
  * they are large and never change, and the core maps them into memory.
  *
- *   NAME/about.json  describes an upload. The operator created each folder without this file. No function here changes
- *                    such a folder.
+ *   NAME/about.json  describes an upload. A folder without this file was made by the operator, and no function here
+ *                    changes it.
  *   NAME/...         the data set's other files
  *   .uploads/        parts of uploads, named by the announced SHA-256 and a hash of the owner's name, and folders that
  *                    are being filled or removed

@@ -1,5 +1,5 @@
-/* Measures how the cost of a training step grows with the size of the batch, the area of the picture, the width of g
- * and the density:
+/* Measures how the cost of a training step grows with the size of the batch, the area of the picture, the width of the
+ * motif model and the density:
  *
  *      scaling [--threads N] [--seconds S] [--clock wall|processor] [--out DIR]
  *

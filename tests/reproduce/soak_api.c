@@ -226,7 +226,8 @@ int main(int argc, char **argv)
     }
     if (argc > 4 && !number("THREADS", argv[4], 1, MOST_THREADS, &threads))
         return 2;
-    if (!number("REQUESTS", argv[3], ROUNDS * threads, LONG_MAX, &requests)) /* each thread sends some in each round */
+    /* each thread must send at least one request in each round */
+    if (!number("REQUESTS", argv[3], ROUNDS * threads, LONG_MAX, &requests))
         return 2;
     struct error err = {0};
     struct soak soak = {.job = argv[2], .requests = requests / ROUNDS / threads};

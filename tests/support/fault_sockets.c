@@ -1,4 +1,4 @@
-/* Lets calls for sockets, pipes and signals, and lseek fail (fault_calls.h). */
+/* Makes lseek() and the calls for sockets, pipes and signals fail (fault_calls.h). */
 #include <signal.h>
 #include <stddef.h>
 #include <sys/socket.h>

@@ -76,7 +76,7 @@ struct method_run *trial_start(const struct trial *t)
 {
     struct method_run *run = NULL;
     assert_ok(method->create(&t->config, &t->environment.env, &run, err));
-    run->step_seconds = 0; /* so that a step makes only one update, or reads one batch of a validation */
+    run->step_seconds = 0; /* a step then makes only one update, or reads one batch of a validation */
     return run;
 }
 

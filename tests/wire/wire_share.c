@@ -214,7 +214,7 @@ static void repeated_import_with_a_key_creates_one_job(void **state)
     assert_int_equal(import(guest, model.body, model.body_bytes, again, &repeated), 201);
     assert_true(repeated);
     assert_string_equal(again, first);
-    assert_int_equal(daemon_stop(&served), 0); /* the key is stored with the job */
+    assert_int_equal(daemon_stop(&served), 0); /* restarts the daemon, because the key must be stored with the job */
     assert_true(daemon_start(&served, args, NULL));
     assert_int_equal(import(guest, model.body, model.body_bytes, again, &repeated), 201);
     assert_true(repeated);

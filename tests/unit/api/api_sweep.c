@@ -78,7 +78,7 @@ static void take_body(struct api_response *r, struct answer *out, char *room)
 
 struct answer sweep_ask(const struct sweep *s, const struct request_case *c, const char *id, int place, bool forever)
 {
-    static char room[4 << 20]; /* not from the heap, because a sanitizer takes long for a large block */
+    static char room[4 << 20]; /* static, because a sanitizer needs long to allocate a large block */
     struct asked asked = {.c = c, .id = id};
     char target[200];
     struct answer out = {0};

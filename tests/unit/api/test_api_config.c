@@ -166,7 +166,7 @@ static void given_values_come_before_preset_and_defaults(void **state)
     assert_true(number_at(f, "/config/density") == 0.125);     /* from the request */
     assert_string_equal(text_at(f, "/config/mode"), "strict"); /* from the preset */
     assert_int_equal(number_at(f, "/config/seed"), 7);         /* the default */
-    assert_int_equal(number_at(f, "/config/threads"), 3);      /* from the member `threads` of the job */
+    assert_int_equal(number_at(f, "/config/threads"), 3); /* the value comes from the member `threads` of the job */
     assert_true(cJSON_IsTrue(at(f, "/config/verbose")));
     assert_int_equal(cJSON_GetArraySize(at(f, "/config")), 7);
     submit_job(f, "{\"kind\":\"echo\",\"config\":{\"threads\":5,\"seed\":9007199254740991,\"density\":0.1}}", id);

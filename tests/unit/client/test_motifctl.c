@@ -127,7 +127,7 @@ static void channels_beyond_the_letters_share_a_star(void **state)
     assert_int_equal(term_channel_colour(0), term_channel_colour(TERM_CHANNEL_COLOURS));
 }
 
-/* The last column of a terminal that is too narrow begins on a line of its own. */
+/* If the terminal is too narrow, the last column of a table begins on a line of its own. */
 static void the_last_column_of_a_table_is_wrapped(void **state)
 {
     struct table table;

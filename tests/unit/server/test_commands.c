@@ -313,8 +313,8 @@ static void wrong_words_are_usage_faults(void **state)
         (void)snprintf(path, sizeof path, "%s/%s", into, names[i]);
         assert_int_equal(access(path, F_OK) == 0, i > 0);
     }
-    assert_int_equal(folder_entries(into, ""),
-                     8); /* the command has added a copy and its data sets, and removed one copy */
+    /* the command has added a copy and its data sets, and removed one copy */
+    assert_int_equal(folder_entries(into, ""), 8);
     data_remove(into);
     forget();
 }
@@ -336,7 +336,7 @@ static void the_environment_names_the_database_and_the_data(void **state)
     assert_int_equal(setenv("MOTIFD_DB", "", 1), 0);
     assert_int_equal(setenv("MOTIFD_DATA", "", 1), 0);
     assert_int_equal(run(command_backup, (const char *const[]){"backup", "--with-data", copy, NULL}), 1);
-    assert_non_null(strstr(err, "motifd-data does not exist")); /* the defaults do not exist here */
+    assert_non_null(strstr(err, "motifd-data does not exist")); /* the default files do not exist in this folder */
     assert_int_equal(run(command_backup, (const char *const[]){"backup", copy, NULL}), 1);
     assert_non_null(strstr(err, "from motifd.db to"));
     copy_base();

@@ -113,7 +113,8 @@ static void every_file_of_every_data_set_is_copied(void **state)
     struct error err = {0};
     assert_int_equal(data_copy(from, to, &report, &err), STATUS_OK);
     assert_true(has_digits() && has("words/text"));
-    assert_int_equal(folder_entries(to, ""), 2);       /* no partial upload and no file beside the data sets */
+    /* the copy has only the two data sets, no partial upload and no other file */
+    assert_int_equal(folder_entries(to, ""), 2);
     assert_int_equal(folder_entries(to, "/words"), 1); /* no links */
     assert_true(report.sets == 2 && report.files == 4 && report.bytes == 150312 && report.kept == 0);
     /* A second copy leaves what exists as it is. */

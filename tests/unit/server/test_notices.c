@@ -255,8 +255,8 @@ static void an_answer_below_200_is_no_delivery(void **state)
 {
     receiver.status = 199;
     fails_first(*state, "the receiver answered 199");
-    assert_string_equal(receiver.authorities,
-                        ""); /* no variable names a file of authorities, so libcurl uses those of the system */
+    /* no variable names a file of authorities, so libcurl uses those of the system */
+    assert_string_equal(receiver.authorities, "");
 }
 
 static void a_notice_is_delivered_when_the_receiver_is_there_again(void **state)

@@ -327,7 +327,7 @@ static void requests_reach_the_running_job(void **state)
     OK(storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &requested, &f->err));
     assert_int_equal(now, JOB_QUEUED);
     OK(storage_job_claim(f->storage, claimed, &f->err));
-    assert_int_equal(job_of(f, id).started_at, started); /* still the time of the first start */
+    assert_int_equal(job_of(f, id).started_at, started); /* started_at is still the time of the first start */
     OK(storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, &now, &f->err));
     assert_int_equal(now, JOB_QUEUED);
     OK(storage_job_claim(f->storage, claimed, &f->err));

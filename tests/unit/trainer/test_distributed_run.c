@@ -391,8 +391,8 @@ static void one_rank_asks_only_the_outside(void **state)
     coordinator.close(coordinator.context, reader);
     assert_int_equal(w.open_readers, 0);
     assert_int_equal(coordinator.rewind(coordinator.context, 6, NULL), STATUS_CONFLICT);
-    assert_false(
-        coordinator.must_stop(coordinator.context)); /* the outer coordinator never requests that a step is given up */
+    /* the outer coordinator never requests that a step is given up */
+    assert_false(coordinator.must_stop(coordinator.context));
     distributed.outside.must_stop = fake_stop;
     assert_false(coordinator.must_stop(coordinator.context) || coordinator.must_yield(coordinator.context));
     assert_false(coordinator.draining(coordinator.context));

@@ -51,8 +51,8 @@ static void the_smallest_limit_counts(void **state)
         {NULL, NULL, NULL, 1000, 4096000},                     /* no control groups */
         {"0::/my.slice\n", "1000000\n", NULL, 1000, 1000000},  /* the group has a limit */
         {"0::/my.slice\n", "1000000\n", "5\n", 1000, 1000000}, /* the root's limit counts only if the group has none */
-        {"0::/my.slice\n", "max\n", "2000000\n", 1000,
-         2000000}, /* in a container, the file at the root has the group's limit */
+        /* in a container, the file at the root has the group's limit */
+        {"0::/my.slice\n", "max\n", "2000000\n", 1000, 2000000},
         {"0::/my.slice\n", NULL, "2000000\n", 1000, 2000000},
         {"12:memory:/old\n", "1000000\n", "2000000\n", 1000, 2000000}, /* version 1 has no unified group */
         {"", NULL, "", 1000, 4096000},                                 /* files without content */

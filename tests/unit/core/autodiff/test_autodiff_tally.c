@@ -85,8 +85,8 @@ static void tally_equals_the_sum_over_all_subsets_of_positions(void **state)
     probe_close(&p);
 }
 
-/* P(n of N positions) = binomial(N, n) p^n (1 - p)^(N - n) if all have the same probability. The probability that this
- * test computes is below the smallest double. */
+/* If each of N positions has a motif with probability p, exactly n of them have one with probability binomial(N, n)
+ * p^n (1 - p)^(N - n). The probability in this test is below the smallest double. */
 static void tally_of_a_very_improbable_number_is_precise(void **state)
 {
     enum { POSITIONS = 400, COUNT = 40 };

@@ -39,7 +39,7 @@ static enum status read_text(const char *format, const char *text, struct collec
     return read_bytes(format, text, strlen(text), options, c);
 }
 
-/* An .npz with x [4][1][3][1], and y and further members. */
+/* An array of an .npz file: its name, its type and shape as in the header, and its bytes. */
 struct member {
     const char *name, *type, *shape;
     const void *bytes;

@@ -127,7 +127,7 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     tree_edges_gather(&edges, truth, 1, by_edge);
     assert_true(by_edge[edges.edge[q]] == truth[q] - truth[p] && by_edge[edges.edge[d]] == truth[d]);
     tree_edges_close(&edges);
-    /* node d has no data, so data cannot tell the edges of c, q and p apart */
+    /* node d has no data, so data cannot tell the edges of the nodes c, q and p apart */
     open_edges(tree, "abc", EDGES_TREE, true, &edges);
     assert_int_equal(edges.count, 3);
     assert_true(edges.edge[d] == -1 && edges.edge[c] == edges.edge[q] && edges.edge[q] == edges.edge[p]);
@@ -142,8 +142,8 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     float heads[3] = {3, 6, 9}, w[7];
     const struct weight changes = {.value = heads, .count = 3};
     tree_edges_weights(&edges, NULL, &changes, 1, w);
-    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 &&
-                w[0] == 6); /* node d and the root (node 0) have no data, so they get the mean */
+    /* node d and the root (node 0) have no data, so they get the mean */
+    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 && w[0] == 6);
     tree_edges_close(&edges);
     tree_destroy(tree);
 }
@@ -366,8 +366,8 @@ static void folders_of_both_layouts_are_read(void **state)
     struct error error = {0};
     struct environments_reading r = {2, false, {1, 2, 1, 0, 0.1}, NULL};
     assert_non_null(mkdtemp(folder));
-    /* A table with one line for each feature; another table names the node of each sample. c is no node of the tree, so
-     * sample s2 is left out. */
+    /* A table with one line for each feature, and a table that names the node of each sample. Sample s2 is left out,
+     * because its node c is not in the tree. */
     put_file(folder, "tree.nwk", "((a,b)ab,d)root;\n");
     put_file(folder, "samples.tsv", "id\tweek\tplace\ns1\t1\ta\ns2\t2\tc\ns3\t1\tb\ns4\t5\ta\n");
     put_file(folder, "expression.tsv",

@@ -268,7 +268,8 @@ static void resampling_is_the_windowed_sinc(void **state)
                 double t = scale * ((double)j * pairs[p][0] / pairs[p][1] - i), u = t / 64, w = 0, top = 0, term = 1;
                 if (fabs(u) >= 1)
                     continue;
-                for (int k = 0; k < 60; k++) { /* computes I0(beta sqrt(1 - u^2)) and I0(beta) by their series */
+                /* computes the Bessel functions I0(beta sqrt(1 - u^2)) and I0(beta) by their series */
+                for (int k = 0; k < 60; k++) {
                     w += term * pow(1 - u * u, k);
                     top += term;
                     term *= pow(14.769656459379492 / 2 / (k + 1), 2);

@@ -73,7 +73,8 @@ static void reads_in_any_order_give_the_same_bytes(void **state)
     int calls = 0;
     unsigned char *whole = read_whole(1 << 16, &size), piece[4096];
     struct npz_stream *stream = open_two(&calls);
-    for (size_t end = size; end > 0;) { /* from the end, so that the checksums come before the data */
+    /* reads from the end to the beginning, so that checksums are read before the data that they cover */
+    for (size_t end = size; end > 0;) {
         size_t count = end < sizeof piece ? end : sizeof piece;
         end -= count;
         for (size_t done = 0; done < count;)

@@ -173,7 +173,8 @@ static void fast_conv_matches_ref(void **state)
     }
 }
 
-/* The three passes must agree: <conv(x), dy> = <x, conv_transposed(dy)> = <w, gradient(x, dy)>. */
+/* The convolution and its two gradients must agree: <conv(x), dy> = <x, conv_transposed(dy)> = <w, gradient(x, dy)>,
+ * where <a, b> is the sum of the products of all elements. */
 static void conv_passes_are_adjoint(void **state)
 {
     for (size_t n = 0; n < COUNT(shapes); n++) {

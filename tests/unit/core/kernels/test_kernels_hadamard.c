@@ -39,7 +39,8 @@ static void matrix_with_and_is_orthogonal_and_with_xor_has_rank_one(void **state
                 with_and += hadamard_sign(i, k) * hadamard_sign(j, k);
             assert_int_equal(with_and, i == j ? N : 0);
             int x = __builtin_parityll(i ^ j), minor = x ^ __builtin_parityll(i) ^ __builtin_parityll(j);
-            assert_int_equal(minor, 0); /* (-1)^popcount(i XOR j) = h(i) h(j): an outer product */
+            assert_int_equal(minor, 0); /* with XOR, entry (i, j) is h(i) h(j), where h(i) = (-1)^popcount(i): the
+                                           matrix is an outer product */
         }
 }
 
@@ -65,8 +66,8 @@ static void fast_rows_and_columns_match_ref(void **state)
     }
 }
 
-/* The transform applied twice multiplies by n (H H = n I), for short vectors and for long ones that are treated as
- * tables. */
+/* Two transforms of a vector multiply it by its length n, because the matrix H satisfies H H = n I. This holds for
+ * short vectors, and for long ones that are treated as tables. */
 static void transform_applied_twice_multiplies_by_n(void **state)
 {
     for (int n = 1; n <= 1 << 20; n *= 4) {

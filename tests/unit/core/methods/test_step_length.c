@@ -11,7 +11,7 @@
 #include "tests/support/run_env.h"
 #include "tests/support/sanitized.h"
 
-/* Sanitizers make steps longer, so the limit is higher with them. */
+/* Sanitizers make steps longer. With them, a step may take longer, and a case makes steps for a shorter time. */
 static const double SECONDS = SANITIZED ? 0.5 : 3;    /* time for the steps of one case */
 static const double STEP_MOST = SANITIZED ? 30 : 2.0; /* longest allowed step; a cancelled job should end within 2 s */
 

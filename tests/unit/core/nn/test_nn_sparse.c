@@ -272,8 +272,8 @@ static void select_kth_equals_sorted_value(void **state)
     }
 }
 
-/* The quantile is the k-th value with k = max(1, trunc(N (1 - density))). The threshold t moves a tenth of the way
- * towards it before t is used. */
+/* The quantile is the k-th smallest of N values, with k = max(1, trunc(N (1 - density))). The threshold t moves a
+ * tenth of the way towards it before t is used. */
 static void check_rule(enum sparse_mode mode, double density)
 {
     struct layer l;

@@ -134,7 +134,7 @@ static void training_step_gives_same_bits_for_any_number_of_threads(void **state
         struct model *one = model_open(tables[t], 1);
         double first = model_step(one, 0), second = model_step(one, 1);
         assert_true(second < first && first < 10.0);
-        static const int counts[] = {2, 16, 3, 5}; /* with 16, convolutions split their chunks */
+        static const int counts[] = {2, 16, 3, 5}; /* with 16 threads, convolutions split their chunks */
         for (int i = 0; i < (SANITIZED ? 2 : 4); i++) {
             int threads = counts[i];
             struct model *other = model_open(tables[t], threads);

@@ -200,7 +200,8 @@ static void a_child_is_active_only_with_its_parent_and_without_siblings(void **s
 }
 
 /* Pairs of features are correlated as the low-rank factors state: with rank 25 and entries of deviation 0.1, the
- * covariance of two features is A_i . A_j. The features that fire most often show it best. */
+ * covariance of two features is A_i . A_j, where A_i are the factors of feature i. The features that fire most often
+ * show it best. */
 static void frequent_features_fire_together_as_their_loadings_say(void **state)
 {
     (void)state;
@@ -226,7 +227,8 @@ static void frequent_features_fire_together_as_their_loadings_say(void **state)
                 norm_i += u * u;
                 norm_j += v * v;
             }
-            expected[pair] = inner / sqrt(norm_i * norm_j); /* loadings are A / sqrt(D), and D = 1 - |A|^2 */
+            /* the stored loadings are A / sqrt(D), with D = 1 - |A|^2 */
+            expected[pair] = inner / sqrt(norm_i * norm_j);
             double p = (double)one / COUNT, q = (double)other / COUNT;
             found[pair] = ((double)both / COUNT - p * q) / sqrt(p * (1 - p) * q * (1 - q));
             product += expected[pair] * found[pair];

@@ -224,8 +224,8 @@ static void column_has_pseudo_counts_of_the_background(void **state)
 
 static void fisher_test_has_the_textbook_values(void **state)
 {
-    assert_near(position_fisher(8, 4, 4, 4), 1.0 / 70,
-                1e-12); /* Fisher's example: a lady tells for all eight cups whether the milk came first */
+    /* Fisher's example: a lady tells for all eight cups whether the milk came first */
+    assert_near(position_fisher(8, 4, 4, 4), 1.0 / 70, 1e-12);
     assert_near(position_fisher(8, 4, 4, 3), 17.0 / 70, 1e-12);
     assert_near(position_fisher(8, 4, 4, 0), 1, 1e-12);
     assert_near(position_fisher(24, 12, 10, 9), 0.00137973,

@@ -433,7 +433,8 @@ static void large_factorisation_checks_often_whether_it_must_stop(void **state)
     struct nmf *nmf;
     struct nmf_setup setup = {G, K, 1, 1e-4, 1};
     struct philox from = philox_stream(4, 1, 0);
-    (void)mallopt(M_PERTURB, 0); /* with MALLOC_PERTURB_, which meson sets, malloc() would write into every page */
+    /* switches off MALLOC_PERTURB_, which meson sets: with it, malloc() would write into every page */
+    (void)mallopt(M_PERTURB, 0);
     int *rows = calloc(N, sizeof *rows);
     assert_non_null(rows);
     assert_ok(features_create(N, G, 0, &f, err));

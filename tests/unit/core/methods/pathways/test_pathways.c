@@ -226,12 +226,13 @@ static void bounds_equal_published_values(void **state)
     assert_near(bound_uniform(mu1024, 1, 1, 0), 16.5, 1e-12);
     assert_near(bound_probabilistic(mu4096, 8192, 1, 1, 0, 0.01), 35.781, 5e-4);
     assert_near(bound_probabilistic(mu1024, 2048, 1, 1, 0, 0.01), 9.905, 5e-4);
-    /* These bounds are for m = 49, n = 98 and M = 256. A random bank with mu = .561 allows S = 1.39 by bound (3) of the
-     * paper and .026 by bound (5). With the smallest possible coherence, bound (3) allows 5.45. */
+    /* These bounds are for 98 filters of 49 entries at 256 positions. A random bank with the coherence mu = .561
+     * allows the sparsity S = 1.39 by bound (3) of the paper, and .026 by bound (5). With the smallest possible
+     * coherence, bound (3) allows 5.45. */
     assert_near(bound_uniform(0.561, 1, 1, 0), 1.39, 5e-3);
     assert_near(bound_uniform(coherence_floor_convolutional(98, 49), 1, 1, 0), 5.45, 5e-3);
     assert_near(bound_probabilistic(0.561, 98 * 256, 1, 1, 0, 0.01), 0.026, 5e-4);
-    /* bound (5) of the paper is the S at which the probability of failure equals delta */
+    /* bound (5) of the paper is the sparsity at which the probability of failure equals delta, here 0.01 */
     double limit = bound_probabilistic(0.02, 5000, 0.7, 1.3, 0.05, 0.01);
     assert_near(bound_failure(0.02, limit, 5000, 0.7, 1.3, 0.05), 0.01, 1e-12);
     assert_near(bound_pursuit(0.1), 11 / 3.0, 1e-12);
@@ -333,7 +334,8 @@ static void thresholds_keep_the_entries_of_their_definition(void **state)
     }
 }
 
-/* Checks the conditions of a minimum: |a_k . r| <= lambda, with equality and the right sign where x_k is not zero. */
+/* Checks the conditions of a minimum: each column a_k and the residual r satisfy |a_k . r| <= lambda, with equality
+ * and the right sign where the entry x_k of the code is not zero. */
 static void pursuit_reaches_the_minimum_of_its_objective(void **state)
 {
     struct dictionary d;

@@ -78,8 +78,8 @@ static void merged_channel_has_both_names_with_lower_strengths(void **state)
     struct association_channel of = association_of_channel(&a, 0);
     assert_int_equal(of.names, 2);
     assert_int_equal(of.token[0] + of.token[1], RING + TRIANGLE);
-    /* The expected correlation is sqrt(p (1 - q) / (q (1 - p))). The share of labels with the name is p = .42. The
-     * channel is active in the share q = 1 - .58^2 of the samples. */
+    /* The name is in the share p = .42 of the labels. The channel is active in the share q = 1 - .58^2 of the
+     * samples. The expected correlation is sqrt(p (1 - q) / (q (1 - p))). */
     assert_near(of.strength[0], 0.61, 0.05);
     assert_near(of.strength[1], 0.61, 0.05);
     assert_near(of.whole, 1, 1e-12);

@@ -196,8 +196,8 @@ static int weights_that_differ(const struct params *a, const struct params *b, c
     return differ;
 }
 
-/* Retrains the head on another job's weights of g, without the bottleneck. In g, only the running statistics may
- * change. */
+/* Trains a new head on the motif model g of another job, without the bottleneck. In g, only the running statistics
+ * may change. */
 static void retraining_with_frozen_g_keeps_its_weights(void **state)
 {
     static const struct config_setting again[] = {

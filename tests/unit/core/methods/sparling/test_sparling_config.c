@@ -110,13 +110,14 @@ static void paper_costs_match_the_table(void **state)
     struct sparling_config config;
     make(&config, sparling_presets[2].settings);
     assert_near(sparling_macs(&config, 8) / 1e9, 6.716, 0.0005);
-    /* Of 6.716 G multiply-adds, 3.760 G are in h and the rest in g. With POOL_THEN_EMBED, the embedding costs less. */
+    /* Of 6.716 G multiply-adds, 3.760 G are in the head h and the rest in the motif model g. With POOL_THEN_EMBED,
+     * the embedding costs less. */
     config.embed_order = POOL_THEN_EMBED;
     assert_near(sparling_macs(&config, 8) / 1e9, 6.716 - 0.0512 + 0.00074, 0.0005);
 }
 
-/* Compares the sizes of the networks g and h with Appendix L of the paper. The network has an affine batch norm before
- * the sparse layer. */
+/* Compares the sizes of the motif model g and the head h with Appendix L of the paper. The network has an affine
+ * batch norm before the sparse layer. */
 static void splicing_network_has_the_published_size(void **state)
 {
     struct sparling_config config;

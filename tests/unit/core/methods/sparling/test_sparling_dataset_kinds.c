@@ -396,7 +396,7 @@ static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
     host.env.data = root;
     if (sparling_method.create(&c, &host.env, &run, &err))
         fail_msg("%s", err.message);
-    run->step_seconds = 0; /* so that each step makes only one update, or reads one batch */
+    run->step_seconds = 0; /* each step then makes only one update, or reads one batch */
     assert_true(run->presence.counted == 1 && run->presence.exact);
     for (int32_t label = 0; label < 3; label++) {
         const struct domain_truth truth = {.length = 1, .label = &label};

@@ -346,8 +346,9 @@ static void zero(struct weight *w)
     memset(w->value, 0, w->count * sizeof *w->value);
 }
 
-/* Sets the weights of g. Feature 0 copies the input. Features 1 to 4 count the ink at the taps of detectors 0 to 3.
- * Channel c is feature c + 1 minus a little less than the number of taps, so only complete motifs are active. */
+/* Sets the weights of the motif model. Feature 0 copies the input. Features 1 to 4 count the ink at the taps of
+ * detectors 0 to 3. Channel c is feature c + 1 minus a little less than the number of taps, so only complete motifs
+ * are active. */
 static void plant(struct network *n)
 {
     struct residual_unit *unit = &n->unit[0];
@@ -547,8 +548,8 @@ static void queries_report_centred_motifs_where_their_channel_reads(void **state
 
 /* ---- true boxes -------------------------------------------------------------------------------------- */
 
-/* Channel 0 marks symbol 0 right of its box, which the extent corrects. Another motif of channel 0 lies far from every
- * box. Channel 1 marks symbol 1, with an extent that is too large. */
+/* Channel 0 marks symbol 0 at a position to the right of its box; the extent corrects this. Another motif of channel
+ * 0 lies far from every box. Channel 1 marks symbol 1, with an extent that is too large. */
 static void motifs_and_true_boxes_are_paired_and_compared(void **state)
 {
     static float planes[4 * 48 * 48];

@@ -46,7 +46,7 @@ static const struct config_setting settings[] = {{"domain", "dataset"},
                                                  {"total_samples", "2000"},
                                                  {NULL, NULL}};
 
-/* Sizes that replace those of dataset_fit, for speed. */
+/* Smaller sizes than those that dataset_fit() computes, for speed. */
 static const struct config_setting sizes[] = {{"width", "16"}, {"units", "2"}, {"first_window", "15"}, {NULL, NULL}};
 /* A whole run, whose first validation is followed by a search. */
 static const struct config_setting brief[] = {{"presence_samples", "64"},   {"total_samples", "160"},

@@ -157,7 +157,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
     close_setup(&s);
 }
 
-/* A head that attends to positions with a motif alone, as in the preset `dataset`. */
+/* A head that attends only to positions with a motif, as in the preset `dataset`. */
 #define READER                                                                                                         \
     {"attend", "active"}, {"motif_scale", "rms"}, {"embed_order", "pool-then-embed"}, {"head_norm", "pre"},            \
     {                                                                                                                  \

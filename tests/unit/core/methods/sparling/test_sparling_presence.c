@@ -1,5 +1,5 @@
-/* Tests the presence objective of SPARLING: the first phase trains g alone and ends in time, and threads and pauses do
- * not change the bits of a run. */
+/* Tests the presence objective of SPARLING: the first phase trains the motif model alone and ends in time, and
+ * threads and pauses do not change the bits of a run. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void first_phase_trains_g_and_leaves_head_and_density(void **state)
     assert_string_not_equal(g[0], g[1]);
     assert_string_not_equal(presence[0], presence[1]);
     assert_string_equal(h[0], h[1]);
-    /* the scale of the head's input adapts to g in the first phase */
+    /* the scale of the head's input follows the motif model, which the first phase trains */
     assert_true(t.run->network->scale.square->value[0] != scale);
     assert_int_equal(t.series.validations, 3);
     /* validations of the first phase do not run the head, so they give no accuracy */
@@ -53,7 +53,7 @@ static void first_phase_trains_g_and_leaves_head_and_density(void **state)
     trial_end(&t);
 }
 
-/* A validation reads its samples from the other strand as well only if g recognises half of the names. */
+/* A validation reads its samples from the other strand as well only if the motif model recognises half of the names. */
 static void the_other_strand_is_read_when_half_of_the_names_are_clear(void **state)
 {
     struct trial t;
@@ -107,7 +107,7 @@ static void first_phase_ends_when_the_presence_loss_stops_falling(void **state)
         for (int i = 0; i < flat; i++)
             assert_true(t.series.presence[last - i] >= 0.99 * t.series.presence[last - flat]);
     }
-    /* The first phase takes longer if g does not recognise all names. */
+    /* The first phase takes longer if the motif model does not recognise all names. */
     assert_true(ended[0] >= ended[1] + 2);
     trial_begin(&t, never, 1);
     while (t.run->presence.alone)
@@ -395,8 +395,8 @@ static void threads_and_pauses_do_not_change_any_bit(void **state)
     assert_string_not_equal(whole, other);
 }
 
-/* With a small learning rate, g learns to recognise no name. The run therefore searches for better weights of channels
- * after a few validations. */
+/* With a small learning rate, the motif model learns to recognise no name. The run therefore searches for better
+ * weights of channels after a few validations. */
 static void searches_of_weights_do_not_depend_on_threads_and_pauses(void **state)
 {
     static const struct config_setting slow[] = {

@@ -107,7 +107,7 @@ static void answers_for_samples_contain_the_truth(void **state)
         assert_non_null(strstr(out.data, want));
     }
 
-    /* Sends the same image as an array. The answer has the same motifs, and no truth. */
+    /* Sends the same image as an array. The answer has the same motifs, but no true symbols. */
     struct buf again;
     struct method_input array = {.kind = METHOD_INPUT_ARRAY, .rank = 2, .dim = {SIZE, SIZE}, .values = image};
     assert_int_equal(ask(s, "motifs", &array, &again, &err), STATUS_OK);

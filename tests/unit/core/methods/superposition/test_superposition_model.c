@@ -118,7 +118,8 @@ static void gradients_equal_central_differences(void **state)
     fill_importance(importance);
     assert_int_equal(thread_pool_create(1, &pool, NULL), STATUS_OK);
     for (int activation = 0; activation < ACTIVATIONS; activation++)
-        for (int kind = 0; kind < 8; kind++) { /* bit 0: tied weights; bit 1: dense products; bit 2: p */
+        /* bit 0: tied weights; bit 1: dense products; bit 2: p = 0.3 instead of 0.1 */
+        for (int kind = 0; kind < 8; kind++) {
             struct autoencoder_shape shape = {N, D, kind & 1, false, (enum activation)activation, 0.15f, 6};
             struct plain t = {make(&shape), importance, kind & 4 ? 0.3 : 0.1};
             struct batch_samples samples = {3, STREAM_TRAINING, 5, COUNT, t.p, 0};

@@ -234,8 +234,8 @@ static void chart_of_activations_has_their_bounds(void **state)
     end(&d);
 }
 
-/* A chart has one panel for each p, but only for the first eight. The panels show the first twelve lines of
- * measurements (one for each model and size). */
+/* A chart has one panel for each probability p of a feature, but only for the first eight. The panels show the first
+ * twelve lines of measurements (one for each model and size). */
 static void charts_hold_at_most_eight_panels_and_twelve_lines(void **state)
 {
     struct drawn d;

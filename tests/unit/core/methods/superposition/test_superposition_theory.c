@@ -108,7 +108,8 @@ static void bounds_equal_their_check_values(void **state)
     assert_within(theory_variance(.05), 0.016042, 5e-7);
     assert_within(theory_optimum(.05, theory_sigma(.05, 1e-6)).loss, 0.016050, 2e-6);
     assert_within(theory_linear_printed(.3, 512, 128), .1 * 383 / 512, 1e-15);
-    /* Appendix D of the paper states C = .1987, and P = .459, .783 and .892 at sigma = .25, .1 and .05. */
+    /* Appendix D of the paper states this bound as C P sigma^2, with C = .1987, and P = .459, .783 and .892 at sigma
+     * = .25, .1 and .05. */
     assert_within(theory_oracle_printed(1, .25) / (.25 * .25), .1987 * .459, 1e-4);
     assert_within(theory_oracle_printed(1, .1) / (.1 * .1), .1987 * .783, 2e-4);
     assert_within(theory_oracle_printed(1, .05) / (.05 * .05), .1987 * .892, 1e-4);
@@ -147,7 +148,8 @@ static void a_pair_with_both_features_on_loses_the_smaller(void **state)
     assert_true(theory_pairs(.044, .5) < theory_bayes(.044, theory_sigma(.044, .5)));
 }
 
-/* The paper states that loss r / p^2 grows like ln(1/p) for p -> 0. Compares this loss at r = .1 with known values. */
+/* The paper states that loss r / p^2 grows like ln(1/p) for p -> 0, where p is the probability of a feature and r
+ * the number of dimensions for each feature. Compares this product at r = .1 with known values. */
 static void the_loss_scales_as_the_paper_states(void **state)
 {
     static const double p[] = {1e-2, 3e-3, 1e-3, 3e-4, 1e-4}, scaled[] = {.996, 1.091, 1.155, 1.248, 1.352};
