@@ -45,7 +45,7 @@ This page shows a request and its answer for each route. The page was made by
 
 ## Conventions
 
-- **Authentication.** `Authorization: Bearer TOKEN`, where the daemon requires tokens ([deploy](../how-to/deploy.md#tokens)).
+- **Authentication.** If the daemon requires tokens, send the header `Authorization: Bearer TOKEN` ([deploy](../how-to/deploy.md#tokens)).
 - **Errors** are `application/problem+json`. A 422 lists every fault with a JSON pointer to its field:
 
       {"title": "Some fields are invalid", "status": 422, ...,
@@ -61,7 +61,8 @@ This page shows a request and its answer for each route. The page was made by
   flat names, changed and basic ones first. Its list `warnings` names the fields that the client set but that have no effect.
 
 - **Pages.** A list returns `next_cursor`; pass it as `cursor` to get the next page.
-- **Conditional requests.** Answers that a client may poll have an `ETag`; with `If-None-Match` an unchanged answer costs a 304.
+- **Conditional requests.** Answers that a client may poll have an `ETag`. A client that sends it in `If-None-Match` gets a 304 while the answer is the
+  same.
 - **Request ids.** Each answer has an `X-Request-Id`; the daemon's log contains it.
 """
 
