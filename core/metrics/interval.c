@@ -1,6 +1,6 @@
-/* Confidence intervals of a share and of a correlation (interval.h). The verdict on a training compares its limits with
- * the ends of an interval, not with the measured value. If there are few samples, the interval is wide, and the verdict
- * decides nothing. */
+/* Confidence intervals of shares, their differences, and correlations (interval.h). The verdict on a training compares
+ * its limits with the ends of an interval, not with the measured value. If there are few samples, the interval is wide,
+ * and the verdict decides nothing. */
 #include "core/metrics/interval.h"
 
 #include <math.h>
@@ -12,6 +12,13 @@ struct interval interval_share(double share, double count, double z)
     double square = z * z / count, middle = share + square / 2,
            half = z * sqrt((share * (1 - share) + square / 4) / count);
     return (struct interval){fmax(0, (middle - half) / (1 + square)), fmin(1, (middle + half) / (1 + square))};
+}
+
+struct interval interval_difference(double first, double first_count, double second, double second_count, double z)
+{
+    struct interval a = interval_share(first, first_count, z), b = interval_share(second, second_count, z);
+    double d = first - second;
+    return (struct interval){d - hypot(first - a.low, b.high - second), d + hypot(a.high - first, second - b.low)};
 }
 
 struct interval interval_correlation(double r, double count, double z)

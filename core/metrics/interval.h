@@ -1,4 +1,5 @@
-/* Confidence intervals of a share and of a correlation. Pure functions; any thread. */
+/* Confidence intervals of a share, of the difference of two shares, and of a correlation. Pure functions; any thread.
+ */
 #ifndef MOTIF_CORE_METRICS_INTERVAL_H
 #define MOTIF_CORE_METRICS_INTERVAL_H
 
@@ -10,6 +11,11 @@ struct interval {
  * measured on `count` independent samples. z: the normal quantile, 1.96 for 95 %. With count <= 0 the interval is
  * [0, 1]. */
 struct interval interval_share(double share, double count, double z);
+
+/* Newcombe's interval of the difference of two shares, first - second, of independent samples (R. G. Newcombe, Interval
+ * estimation for the difference between independent proportions, Statistics in Medicine 17, 1998, method 10). It is
+ * narrower than the difference of the ends of two Wilson intervals. Arguments as those of interval_share(). */
+struct interval interval_difference(double first, double first_count, double second, double second_count, double z);
 
 /* Fisher's interval of a correlation coefficient r, measured on `count` samples: tanh(atanh r -+ z / sqrt(count - 3)).
  * With count <= 3, or r NaN, the interval is [-1, 1]. */

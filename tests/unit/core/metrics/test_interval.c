@@ -1,5 +1,5 @@
-/* Tests the confidence intervals of shares and correlations: values from textbooks, and cases with few samples or
- * none. */
+/* Tests the confidence intervals of shares, their differences, and correlations: values from textbooks, and cases with
+ * few samples or none. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,6 +29,19 @@ static void share_of_no_samples_can_be_anything(void **state)
     assert_true(any.low == 0 && any.high == 1);
 }
 
+static void newcombe_interval_has_the_published_ends(void **state)
+{
+    struct interval usual = interval_difference(56.0 / 70, 70, 48.0 / 80, 80, 1.96),
+                    small = interval_difference(0.9, 10, 0.3, 10, 1.96),
+                    whole = interval_difference(1, 10, 0, 20, 1.96);
+    assert_near(usual.low, 0.0524, 1e-4);
+    assert_near(usual.high, 0.3339, 1e-4);
+    assert_near(small.low, 0.1705, 1e-4);
+    assert_near(small.high, 0.8090, 1e-4);
+    assert_near(whole.low, 0.6791, 1e-4);
+    assert_near(whole.high, 1, 1e-12);
+}
+
 static void fisher_interval_has_the_published_ends(void **state)
 {
     struct interval r = interval_correlation(0.5, 103, 1.96); /* atanh(.5) = .5493, standard error .1 */
@@ -49,6 +62,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wilson_interval_has_the_published_ends),
         cmocka_unit_test(share_of_no_samples_can_be_anything),
+        cmocka_unit_test(newcombe_interval_has_the_published_ends),
         cmocka_unit_test(fisher_interval_has_the_published_ends),
         cmocka_unit_test(correlation_of_few_samples_can_be_anything),
     };

@@ -49,18 +49,52 @@ static bool weak(const struct evidence *e, int token)
            interval_correlation(phi, n, limits.sure).high < limits.weak;
 }
 
+/* Returns whether a name that the model reads poorly has a channel of its own. Three conditions must hold. The channel
+ * that predicts the name best predicts no other name better. The answers are surely related to the labels. The
+ * correlation of the channel with the name over training samples is not clearly higher than that of answers and labels
+ * over test samples, so the channel has not learned training samples by heart. The model then reads the name nearly as
+ * well as this channel can, and labels do not show whether another channel could do better. Classes and counts may
+ * share channels, so this function returns false for them. */
+static bool own_channel(const struct method_run *run, int token)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    const struct evidence_token *t = &e->tokens[token];
+    int c = (int)t->channel;
+    if (c < 0 || run->presence.counted >= 0 || classes(&e->sums))
+        return false;
+    if (e->channels[c].names == 0 || (int)e->channels[c].token[0] != token)
+        return false;
+    double n = e->sums.read, phi = association_phi(n, t->present, t->read, t->both);
+    struct interval answers = interval_correlation(phi, n, limits.sure),
+                    channel = interval_correlation(t->strength, e->sums.trained, limits.sure);
+    return answers.low > limits.related && channel.low - answers.high < limits.drop;
+}
+
 static void judge_weak(const struct method_run *run, struct findings *findings)
 {
-    struct names list = {.count = 0};
-    for (int t = 0; t < run->domain.shape.tokens; t++)
-        if (weak(&run->evaluation.evidence, t))
-            names_add(&list, token_name(run, t));
-    if (list.count == 0)
-        return;
-    findings_add(findings, &sparling_findings[WEAK],
-                 "Answers and labels have a correlation below %.1f for these names: %s.", limits.weak,
-                 names_text(&list));
-    next_seed(run, findings);
+    const struct evidence *e = &run->evaluation.evidence;
+    struct names poor = {.count = 0}, misread = {.count = 0};
+    for (int t = 0; t < run->domain.shape.tokens; t++) {
+        char text[NAME_SHOWN + 16];
+        if (!weak(e, t))
+            continue;
+        snprintf(text, sizeof text, "%.*s (%.2f)", NAME_SHOWN - 8, token_name(run, t),
+                 association_phi(e->sums.read, e->tokens[t].present, e->tokens[t].read, e->tokens[t].both));
+        names_add(own_channel(run, t) ? &misread : &poor, text);
+    }
+    if (poor.count > 0) {
+        findings_add(findings, &sparling_findings[WEAK],
+                     "Answers and labels have a correlation below %.1f for these names: %s.", limits.weak,
+                     names_text(&poor));
+        next_seed(run, findings);
+    }
+    if (misread.count > 0) {
+        findings_add(findings, &sparling_findings[MISREAD],
+                     "Answers and labels have a correlation below %.1f for these names, although each has a channel of "
+                     "its own: %s. Their motifs are weak, or their channels are not yet sharp.",
+                     limits.weak, names_text(&misread));
+        next_seed(run, findings);
+    }
 }
 
 static void judge_symbols(const struct method_run *run, struct findings *findings)
@@ -322,9 +356,12 @@ static enum status judge_rare(const struct method_run *run, struct findings *fin
 static void judge_data(const struct method_run *run, struct findings *findings)
 {
     const struct evidence_sums *s = &run->evaluation.evidence.sums;
-    double trained = share(s->trained_exact, s->trained).low, tested = share(s->exact, s->read).high;
-    if (s->read > 0 && s->trained > 0 && trained - tested >= limits.drop)
-        findings_add(findings, &sparling_findings[trained - tested >= limits.heart ? BY_HEART : MORE_SAMPLES],
+    if (!(s->read > 0 && s->trained > 0))
+        return;
+    double gap =
+        interval_difference(s->trained_exact / s->trained, s->trained, s->exact / s->read, s->read, limits.sure).low;
+    if (gap >= limits.drop)
+        findings_add(findings, &sparling_findings[gap >= limits.heart ? BY_HEART : MORE_SAMPLES],
                      "%.1f %% of the training samples are answered exactly, but only %.1f %% of the test samples: the "
                      "model has learned samples by heart.",
                      100 * s->trained_exact / s->trained, 100 * s->exact / s->read);

@@ -41,6 +41,7 @@ enum {
     LOW_ACCURACY,
     UNREAD,
     WEAK,
+    MISREAD,
     ORDER,
     WITHOUT_CHANNEL,
     MERGED,

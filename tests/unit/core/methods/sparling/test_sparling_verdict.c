@@ -182,16 +182,44 @@ static void one_unread_name_gives_partly_and_half_of_the_names_give_not_learned(
     assert_int_equal(verdict_by(f, "symbol-not-read"), VERDICT_PARTLY);
 }
 
-static void poorly_read_name_gives_partly(void **state)
+static void poorly_read_name_without_a_channel_of_its_own_gives_partly(void **state)
 {
     struct fixture *f = *state;
-    struct evidence_token *token = &evidence_of(f)->tokens[1];
+    struct evidence *e = evidence_of(f);
+    struct evidence_token *token = &e->tokens[1];
     token->both = 760; /* correlation .52 over 2,000 samples: surely below .6 */
+    token->strength = token->explained = 0.48;
+    token->channel = 2; /* the best channel for the name stands for another name */
     assert_int_equal(verdict_by(f, "symbol-read-poorly"), VERDICT_PARTLY);
+    assert_non_null(strstr(found(f, "symbol-read-poorly")->text, "(0.52)"));
     token->both = 795; /* correlation .59: the true correlation may be .6 */
     assert_null(found(f, "symbol-read-poorly"));
+    token->both = 760;
+    token->channel = 1;
+    e->channels[1].names = 0; /* the best channel for the name predicts no name well enough */
+    assert_non_null(found(f, "symbol-read-poorly"));
     *token = (struct evidence_token){.present = 8, .read = 8, .both = 4, .trained = 8, .explained = 0.9};
     assert_null(found(f, "symbol-read-poorly")); /* too few samples have the name */
+}
+
+static void poorly_read_name_with_a_channel_that_is_no_better_on_training_samples_is_a_note(void **state)
+{
+    struct fixture *f = *state;
+    struct evidence *e = evidence_of(f);
+    struct evidence_token *token = &e->tokens[1];
+    token->both = 760;
+    token->strength = token->explained = e->channels[1].strength[0] = 0.6;
+    assert_int_equal(verdict_by(f, "symbol-often-misread"), VERDICT_LEARNED);
+    assert_non_null(strstr(found(f, "symbol-often-misread")->text, "(0.52)"));
+    assert_null(found(f, "symbol-read-poorly"));
+    token->strength = 0.9; /* the channel has learned training samples by heart */
+    assert_int_equal(verdict_by(f, "symbol-read-poorly"), VERDICT_PARTLY);
+    token->strength = 0.6;
+    token->both = 660; /* correlation .32 over 2,000 samples: the true correlation may be below .3 */
+    assert_int_equal(verdict_by(f, "symbol-read-poorly"), VERDICT_PARTLY);
+    token->both = 760;
+    e->sums.longest = 1; /* classes may share channels */
+    assert_int_equal(verdict_by(f, "symbol-read-poorly"), VERDICT_PARTLY);
 }
 
 static void rare_name_is_not_read_only_when_that_is_certain(void **state)
@@ -306,6 +334,13 @@ static void better_answers_on_training_samples_ask_for_more_samples(void **state
     evidence_of(f)->sums.exact = 1600;
     evidence_of(f)->sums.trained_exact = 1700;
     assert_null(found(f, "more-samples"));
+    struct evidence_sums *few = &evidence_of(f)->sums;
+    few->trained = few->trained_exact = 290;
+    few->read = 145;
+    few->exact = few->unordered = 105; /* 72.4 %: the lower end of the difference is 20.8 points */
+    assert_non_null(found(f, "learned-by-heart"));
+    few->exact = few->unordered = 107; /* 73.8 %: the lower end is below 20 points */
+    assert_null(found(f, "learned-by-heart"));
 }
 
 static void values_outside_the_trained_range_are_reported(void **state)
@@ -476,7 +511,8 @@ int main(void)
         TEST(run_in_progress_has_no_verdict),
         TEST(error_of_a_constant_answer_gives_not_learned),
         TEST(one_unread_name_gives_partly_and_half_of_the_names_give_not_learned),
-        TEST(poorly_read_name_gives_partly),
+        TEST(poorly_read_name_without_a_channel_of_its_own_gives_partly),
+        TEST(poorly_read_name_with_a_channel_that_is_no_better_on_training_samples_is_a_note),
         TEST(rare_name_is_not_read_only_when_that_is_certain),
         TEST(right_names_in_the_wrong_order_give_partly),
         TEST(name_that_no_channel_predicts_gives_partly),
