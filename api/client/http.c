@@ -29,12 +29,13 @@ void http_trust(const char *file)
     authorities_file = file;
 }
 
-/* Returns the file of http_trust(), or else the value of the first environment variable in `variables` that is set. */
-static const char *find_authorities(void)
+/* Returns the file of http_trust(). Without one, and with TLS, returns the value of the first environment variable in
+ * `variables` that is set: a variable may be there for other programs and must not matter to a server without TLS. */
+static const char *find_authorities(bool tls)
 {
     static const char *const variables[] = {"MOTIFD_CACERT", "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
     const char *file = authorities_file;
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && !(file && file[0]); i++)
+    for (size_t i = 0; tls && i < sizeof(variables) / sizeof(variables[0]) && !(file && file[0]); i++)
         file = getenv(variables[i]);
     return file && file[0] ? file : NULL;
 }
@@ -43,20 +44,21 @@ static const char *find_authorities(void)
 static enum status open_http(struct http *http, const char *server, const char *token, struct error *err)
 {
     http->curl = curl_easy_init();
-    http->authorities = find_authorities();
     http->server = strdup(server);
     if (!http->curl || !http->server)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
+    for (size_t end = strlen(http->server); end > 0 && http->server[end - 1] == '/'; end--)
+        http->server[end - 1] = 0;
+    bool tls = strncmp(http->server, "https://", 8) == 0;
+    if (!tls && strncmp(http->server, "http://", 7) != 0)
+        return error_set(err, STATUS_INVALID, NULL, "the server must be a URL such as http://127.0.0.1:8080; got %.80s",
+                         server);
+    http->authorities = find_authorities(tls);
     if (http->authorities && access(http->authorities, R_OK) != 0)
         return error_set(err, STATUS_INVALID, NULL,
                          "%.200s cannot be read; --cacert, MOTIFD_CACERT, CURL_CA_BUNDLE or SSL_CERT_FILE must name a "
                          "PEM file of certificate authorities",
                          http->authorities);
-    for (size_t end = strlen(http->server); end > 0 && http->server[end - 1] == '/'; end--)
-        http->server[end - 1] = 0;
-    if (strncmp(http->server, "http://", 7) != 0 && strncmp(http->server, "https://", 8) != 0)
-        return error_set(err, STATUS_INVALID, NULL, "the server must be a URL such as http://127.0.0.1:8080; got %.80s",
-                         server);
     if (token && token[0] && asprintf(&http->authorization, "Authorization: Bearer %s", token) < 0) {
         http->authorization = NULL;
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");

@@ -138,8 +138,8 @@ class Answer(NamedTuple):
 class Client:
     """A daemon at `url` (default: $MOTIFD_SERVER, else http://127.0.0.1:8080).
 
-    token: sent with every request (default: $MOTIFD_TOKEN). cafile: PEM file of a private certificate authority (default:
-    $MOTIFD_CACERT). timeout: seconds without a byte after which a request fails. retries: how often a request is repeated after a
+    token: sent with every request (default: $MOTIFD_TOKEN). cafile: PEM file of a private certificate authority (default
+    with https: $MOTIFD_CACERT). timeout: seconds without a byte after which a request fails. retries: how often a request is repeated after a
     connection error, a 429 or a 503. Threads may share a client; each has its own connection."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, cafile: Optional[str] = None, timeout: float = 120,
@@ -149,7 +149,8 @@ class Client:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"url must be http://HOST:PORT or https://HOST:PORT; got {self.url!r}")
         self.token = token or os.environ.get("MOTIFD_TOKEN") or None
-        cafile = cafile or os.environ.get("MOTIFD_CACERT") or None
+        if parts.scheme == "https":
+            cafile = cafile or os.environ.get("MOTIFD_CACERT") or None
         self.timeout, self.retries = timeout, retries
         self._parts = parts
         if cafile and not os.path.isfile(cafile):
@@ -199,12 +200,18 @@ class Client:
 
     def request(self, method: str, path: str, body: Any = None, headers: Optional[Dict[str, str]] = None, repeat: bool = True) -> Answer:
         """Sends a request and returns the answer. Raises MotifdError for a status of 400 or more, and Unreachable when no
-        daemon answers. `repeat`: whether the request may be sent twice; the client then repeats it after connection errors, 429 and 503."""
+        daemon answers. `body`: bytes, a file that can be read twice, or what becomes JSON. `repeat`: whether the request may be sent twice; the
+        client then repeats it after connection errors, 429 and 503."""
         head = dict(headers or {})
-        if body is not None and not isinstance(body, bytes):
+        file = body if hasattr(body, "seek") else None
+        if file is not None:
+            head["Content-Length"] = str(file.seek(0, os.SEEK_END))
+        elif body is not None and not isinstance(body, bytes):
             body, head = json.dumps(body).encode(), {"Content-Type": JSON, **head}
         for attempt in range(self.retries + 1):
             last = attempt == self.retries
+            if file is not None:
+                file.seek(0)
             try:
                 answer = self._once(method, path, body, head)
             except (OSError, http.client.HTTPException) as error:
@@ -232,6 +239,15 @@ class Client:
         body = {"kind": kind, "preset": preset, "config": config or {}, **members}
         answer = self.request("POST", "/v1/jobs", {name: value for name, value in body.items() if value is not None},
                               {"Idempotency-Key": uuid.uuid4().hex})
+        return Job(self, json.loads(answer.body))
+
+    def import_model(self, data: Union[bytes, BinaryIO], name: Optional[str] = None) -> "Job":
+        """Makes a job from an exported model: weights, a bundle, or a tar of a folder of SAELens. data: the bytes, or a file that can be read
+        twice and that import_model() closes. The job is in the state succeeded. The idempotency key lets the client repeat the request
+        without creating a second job."""
+        with (io.BytesIO(data) if isinstance(data, bytes) else data) as file:
+            answer = self.request("POST", "/v1/imports" + _query({"name": name}), file,
+                                  {"Idempotency-Key": uuid.uuid4().hex, "Content-Type": "application/octet-stream"})
         return Job(self, json.loads(answer.body))
 
     def estimate(self, kind: str, config: Optional[Dict[str, Any]] = None, preset: Optional[str] = None) -> Dict[str, Any]:

@@ -3,6 +3,7 @@
 
 usage: wire_python.py MOTIFD        exit code 77: NumPy is missing"""
 import http.server
+import io
 import json
 import os
 import pickle
@@ -351,6 +352,15 @@ class Broken(unittest.TestCase):
         other = Script(answer_of(201, {"id": "y", "kind": "k", "state": "queued"}))
         motifd.Client(self.server.play(other)).submit("k")
         self.assertNotIn(other.asked[0][2]["Idempotency-Key"], keys)
+
+    def test_an_import_is_repeated_with_the_same_key(self):
+        made, model = {"id": "x", "kind": "sparling", "state": "succeeded"}, bytes(range(256)) * 5000
+        for data in (model, io.BytesIO(model)):
+            script = Script(answer_of(503, {"detail": "busy"}, Retry_After="0"), answer_of(201, made, cut=3), answer_of(201, made))
+            self.assertEqual(motifd.Client(self.server.play(script)).import_model(data, "a b").id, "x")
+            self.assertEqual([(method, path, body) for method, path, _, body in script.asked], [("POST", "/v1/imports?name=a+b", model)] * 3)
+            self.assertEqual(len({headers["Idempotency-Key"] for _, _, headers, _ in script.asked}), 1)
+        self.assertTrue(data.closed)
 
     def test_an_action_is_not_repeated_after_a_broken_connection(self):
         script = Script(answer_of(202, {"id": "x"}, cut=3))

@@ -1,4 +1,4 @@
-/* `motifctl import`: makes a job of this server from a model in a file. */
+/* `motifctl import`: makes a job of this server from a model in a file, with an idempotency key (creation.c). */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -6,6 +6,7 @@
 
 static const struct option_spec options[] = {
     {"name", "NAME", "name of the new job"},
+    {"key", "KEY", "Idempotency-Key; repeated imports of the file with the same key return the same job (random)"},
     {NULL, NULL, NULL},
 };
 
@@ -14,8 +15,10 @@ static void view(struct ctl *ctl, const cJSON *job)
     fprintf(ctl->out.stream, "%s %s\n", json_shown(job, "id"), job_title(job));
 }
 
-static int send_file(struct ctl *ctl, const char *title, FILE *file, const char *name)
+static int send_file(struct ctl *ctl, const struct options *args, FILE *file)
 {
+    const char *title = args->positional[0], *name = options_value(args, "name");
+    cJSON *job = NULL;
     struct stat what;
     struct error err = {0};
     struct buf path;
@@ -34,7 +37,12 @@ static int send_file(struct ctl *ctl, const char *title, FILE *file, const char 
                                    .from = file,
                                    .from_bytes = (int64_t)what.st_size,
                                    .type = "application/octet-stream"};
-    int code = path.failed ? ctl_usage(ctl, "the name is too long") : ctl_show(ctl, &request, view);
+    int code = path.failed ? ctl_usage(ctl, "the name is too long") : ctl_create(ctl, &request, args, &job);
+    if (code == CTL_SUCCESS && ctl->json)
+        ctl_print_json(ctl, job);
+    else if (code == CTL_SUCCESS)
+        view(ctl, job);
+    cJSON_Delete(job);
     buf_close(&path);
     return code;
 }
@@ -42,7 +50,7 @@ static int send_file(struct ctl *ctl, const char *title, FILE *file, const char 
 static int run(struct ctl *ctl, const struct options *args)
 {
     FILE *file = fopen(args->positional[0], "rb");
-    int code = send_file(ctl, args->positional[0], file, options_value(args, "name"));
+    int code = send_file(ctl, args, file);
     if (file)
         fclose(file);
     return code;
@@ -52,9 +60,11 @@ const struct command command_import = {
     .name = "import",
     .arguments = "FILE",
     .summary = "make a job from an exported model",
-    .text = "The new job is in the state succeeded and answers motifs, predict, evaluate and export like the original. "
-            "The server refuses a\nfile that is damaged, whose model does not fit its configuration, or that is larger "
-            "than its limit (--import-bytes).",
+    .text =
+        "The new job is in the state succeeded and answers motifs, predict, evaluate and export like the original. "
+        "The server refuses a\nfile that is damaged, whose model does not fit its configuration, or that is larger "
+        "than its limit (--import-bytes).\nIf the connection breaks, the command sends the file again with the same "
+        "Idempotency-Key, so that the server makes\none job.",
     .example = "  motifctl import weights.safetensors --name borrowed",
     .options = options,
     .least = 1,

@@ -1,13 +1,10 @@
 /* `motifctl submit`: builds the body of POST /v1/jobs from a preset, a file and single fields, and sends it with an
- * idempotency key. If the answer is lost, the command sends the request again with the same key, so that the server
- * does not create a second job. */
+ * idempotency key (creation.c). */
 #include "api/json/json.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 #include "api/client/ctl.h"
 #include "api/client/submission.h"
@@ -257,52 +254,6 @@ static void view_dry_run(struct ctl *ctl, const cJSON *answer)
     buf_close(&out);
 }
 
-static void random_key(char *out, size_t bytes)
-{
-    unsigned char random[16];
-    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
-        struct timespec time;
-        clock_gettime(CLOCK_REALTIME, &time);
-        snprintf(out, bytes, "%lld-%ld-%p", (long long)time.tv_sec, time.tv_nsec, (void *)&random);
-        return;
-    }
-    for (size_t i = 0; i < sizeof(random) && 2 * i + 2 < bytes; i++)
-        snprintf(out + 2 * i, bytes - 2 * i, "%02x", random[i]);
-}
-
-/* Sends the body. If the server is unreachable or answers 429 or 503, waits and sends the body again, at most twice.
- * Gives up at once if Retry-After requests a wait of more than 10 s. */
-static int send_body(struct ctl *ctl, const char *text, const char *key, bool dry_run, cJSON **answer_json)
-{
-    char header[300];
-    struct http_request request = {.method = "POST", .path = dry_run ? "/v1/jobs?dry_run=1" : "/v1/jobs", .body = text};
-    snprintf(header, sizeof(header), "Idempotency-Key: %s", key);
-    if (!dry_run)
-        request.headers[0] = header;
-    for (int attempt = 1;; attempt++) {
-        struct http_answer answer;
-        struct error err = {0};
-        enum status status = http_call(ctl->http, &request, &answer, &err);
-        bool busy = status == STATUS_OK && (answer.status == 429 || answer.status == 503);
-        double pause = busy && answer.retry_after > 0 ? answer.retry_after : 0.5 * attempt;
-        if ((status == STATUS_UNAVAILABLE || busy) && attempt < 3 && pause <= 10) {
-            struct timespec time = {(time_t)pause, (long)((pause - floor(pause)) * 1e9)};
-            http_answer_close(&answer);
-            nanosleep(&time, NULL);
-            continue;
-        }
-        int code = CTL_SUCCESS;
-        if (status != STATUS_OK)
-            code = ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
-        else if (!http_succeeded(answer.status))
-            code = ctl_refused(ctl, &answer);
-        else if (!(*answer_json = ctl_parse(ctl, answer.body.data, answer.body.size)))
-            code = ctl_usage(ctl, "the server's answer is not JSON; is it motifd?");
-        http_answer_close(&answer);
-        return code;
-    }
-}
-
 /* Prints the settings that have no effect, on standard error. */
 static void view_warnings(const cJSON *answer)
 {
@@ -324,12 +275,11 @@ static void view_warnings(const cJSON *answer)
 
 static int submit_body(struct ctl *ctl, const struct options *args, const cJSON *body)
 {
-    char key[64];
     cJSON *job = NULL;
     bool dry_run = options_has(args, "dry-run");
     char *text = cJSON_PrintUnformatted(body);
-    random_key(key, sizeof(key));
-    int code = send_body(ctl, text, options_has(args, "key") ? options_value(args, "key") : key, dry_run, &job);
+    struct http_request request = {.method = "POST", .path = dry_run ? "/v1/jobs?dry_run=1" : "/v1/jobs", .body = text};
+    int code = dry_run ? ctl_repeat(ctl, &request, &job) : ctl_create(ctl, &request, args, &job);
     cJSON_free(text);
     if (code != CTL_SUCCESS)
         return code;

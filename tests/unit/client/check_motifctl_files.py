@@ -232,6 +232,21 @@ def an_import_prints_the_new_job(c):
     c.run("import w", answer("POST", "/v1/imports", {"title": "Damaged"}, status=422, kind=PROBLEM)).says(2, err="error: Damaged")
     c.run("import " + c.file("empty", b"")).says(2, err="empty: cannot be read, or is empty")
     c.run(["import", "w", "--name", "n" * 5000]).says(2, err="the name is too long")
+    c.run("import w --json", answer("POST", "/v1/imports", {"id": JOB}, status=201)).says(0, f'{{"id":"{JOB}"}}\n')
+    c.run("import w", answer("POST", "/v1/imports", b"<html>", status=201)).says(2, err="is not JSON; is it motifd?")
+
+
+def an_import_without_an_answer_is_repeated_with_the_same_key(c):
+    c.file("w", b"WEIGHTS" * 5000)
+    created = answer("POST", "/v1/imports", {"id": JOB, "name": "copy"}, status=201)
+    busy = answer("POST", "/v1/imports", {"title": "Busy"}, status=503, kind=PROBLEM, Retry_After="0.01")
+    ran = c.run("import w", created.but(cut=3), busy, created).says(0, f"{JOB} copy\n")
+    keys = {headers["Idempotency-Key"] for _, _, headers, _ in ran.player.asked}
+    assert len(ran.player.asked) == 3 and len(keys) == 1 and len(keys.pop()) >= 16
+    assert [body for _, _, _, body in ran.player.asked] == [b"WEIGHTS" * 5000] * 3  # each request has the whole file
+    assert c.run("import w", created).player.header("Idempotency-Key") != ran.player.header("Idempotency-Key")
+    assert c.run("import w --key k", created).says(0).player.header("Idempotency-Key") == "k"
+    assert len(c.run("import w", created.but(cut=3)).says(3, err="error: http://", never=JOB).player.asked) == 3
 
 
 # ---- series ----------------------------------------------------------------------------------------------------------
