@@ -109,8 +109,7 @@ enum status scheduler_start(const struct scheduler_options *options, struct sche
 {
     size_t workers = (size_t)options->workers + (size_t)options->evaluators;
     struct scheduler *made = calloc(1, sizeof *made + workers * sizeof made->workers[0]);
-    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0 || !timed_cond_init(&made->woken) ||
-        !timed_cond_init(&made->left)) {
+    if (made == NULL || !timed_lock_init(&made->lock, &made->woken, &made->left)) {
         free(made);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the scheduler");
     }

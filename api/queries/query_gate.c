@@ -23,7 +23,7 @@ enum status query_gate_create(int slots, int places, struct query_gate **gate, s
 {
     struct query_gate *made = calloc(1, sizeof *made);
     *gate = NULL;
-    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0 || !timed_cond_init(&made->changed)) {
+    if (made == NULL || !timed_lock_init(&made->lock, &made->changed, NULL)) {
         free(made);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the order of queries");
     }

@@ -122,7 +122,7 @@ static void *reap(void *context)
 enum status reaper_create(const struct reaper_limits *limits, struct reaper **reaper, struct error *err)
 {
     struct reaper *made = calloc(1, sizeof *made);
-    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0 || !timed_cond_init(&made->changed)) {
+    if (made == NULL || !timed_lock_init(&made->lock, &made->changed, NULL)) {
         free(made);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the connection deadlines");
     }

@@ -277,7 +277,7 @@ static enum status open_notices(struct notices *n, struct error *err)
 enum status notices_start(const struct notices_options *options, struct notices **notices, struct error *err)
 {
     struct notices *n = calloc(1, sizeof *n);
-    if (n == NULL || pthread_mutex_init(&n->lock, NULL) != 0 || !timed_cond_init(&n->woken)) {
+    if (n == NULL || !timed_lock_init(&n->lock, &n->woken, NULL)) {
         free(n);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for notices");
     }

@@ -475,12 +475,12 @@ static enum status register_trainer(struct remote *remote, struct arena *arena, 
 /* Makes the empty queue. */
 static bool make_queue(struct remote *remote)
 {
-    if (pthread_mutex_init(&remote->lock, NULL) != 0 || !timed_cond_init(&remote->work) ||
-        !timed_cond_init(&remote->change))
-        return false;
     remote->tail = &remote->head;
     remote->pending = calloc(1, sizeof *remote->pending);
-    return remote->pending != NULL;
+    if (remote->pending != NULL && timed_lock_init(&remote->lock, &remote->work, &remote->change))
+        return true;
+    free(remote->pending);
+    return false;
 }
 
 enum status remote_open(const struct remote_options *options, struct arena *arena, struct remote **out,

@@ -12,3 +12,15 @@ bool timed_cond_init(pthread_cond_t *cond)
     (void)pthread_condattr_destroy(&monotonic);
     return made;
 }
+
+bool timed_lock_init(pthread_mutex_t *lock, pthread_cond_t *first, pthread_cond_t *second)
+{
+    if (pthread_mutex_init(lock, NULL) != 0)
+        return false;
+    bool one = timed_cond_init(first), both = one && (second == NULL || timed_cond_init(second));
+    if (one && !both)
+        (void)pthread_cond_destroy(first);
+    if (!both)
+        (void)pthread_mutex_destroy(lock);
+    return both;
+}
