@@ -84,7 +84,7 @@ static const char *find_mpirun(struct daemon *daemon)
     (void)snprintf(daemon->mpirun_text, sizeof daemon->mpirun_text, "%s", daemon->settings->mpirun);
     if (!program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi))
         return "motif-train-mpi is not in the folder of this program";
-    if (!program_words(daemon->mpirun_text, daemon->mpirun, COMMAND_WORDS))
+    if (program_words(daemon->mpirun_text, daemon->mpirun, COMMAND_WORDS) <= 0)
         return "--mpirun is empty or has too many words";
     return program_find(daemon->mpirun[0], path, sizeof path) ? NULL : "the program of --mpirun is not installed";
 }
@@ -103,9 +103,10 @@ static const char *find_slurm(struct daemon *daemon)
     if (size < 0 || (size_t)size >= sizeof path || !program_find(path, daemon->slurm_bin, sizeof daemon->slurm_bin))
         return "there is no sbatch in the folder of --slurm-bin, or in PATH";
     *strrchr(daemon->slurm_bin, '/') = '\0';
-    (void)program_words(daemon->slurm_options_text, daemon->slurm_options, COMMAND_WORDS);
-    return program_words(daemon->srun_text, daemon->srun, COMMAND_WORDS) ? NULL
-                                                                         : "--srun is empty or has too many words";
+    if (program_words(daemon->slurm_options_text, daemon->slurm_options, COMMAND_WORDS) < 0)
+        return "--slurm-options has too many words";
+    return program_words(daemon->srun_text, daemon->srun, COMMAND_WORDS) > 0 ? NULL
+                                                                             : "--srun is empty or has too many words";
 }
 
 /* Checks what one name of --executors needs. Returns false when motif-train is not installed. That is an error only

@@ -3,6 +3,7 @@
  * error. */
 #include "server/executors/executor_child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -41,6 +42,15 @@ unsigned long long child_begun(pid_t pid)
     for (int field = 2; at != NULL && field < 22; field++)
         at = strchr(at + 1, ' ');
     return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+void child_words(const char **to, size_t *at, const char *const *words)
+{
+    for (; *words != NULL; words++) {
+        assert(*at + 1 < CHILD_WORDS);
+        to[(*at)++] = *words;
+    }
+    to[*at] = NULL;
 }
 
 /* ---- start ------------------------------------------------------------------------------------------------ */

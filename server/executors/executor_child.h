@@ -31,6 +31,10 @@ struct child_how {
     bool listen;                  /* read the program's output line by line */
 };
 
+#define CHILD_WORDS 192 /* room for the words of a command line, with the final NULL */
+/* Appends `words`, which end with NULL, to a command line with CHILD_WORDS entries, of which *at are used. */
+void child_words(const char **to, size_t *at, const char *const *words);
+
 /* Receives one line of output, without the newline. */
 typedef void child_line(void *context, const char *line);
 

@@ -40,7 +40,8 @@ static int remove_one(const char *path, const struct stat *about, int what, stru
     return 0;
 }
 
-/* Returns whether a process of this user maps the file. */
+/* Returns whether a process of this user maps the file, or may map it because its list of mappings cannot be read. A
+ * process of another user, and one that has ended, do not map it. */
 static bool maps(const char *pid, const char *path)
 {
     char name[64], *line = NULL;
@@ -48,24 +49,31 @@ static bool maps(const char *pid, const char *path)
     bool found = false;
     (void)snprintf(name, sizeof name, "/proc/%.20s/maps", pid);
     FILE *file = fopen(name, "re");
-    while (file != NULL && !found && getline(&line, &room, file) > 0) {
+    if (file == NULL)
+        return errno != ENOENT && errno != ESRCH && errno != EACCES;
+    while (!found && getline(&line, &room, file) > 0) {
         const char *at = strstr(line, path);
-        found = at != NULL && (at[strlen(path)] == '\n' || at[strlen(path)] == ' ');
+        found = at != NULL && at[strlen(path)] == '\n'; /* not a longer name, and not a deleted file of this name */
     }
+    found = found || (feof(file) == 0 && errno != ESRCH);
     free(line);
-    if (file != NULL)
-        (void)fclose(file);
+    (void)fclose(file);
     return found;
 }
 
+/* Returns whether a process may map the file. If not all processes can be listed, the file counts as in use and is not
+ * removed. */
 static bool in_use(const char *path)
 {
     DIR *processes = opendir("/proc");
-    bool found = processes == NULL; /* without /proc, the file counts as in use and is not removed */
-    for (struct dirent *entry; !found && (entry = readdir(processes)) != NULL;)
+    if (processes == NULL)
+        return true;
+    struct dirent *entry;
+    bool found = false;
+    for (errno = 0; !found && (entry = readdir(processes)) != NULL; errno = 0)
         found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && maps(entry->d_name, path);
-    if (processes != NULL)
-        (void)closedir(processes);
+    found = found || errno != 0;
+    (void)closedir(processes);
     return found;
 }
 
@@ -76,7 +84,9 @@ static int sweep_shared(const struct leftovers *l)
     int left = 0;
     (void)snprintf(prefix, sizeof prefix, "vader_segment.%s.%u.", l->host, l->user);
     DIR *folder = opendir(SHARED);
-    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+    if (folder == NULL)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         struct stat about;
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
@@ -89,8 +99,7 @@ static int sweep_shared(const struct leftovers *l)
         else
             (void)unlink(path);
     }
-    if (folder != NULL)
-        (void)closedir(folder);
+    (void)closedir(folder);
     return left;
 }
 

@@ -7,8 +7,6 @@
 #include "server/executors/executor.h"
 #include "trainer/run.h"
 
-#define EXECUTOR_WORDS 96 /* upper limit of the words of a command line, with the final NULL */
-
 /* executor_thread.c: runs the job on this thread. */
 void executor_run_thread(struct executor *executor, const struct storage_job *job, struct job_control *control);
 

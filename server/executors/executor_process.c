@@ -65,19 +65,12 @@ static void kill_stray(const struct executor *executor, const char *job, const s
 
 /* ---- a child ------------------------------------------------------------------------------------------------- */
 
-static void add_words(const char **to, size_t *at, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count && words[i] != NULL && *at + 1 < EXECUTOR_WORDS; i++)
-        to[(*at)++] = words[i];
-    to[*at] = NULL;
-}
-
 static enum status start(struct attempts *attempts, const char *token, struct error *err)
 {
     const struct executor_options *options = &attempts->executor->options;
     const struct storage_job *job = attempts->job;
     char threads[TEXT], memory[TEXT], job_memory[TEXT], self[TEXT], ranks[TEXT], foreign_id[STORAGE_FOREIGN];
-    const char *words[EXECUTOR_WORDS];
+    const char *words[CHILD_WORDS];
     size_t at = 0;
     struct buf held;
     int64_t most = options->job_memory > 0 ? job_memory_limit(options->job_memory) + MEMORY_ROOM : 0;
@@ -87,29 +80,17 @@ static enum status start(struct attempts *attempts, const char *token, struct er
     (void)snprintf(self, sizeof self, "%d", (int)getpid());
     (void)snprintf(ranks, sizeof ranks, "%d", job->ranks);
     if (attempts->ranks) {
-        add_words(words, &at, (const char *const[]){options->trainer, "--under", self}, 3);
-        add_words(words, &at, options->mpirun, EXECUTOR_WORDS);
-        add_words(words, &at, (const char *const[]){"-np", ranks, options->trainer_mpi, "--token-input"}, 4);
+        child_words(words, &at, (const char *const[]){options->trainer, "--under", self, NULL});
+        child_words(words, &at, options->mpirun);
+        child_words(words, &at, (const char *const[]){"-np", ranks, options->trainer_mpi, "--token-input", NULL});
     } else {
-        add_words(words, &at, (const char *const[]){options->trainer}, 1);
+        child_words(words, &at, (const char *const[]){options->trainer, NULL});
     }
-    const char *const common[] = {"--server",
-                                  attempts->executor->url,
-                                  "--job",
-                                  job->id,
-                                  "--kernels",
-                                  options->kernels_name,
-                                  "--threads",
-                                  threads,
-                                  "--memory",
-                                  memory,
-                                  "--job-memory",
-                                  job_memory,
-                                  "--parent",
-                                  attempts->ranks ? "0" : self,
-                                  options->data != NULL ? "--data" : NULL,
-                                  options->data};
-    add_words(words, &at, common, sizeof common / sizeof common[0]);
+    child_words(words, &at,
+                (const char *const[]){"--server", attempts->executor->url, "--job", job->id, "--kernels",
+                                      options->kernels_name, "--threads", threads, "--memory", memory, "--job-memory",
+                                      job_memory, "--parent", attempts->ranks ? "0" : self,
+                                      options->data != NULL ? "--data" : NULL, options->data, NULL});
     buf_init(&held, 256);
     buf_format(&held, attempts->ranks ? "%s\n" : "MOTIF_TRAIN_TOKEN=%s", token);
     char trace[80];

@@ -57,14 +57,13 @@ static enum status command(const struct slurm_run *run, const char *name, const 
                            const char *variable, const char *input, struct buf *output, struct error *err)
 {
     const struct executor_options *options = &run->executor->options;
-    const char *all[EXECUTOR_WORDS] = {NULL};
-    char path[512];
+    const char *all[CHILD_WORDS];
+    char path[1280];
     struct child child = {.fd = -1, .words = -1};
-    size_t at = 1;
+    size_t at = 0;
     (void)snprintf(path, sizeof path, "%s/%s", options->slurm_bin, name);
-    all[0] = path;
-    for (; *words != NULL && at + 1 < EXECUTOR_WORDS; words++)
-        all[at++] = *words;
+    child_words(all, &at, (const char *const[]){path, NULL});
+    child_words(all, &at, words);
     struct child_how how = {.arguments = all, .variable = variable, .input = input, .listen = true};
     enum status status = child_spawn(&how, &child, err);
     if (status != STATUS_OK)
@@ -78,7 +77,7 @@ static enum status command(const struct slurm_run *run, const char *name, const 
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "%s: %.200s", name,
                            output->data != NULL ? output->data : "no reason given");
     }
-    return status;
+    return status == STATUS_OK ? buf_status(output, "the output of a program of Slurm", err) : status;
 }
 
 static void take_down(const struct slurm_run *run)
@@ -100,7 +99,7 @@ static enum slurm_state look(const struct slurm_run *run)
         char *rest = output.data, *line;
         size_t length = strlen(run->id);
         state = SLURM_GONE;
-        while (rest != NULL && (line = strsep(&rest, "\n")) != NULL) {
+        while ((line = strsep(&rest, "\n")) != NULL) {
             if (strncmp(line, run->id, length) == 0 && line[length] == ' ') {
                 const char *word = line + length + 1;
                 bool runs = strcmp(word, "RUNNING") == 0 || strcmp(word, "COMPLETING") == 0;
@@ -120,7 +119,7 @@ static enum slurm_state look(const struct slurm_run *run)
 static bool read_id(char *output, char id[STORAGE_FOREIGN])
 {
     char *rest = output, *line;
-    while (rest != NULL && (line = strsep(&rest, "\n")) != NULL) {
+    while ((line = strsep(&rest, "\n")) != NULL) {
         size_t digits = strspn(line, "0123456789");
         if (digits > 0 && digits < 20 && (line[digits] == '\0' || line[digits] == ';')) {
             (void)snprintf(id, STORAGE_FOREIGN, "%.*s", (int)digits, line);
@@ -130,20 +129,13 @@ static bool read_id(char *output, char id[STORAGE_FOREIGN])
     return false;
 }
 
-static void add_words(const char **to, size_t *at, const char *const *words)
-{
-    for (; words != NULL && *words != NULL && *at + 1 < EXECUTOR_WORDS; words++)
-        to[(*at)++] = *words;
-    to[*at] = NULL;
-}
-
 /* Submits the job in Slurm's held state, in which it waits until the lease is granted. */
 static enum status submit(struct slurm_run *run, const char *token, struct error *err)
 {
     const struct executor_options *options = &run->executor->options;
     const struct storage_job *job = run->job;
     char ranks[TEXT], threads[TEXT], otherwise[TEXT], memory[TEXT], variable[LEASE_TOKEN + TEXT];
-    const char *words[EXECUTOR_WORDS];
+    const char *words[CHILD_WORDS];
     size_t at = 0;
     struct buf output;
     bool alone = job->ranks <= 1;
@@ -152,26 +144,26 @@ static enum status submit(struct slurm_run *run, const char *token, struct error
     (void)snprintf(threads, sizeof threads, "%d", job->threads > 0 ? job->threads : options->threads_default);
     (void)snprintf(memory, sizeof memory, "%lld", (long long)options->job_memory);
     (void)snprintf(variable, sizeof variable, "MOTIF_TRAIN_TOKEN=%s", token);
-    add_words(words, &at,
-              (const char *const[]){"--parsable", "--hold", "--requeue", "--open-mode", "append", "--output",
-                                    "/dev/null", "--chdir", "/", "--export", "ALL", "--job-name", run->name, "--ntasks",
-                                    ranks, "--cpus-per-task", threads, NULL});
-    add_words(words, &at, options->slurm_options);
-    add_words(words, &at, (const char *const[]){"/dev/stdin", NULL});
+    child_words(words, &at,
+                (const char *const[]){"--parsable", "--hold", "--requeue", "--open-mode", "append", "--output",
+                                      "/dev/null", "--chdir", "/", "--export", "ALL", "--job-name", run->name,
+                                      "--ntasks", ranks, "--cpus-per-task", threads, NULL});
+    child_words(words, &at, options->slurm_options);
+    child_words(words, &at, (const char *const[]){"/dev/stdin", NULL});
     if (!alone) {
-        add_words(words, &at, options->srun);
-        add_words(words, &at,
-                  (const char *const[]){"--ntasks", ranks, "--cpus-per-task", threads, "--kill-on-bad-exit=1", NULL});
+        child_words(words, &at, options->srun);
+        child_words(words, &at,
+                    (const char *const[]){"--ntasks", ranks, "--cpus-per-task", threads, "--kill-on-bad-exit=1", NULL});
     }
-    add_words(words, &at,
-              (const char *const[]){alone ? options->trainer : options->trainer_mpi, "--server", run->executor->url,
-                                    "--job", job->id, "--kernels", options->kernels_name, "--threads", otherwise,
-                                    "--job-memory", memory, "--requeued", options->data != NULL ? "--data" : NULL,
-                                    options->data, NULL});
+    child_words(words, &at,
+                (const char *const[]){alone ? options->trainer : options->trainer_mpi, "--server", run->executor->url,
+                                      "--job", job->id, "--kernels", options->kernels_name, "--threads", otherwise,
+                                      "--job-memory", memory, "--requeued", options->data != NULL ? "--data" : NULL,
+                                      options->data, NULL});
     buf_init(&output, 65536);
     enum status status = command(run, "sbatch", words, variable, script, &output, err);
     sodium_memzero(variable, sizeof variable);
-    if (status == STATUS_OK && (output.data == NULL || !read_id(output.data, run->id)))
+    if (status == STATUS_OK && !read_id(output.data, run->id))
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "the output of sbatch contains no job number");
     buf_close(&output);
     return status;

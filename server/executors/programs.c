@@ -19,28 +19,29 @@ bool program_beside(const char *name, char *path, size_t room)
 
 bool program_find(const char *name, char *path, size_t room)
 {
-    const char *at = strchr(name, '/') != NULL ? "" : getenv("PATH");
+    bool named = strchr(name, '/') != NULL;
+    const char *at = named ? "" : getenv("PATH");
     while (at != NULL) {
-        size_t length = strcspn(at, ":");
-        int size = snprintf(path, room, "%.*s%s%s", (int)length, at, length > 0 ? "/" : "", name);
-        if (size > 0 && (size_t)size < room && access(path, X_OK) == 0)
+        size_t length = strcspn(at, ":"); /* 0: an empty entry of PATH means the current folder */
+        int size = snprintf(path, room, "%.*s%s%s", (int)length, at, named ? "" : length > 0 ? "/" : "./", name);
+        if ((size_t)size < room && access(path, X_OK) == 0)
             return true;
         at = at[length] == ':' ? at + length + 1 : NULL;
     }
     return false;
 }
 
-bool program_words(char *text, const char **words, size_t room)
+int program_words(char *text, const char **words, int room)
 {
-    size_t count = 0;
+    int count = 0;
     char *rest = text, *word;
     while ((word = strsep(&rest, " ")) != NULL) {
         if (*word != '\0') {
             if (count + 1 >= room)
-                return false;
+                return -1;
             words[count++] = word;
         }
     }
     words[count] = NULL;
-    return count > 0;
+    return count;
 }

@@ -10,8 +10,8 @@
 bool program_beside(const char *name, char *path, size_t room);
 /* Finds a program in PATH; a name with a slash is a path already. Returns false when it cannot be run. */
 bool program_find(const char *name, char *path, size_t room);
-/* Splits `text` in place at its spaces into `words`, which ends with NULL. Returns false when there is no word, or more
- * than `room` - 1. */
-bool program_words(char *text, const char **words, size_t room);
+/* Splits `text` in place at its spaces into `words`, which ends with NULL. Returns the number of words, or -1 if there
+ * are more than `room` - 1. */
+int program_words(char *text, const char **words, int room);
 
 #endif

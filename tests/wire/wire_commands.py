@@ -282,6 +282,12 @@ def the_daemon_starts_or_says_why_not(folder):
         started = Started(folder, *words, listen=listen)
         code, err = started.end()
         assert code == 0 and says in started.line, (listen, started.line, err)
+    programs = os.path.join(folder, "slurm")
+    os.mkdir(programs)
+    with open(os.path.join(programs, "sbatch"), "w", encoding="ascii") as script:
+        script.write("#!/bin/sh\n")
+    os.chmod(os.path.join(programs, "sbatch"), 0o755)
+    slurm = ("--executors", "slurm", "--slurm-bin", programs)
     held = socket.socket()
     held.bind(("127.0.0.1", 0))
     held.listen(1)
@@ -290,6 +296,9 @@ def the_daemon_starts_or_says_why_not(folder):
                               (("--executors", "mpirun", "--mpirun", " "), 2, "--mpirun is empty"),
                               (("--executors", "slurm", "--slurm-bin", "/no/such"), 2, "there is no sbatch"),
                               (("--executors", "slurm", "--slurm-bin", "x" * 250), 2, "there is no sbatch"),
+                              (("--executors", "slurm", "--slurm-bin", "x" * 1020), 2, "there is no sbatch"),
+                              ((*slurm, "--slurm-options", "-v " * 40), 2, "--slurm-options has too many words"),
+                              ((*slurm, "--srun", "srun " * 40), 2, "--srun is empty or has too many words"), ((*slurm, "--srun", " "), 2, "--srun is empty"),
                               (("--tls-cert", "/no/such"), 2, "go together"), (("--tls-cert", "/no/such", "--tls-key", "/no/such"), 1, "cannot open the file")):
         started = Started(folder, *words)
         got, err = started.end()

@@ -12,21 +12,38 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <errno.h>
+
 #include "server/executors/executor_int.h"
+#include "tests/support/fault_calls.h"
 
 static char root[] = "/tmp/motifd-cleanup-XXXXXX", host[64];
+static bool nameless; /* the machine has no name */
+static bool hasty;    /* the cleanup does not wait between its attempts */
+static int waits;     /* number of waits since the start of the program */
 
 /* Returns a host name that occurs only in the names of this test's shared memory. */
 int __wrap_gethostname(char *name, size_t bytes);
 int __wrap_gethostname(char *name, size_t bytes)
 {
     snprintf(name, bytes, "%s.example", host);
-    return 0;
+    return nameless ? -1 : 0;
+}
+
+/* The waits of the cleanup: as usual, or none. */
+void __real_child_sleep(int ms);
+void __wrap_child_sleep(int ms);
+void __wrap_child_sleep(int ms)
+{
+    waits++;
+    if (!hasty)
+        __real_child_sleep(ms);
 }
 
 static int setup(void **state)
@@ -194,10 +211,151 @@ static void memory_of_an_ending_rank_is_removed_after_it_ends(void **state)
     assert_int_equal(status, 0);
 }
 
+/* Starts a process that maps the file of `fd` until it is killed. */
+static pid_t map_for_ever(int fd)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t rank = fork();
+    if (rank == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails must leave no process */
+        if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED)
+            (void)!write(ready[1], "x", 1);
+        for (;;)
+            (void)pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return rank;
+}
+
+static void end_process(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* The cleanup gives up after a bounded number of attempts, and leaves what is still in use. */
+static void memory_that_a_rank_keeps_is_not_removed(void **state)
+{
+    char folder[500], kept[400], longer[400], again[400];
+    pid_t pid = nobody();
+    make_folder(pid, folder);
+    int fd = make_segment(NULL, (unsigned)geteuid(), "10", -1, kept);
+    pid_t rank = map_for_ever(fd);
+    /* A file whose name is only the beginning of the name of the mapped one is not mapped; neither is a new file with
+     * the name of a mapped file that was deleted. */
+    snprintf(longer, sizeof longer, "%s", kept);
+    longer[strlen(longer) - 1] = '\0';
+    int other = open(longer, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(other >= 0 && close(other) == 0);
+    close(fd);
+    fd = make_segment(NULL, (unsigned)geteuid(), "11", -1, again);
+    pid_t second = map_for_ever(fd);
+    close(fd);
+    assert_int_equal(unlink(again), 0);
+    close(make_segment(NULL, (unsigned)geteuid(), "11", -1, again));
+    hasty = true;
+    waits = 0;
+    executor_clear_mpirun(pid);
+    assert_int_equal(waits, 30);
+    assert_int_equal(access(kept, F_OK), 0);
+    assert_int_equal(access(longer, F_OK), -1);
+    assert_int_equal(access(again, F_OK), -1);
+    assert_int_equal(access(folder, F_OK), -1);
+    hasty = false;
+    end_process(rank);
+    end_process(second);
+    assert_int_equal(unlink(kept), 0);
+}
+
+/* If /proc cannot be read, or only in part, nobody knows which memory is in use. Every call fails in turn: once, and
+ * from there on. */
+static void memory_stays_if_it_is_unknown_whether_it_is_in_use(void **state)
+{
+    static const int codes[] = {EMFILE, EIO};
+    char folder[500], kept[400], name[600];
+    int fd = make_segment(NULL, (unsigned)geteuid(), "12", -1, kept), failed = 0;
+    pid_t rank = map_for_ever(fd);
+    close(fd);
+    hasty = true;
+    for (int at = 0;; at += at < 24 ? 1 : 13) {
+        pid_t pid = nobody();
+        make_folder(pid, folder);
+        fault_call_after(at, codes[at % 2], true);
+        executor_clear_mpirun(pid);
+        const char *call = fault_call_happened();
+        if (access(kept, F_OK) != 0)
+            fail_msg("mapped memory was removed after call %d, %s, had failed", at, call != NULL ? call : "none");
+        snprintf(name, sizeof name, "rm -rf '%s'", parent());
+        assert_int_equal(system(name), 0);
+        failed += call != NULL;
+        if (call == NULL || at > 3000)
+            break;
+    }
+    assert_true(failed > 24);
+    hasty = false;
+    end_process(rank);
+    assert_int_equal(unlink(kept), 0);
+}
+
+/* Segments count as those of this mpirun from the time of its folder on, to the nanosecond. */
+static void memory_that_is_older_than_the_folder_stays(void **state)
+{
+    char folder[500], paths[3][400];
+    struct stat about;
+    pid_t pid = nobody();
+    make_folder(pid, folder);
+    assert_int_equal(stat(folder, &about), 0);
+    for (int i = 0; i < 3; i++) {
+        char rest[8];
+        snprintf(rest, sizeof rest, "1%d", 3 + i);
+        int fd = make_segment(NULL, (unsigned)geteuid(), rest, 0, paths[i]);
+        struct timespec times[2] = {{about.st_mtim.tv_sec, 500}, {about.st_mtim.tv_sec, 499 + i}};
+        assert_int_equal(futimens(fd, times), 0);
+        close(fd);
+    }
+    struct timespec times[2] = {{about.st_mtim.tv_sec, 500}, {about.st_mtim.tv_sec, 500}};
+    assert_int_equal(utimensat(AT_FDCWD, folder, times, 0), 0);
+    if (geteuid() == 0) /* a segment with our name that belongs to another user, which only root can make */
+        assert_int_equal(chown(paths[2], 65534, 65534), 0);
+    executor_clear_mpirun(pid);
+    assert_int_equal(access(paths[0], F_OK), 0);
+    assert_int_equal(access(paths[1], F_OK), -1);
+    assert_int_equal(access(paths[2], F_OK), geteuid() == 0 ? 0 : -1);
+    (void)unlink(paths[0]);
+    (void)unlink(paths[2]);
+}
+
+/* Without TMPDIR, TEMP and TMP, Open MPI uses /tmp. On a machine without a name, nothing is removed. */
+static void tmp_is_the_folder_without_variables(void **state)
+{
+    char folder[500], name[400];
+    pid_t pid = nobody();
+    unsetenv("TMPDIR");
+    snprintf(name, sizeof name, "/tmp/ompi.%s.%u", host, (unsigned)geteuid());
+    assert_int_equal(mkdir(name, 0700), 0);
+    snprintf(folder, sizeof folder, "%s/pid.%d", name, (int)pid);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    nameless = true;
+    executor_clear_mpirun(pid);
+    assert_int_equal(access(folder, F_OK), 0);
+    nameless = false;
+    executor_clear_mpirun(pid);
+    assert_int_equal(access(name, F_OK), -1);
+    setenv("TMPDIR", root, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(leftovers_of_a_killed_mpirun_are_removed),
                                        cmocka_unit_test(files_of_others_stay),
-                                       cmocka_unit_test(memory_of_an_ending_rank_is_removed_after_it_ends)};
+                                       cmocka_unit_test(memory_of_an_ending_rank_is_removed_after_it_ends),
+                                       cmocka_unit_test(memory_that_a_rank_keeps_is_not_removed),
+                                       cmocka_unit_test(memory_stays_if_it_is_unknown_whether_it_is_in_use),
+                                       cmocka_unit_test(memory_that_is_older_than_the_folder_stays),
+                                       cmocka_unit_test(tmp_is_the_folder_without_variables)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
