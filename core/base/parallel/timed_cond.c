@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-bool timed_cond_init(pthread_cond_t *cond)
+static bool init_cond(pthread_cond_t *cond)
 {
     pthread_condattr_t monotonic;
     if (pthread_condattr_init(&monotonic) != 0)
@@ -17,7 +17,7 @@ bool timed_lock_init(pthread_mutex_t *lock, pthread_cond_t *first, pthread_cond_
 {
     if (pthread_mutex_init(lock, NULL) != 0)
         return false;
-    bool one = timed_cond_init(first), both = one && (second == NULL || timed_cond_init(second));
+    bool one = init_cond(first), both = one && (second == NULL || init_cond(second));
     if (one && !both)
         (void)pthread_cond_destroy(first);
     if (!both)
