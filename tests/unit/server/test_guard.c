@@ -53,6 +53,35 @@ static void only_loopback_and_allowed_hosts_are_accepted(void **state)
     assert_int_equal(CHECK(&loopback, "GET", H("Accept", "*/*")), 400);
     assert_int_equal(CHECK(&everywhere, "GET", H("Host", "anything.example")), 0);
     assert_int_equal(CHECK(&everywhere, "GET", H("Host", "any/thing")), 400);
+    /* beyond loopback, a list of names refuses others, and the machine's own names stay */
+    const struct guard_rules listed = {.allow_host = "motif.example", .target_max = 4096, .headers_max = 16384};
+    assert_int_equal(CHECK(&listed, "GET", H("Host", "MOTIF.example")), 0);
+    assert_int_equal(CHECK(&listed, "GET", H("Host", "localhost:8080")), 0);
+    assert_int_equal(CHECK(&listed, "GET", H("Host", "other.example")), 421);
+}
+
+/* Names that only look like those of the machine or of the list. */
+static void similar_hosts_are_refused(void **state)
+{
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "127.0.0.x")), 421);
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "127.0.0.0.1")), 421);
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "127.0.1")), 421);
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "128.0.0.1")), 421);
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "127.0.0.-")), 421);
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "localhosu")), 421);
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "motif.examplf")), 421); /* as long as a name of the list */
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "[]")), 400);
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "[::1x]")), 400);
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "[::1]x")), 400);
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "[::2]")), 421);
+    char longest[300];
+    memset(longest, 'a', sizeof longest);
+    longest[255] = '\0';
+    const struct guard_rules any = {.allow_host = "", .target_max = 4096, .headers_max = 16384};
+    assert_int_equal(CHECK(&any, "GET", {"Host", longest, 4, 255}), 0);
+    longest[255] = 'a';
+    longest[256] = '\0';
+    assert_int_equal(CHECK(&any, "GET", {"Host", longest, 4, 256}), 400);
 }
 
 static void contradictory_framing_is_refused(void **state)
@@ -87,6 +116,15 @@ static void malformed_header_fields_are_refused(void **state)
     assert_int_equal(CHECK(&loopback, "GET", host, H("X", "a\0b")), 400);
     assert_int_equal(CHECK(&loopback, "GET", host, H("X", "a\rb")), 400);
     assert_int_equal(CHECK(&loopback, "GET", host, H("X", "a\tb")), 0);
+    assert_int_equal(CHECK(&loopback, "GET", host, H("X", "a\x7F")), 400);
+    assert_int_equal(CHECK(&loopback, "GET", host, H("X", "\xC3\xA4")), 0);
+    /* each character that RFC 9110 allows in a name, and its neighbours that it does not allow */
+    static const char allowed[] = "!#$%&'*+-.^_`|~09azAZ", others[] = "\"(),/:;<=>?@[\\]{} \x7F\x01";
+    for (const char *c = allowed; *c != '\0'; c++)
+        assert_int_equal(CHECK(&loopback, "GET", host, {c, "1", 1, 1}), 0);
+    for (const char *c = others; *c != '\0'; c++)
+        assert_int_equal(CHECK(&loopback, "GET", host, {c, "1", 1, 1}), 400);
+    assert_int_equal(CHECK(&loopback, "GET", host, H("a\0b", "1")), 400);
     assert_int_equal(CHECK(&loopback, "GET", host, H("Authorization", "a"), H("authorization", "b")), 400);
     assert_int_equal(CHECK(&loopback, "GET", host, H("Host", "other")), 400);
     assert_int_equal(CHECK(&loopback, "GET", host, H("Accept", "a"), H("Accept", "b")), 0);
@@ -121,6 +159,9 @@ static void other_origins_are_refused(void **state)
     assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "null")), 403);
     assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "http://localhost:81")), 403);
     assert_int_equal(CHECK(&loopback, "GET", host, H("Origin", "https://evil.example")), 0);
+    assert_int_equal(CHECK(&loopback, "HEAD", host, H("Origin", "https://evil.example")), 0);
+    const struct guard_header alone = H("Origin", "http://localhost:80"); /* HTTP/1.0 needs no Host */
+    assert_int_equal(check(&loopback, "POST", "HTTP/1.0", &alone, 1), 403);
 }
 
 static void the_length_of_a_body_is_found(void **state)
@@ -134,12 +175,15 @@ static void the_length_of_a_body_is_found(void **state)
     assert_false(guard_body(&(struct guard_request){.headers = none, .header_count = 0}, &bytes));
     assert_true(guard_body(&(struct guard_request){.headers = chunked, .header_count = 1}, &bytes));
     assert_true(bytes == UINT64_MAX);
+    const struct guard_header wrong[] = {H("Content-Length", "x")};
+    assert_false(guard_body(&(struct guard_request){.headers = wrong, .header_count = 1}, &bytes));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_loopback_and_allowed_hosts_are_accepted),
+        cmocka_unit_test(similar_hosts_are_refused),
         cmocka_unit_test(contradictory_framing_is_refused),
         cmocka_unit_test(malformed_header_fields_are_refused),
         cmocka_unit_test(unknown_methods_and_long_targets_are_refused),

@@ -1,0 +1,195 @@
+/* Tests bearer tokens: which ones give which scope, what a damaged database or a failing library changes, and which
+ * names a token may have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "server/http/auth.h"
+#include "server/tokens.h"
+#include "storage/storage.h"
+#include "tests/support/fault_sqlite.h"
+
+static char path[] = "/tmp/motifd-auth-XXXXXX";
+static struct storage *storage;
+
+static bool sodium_fails;
+int __real_sodium_init(void);
+int __wrap_sodium_init(void);
+int __wrap_sodium_init(void)
+{
+    return sodium_fails ? -1 : __real_sodium_init();
+}
+
+static int setup(void **state)
+{
+    int fd = mkstemp(path);
+    struct storage_options options = {.path = path, .durability = STORAGE_DURABLE_NOT};
+    return fd < 0 || close(fd) != 0 || unlink(path) != 0 || storage_open(&options, &storage, NULL) != STATUS_OK;
+}
+
+static int teardown(void **state)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", "-lock"};
+    char name[100];
+    storage_close(storage);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        (void)unlink(name);
+    }
+    return 0;
+}
+
+static enum api_scope scope_of(const struct auth *auth, const char *secret, char name[AUTH_NAME])
+{
+    char header[700];
+    (void)snprintf(header, sizeof header, "bearer   %s", secret);
+    return auth_scope(auth, header, name);
+}
+
+static void a_daemon_beyond_loopback_needs_a_token(void **state)
+{
+    struct auth auth;
+    struct error err = {0};
+    char name[AUTH_NAME];
+    assert_int_equal(auth_init(&auth, storage, true, "", &err), STATUS_OK);
+    assert_int_equal(auth_scope(&auth, NULL, name), API_SCOPE_ADMIN); /* loopback without tokens is open */
+    auth_demand(&auth);
+    assert_int_equal(auth_scope(&auth, NULL, name), API_SCOPE_NONE);
+    assert_int_equal(auth_init(&auth, storage, false, "", &err), STATUS_INVALID);
+    assert_int_equal(auth_init(&auth, storage, false, "of the environment", &err), STATUS_OK);
+    fault_sqlite_after(0, 10 /* SQLITE_IOERR */, true);
+    assert_int_not_equal(auth_init(&auth, storage, true, "", &err), STATUS_OK);
+    assert_true(fault_sqlite_happened());
+    sodium_fails = true;
+    assert_int_equal(auth_init(&auth, storage, true, "", &err), STATUS_INTERNAL);
+    char secret[AUTH_SECRET];
+    assert_int_equal(auth_create(storage, "a", API_SCOPE_READ, 0, secret, &err), STATUS_INTERNAL);
+    sodium_fails = false;
+}
+
+static void each_token_gives_its_scope(void **state)
+{
+    struct auth auth;
+    char read[AUTH_SECRET], admin[AUTH_SECRET], name[AUTH_NAME], most[600];
+    assert_int_equal(auth_create(storage, "reader", API_SCOPE_READ, 0, read, NULL), STATUS_OK);
+    assert_int_equal(auth_create(storage, "boss", API_SCOPE_ADMIN, 0, admin, NULL), STATUS_OK);
+    assert_int_equal(auth_init(&auth, storage, false, "", NULL), STATUS_OK); /* the stored tokens suffice */
+    assert_int_equal(auth_init(&auth, storage, true, "of the environment", NULL), STATUS_OK);
+    assert_int_equal(scope_of(&auth, read, name), API_SCOPE_READ);
+    assert_string_equal(name, "reader");
+    assert_int_equal(scope_of(&auth, admin, name), API_SCOPE_ADMIN);
+    assert_string_equal(name, "boss");
+    assert_int_equal(scope_of(&auth, "of the environment", name), API_SCOPE_ADMIN);
+    assert_string_equal(name, "MOTIFD_TOKEN");
+    assert_int_equal(scope_of(&auth, "of the environmenu", name), API_SCOPE_NONE);
+    assert_int_equal(scope_of(&auth, "", name), API_SCOPE_NONE);
+    assert_int_equal(auth_scope(&auth, "Basic dXNlcjpwYXNz", name), API_SCOPE_NONE);
+    memset(most, 'x', sizeof most);
+    most[513] = '\0';
+    assert_int_equal(scope_of(&auth, most, name), API_SCOPE_NONE);
+    assert_string_equal(name, "");
+    fault_sqlite_after(0, 10, true); /* a token that cannot be looked up gives nothing */
+    assert_int_equal(scope_of(&auth, admin, name), API_SCOPE_NONE);
+    assert_true(fault_sqlite_happened());
+    assert_int_equal(storage_token_revoke(storage, "boss", NULL), STATUS_OK);
+    assert_int_equal(scope_of(&auth, admin, name), API_SCOPE_NONE);
+    assert_int_equal(storage_token_revoke(storage, "reader", NULL), STATUS_OK);
+    assert_int_equal(auth_init(&auth, storage, false, "", NULL), STATUS_INVALID); /* revoked tokens do not count */
+}
+
+/* A row that another program has changed must not give more than the three scopes. */
+static void unknown_scopes_give_nothing(void **state)
+{
+    struct auth auth;
+    char secret[AUTH_SECRET], name[AUTH_NAME];
+    static const int scopes[] = {API_SCOPE_NONE, API_SCOPE_ADMIN + 1};
+    for (int i = 0; i < 2; i++) {
+        char called[8];
+        (void)snprintf(called, sizeof called, "odd%d", i);
+        assert_int_equal(auth_create(storage, called, (enum api_scope)scopes[i], 0, secret, NULL), STATUS_OK);
+        assert_int_equal(auth_init(&auth, storage, true, "", NULL), STATUS_OK);
+        assert_int_equal(scope_of(&auth, secret, name), API_SCOPE_NONE);
+        assert_int_equal(storage_token_revoke(storage, called, NULL), STATUS_OK);
+    }
+}
+
+static void names_of_tokens_are_checked(void **state)
+{
+    char longest[AUTH_NAME + 1];
+    memset(longest, 'n', sizeof longest);
+    longest[AUTH_NAME] = '\0';
+    assert_int_equal(auth_check_name(longest, NULL), STATUS_INVALID);
+    longest[AUTH_NAME - 1] = '\0';
+    assert_int_equal(auth_check_name(longest, NULL), STATUS_OK);
+    assert_int_equal(auth_check_name("", NULL), STATUS_INVALID);
+    assert_int_equal(auth_check_name("a\nb", NULL), STATUS_INVALID);
+}
+
+/* What the console passes on; the words come from another process. */
+static void requests_of_the_console_are_checked(void **state)
+{
+    static const struct {
+        const char *days;
+        enum status status;
+    } cases[] = {{"", STATUS_OK},        {"3", STATUS_OK},       {"0", STATUS_INVALID},
+                 {"-1", STATUS_INVALID}, {"3x", STATUS_INVALID}, {"36501", STATUS_INVALID}};
+    struct buf out;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *words[TOKEN_WORDS];
+        for (int w = 0; w < TOKEN_WORDS; w++)
+            words[w] = "";
+        words[TOKEN_VERB] = "create";
+        words[TOKEN_NAME] = cases[i].days[0] != '\0' ? "three" : "for ever";
+        words[TOKEN_SCOPE] = "read";
+        words[TOKEN_DAYS] = cases[i].days;
+        buf_init(&out, 4096);
+        assert_int_equal(tokens_do(storage, words, TOKEN_WORDS, &out, NULL), cases[i].status);
+        assert_int_equal(out.size > 0, cases[i].status == STATUS_OK);
+        words[TOKEN_SCOPE] = "god";
+        assert_int_equal(tokens_do(storage, words, TOKEN_WORDS, &out, NULL), STATUS_INVALID);
+        assert_int_equal(tokens_do(storage, words, TOKEN_WORDS - 1, &out, NULL), STATUS_INVALID);
+        buf_close(&out);
+    }
+}
+
+/* The list has columns, also beside a name that is wider than its column. */
+static void the_list_has_columns(void **state)
+{
+    static const char wide[] = "a-name-that-is-wider-than-its-column";
+    const char *words[TOKEN_WORDS];
+    char secret[AUTH_SECRET], line[200];
+    struct buf out;
+    assert_int_equal(auth_create(storage, wide, API_SCOPE_SUBMIT, 0, secret, NULL), STATUS_OK);
+    for (int w = 0; w < TOKEN_WORDS; w++)
+        words[w] = "";
+    words[TOKEN_VERB] = "list";
+    buf_init(&out, 8192);
+    assert_int_equal(tokens_do(storage, words, TOKEN_WORDS, &out, NULL), STATUS_OK);
+    buf_append(&out, "", 1);
+    (void)snprintf(line, sizeof line, "%s submit   ", wide);
+    assert_non_null(strstr(out.data, line));
+    assert_non_null(strstr(out.data, "for ever                 read     "));
+    buf_close(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_daemon_beyond_loopback_needs_a_token),
+        cmocka_unit_test(each_token_gives_its_scope),
+        cmocka_unit_test(unknown_scopes_give_nothing),
+        cmocka_unit_test(names_of_tokens_are_checked),
+        cmocka_unit_test(requests_of_the_console_are_checked),
+        cmocka_unit_test(the_list_has_columns),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
