@@ -153,8 +153,9 @@ struct tensor *tensor_from_planes(struct exec *exec, const real *planes, const s
 void tensor_to_planes(const struct tensor *map, real *planes);
 
 /* Runs the recorded nodes in reverse. seed: the gradient of `root`, in the layout of its data; NULL: 1 everywhere, as
- * for a loss. Afterwards weight.grad contains the gradients of weights. Those of tensors from tensor_wrap_rows() and
- * tensor_from_planes() stay readable until exec_begin(). Returns the first failure of the step (exec_status()). */
+ * for a loss. Afterwards weight.grad contains the gradients of weights. The gradients of tensors from
+ * tensor_wrap_rows() and tensor_from_planes() stay readable until exec_begin(). Returns the first failure of the step
+ * (exec_status()). */
 enum status tape_backward(struct exec *exec, struct tensor *root, const real *seed, struct error *err);
 
 #endif

@@ -175,7 +175,7 @@ enum status config_set_text(const struct config_field *field, void *config, cons
     return STATUS_OK;
 }
 
-/* A decimal number and nothing else: no spaces, no hexadecimal, no "inf". */
+/* Parses a decimal number and nothing else: no spaces, no hexadecimal, no "inf". */
 static bool parse_number(const char *text, double *out)
 {
     if (text[0] == '\0' || text[strspn(text, "0123456789+-.eE")] != '\0')

@@ -93,7 +93,8 @@ void decode_threshold(enum decoder decoder, const float *code, size_t count, int
 
 size_t decode_pursuit_scratch(const struct dictionary *d)
 {
-    /* floats for a residual, the accelerated point, the gradient, a sparse copy (indices and values) and an analysis */
+    /* room, in floats, for a residual, the accelerated point, the gradient, a sparse copy (indices and values) and an
+     * analysis */
     return dictionary_signal_size(d) + 4 * dictionary_code_size(d) + dictionary_scratch(d);
 }
 

@@ -16,7 +16,7 @@ bool dataset_name_good(const char *name)
     return length > 0 && length < 64 && strchr("._-", name[0]) == NULL && strspn(name, allowed) == length;
 }
 
-/* Reports that a data set does not exist, and names the one with the nearest name, if one is similar. */
+/* Reports that a data set does not exist, and suggests the data set whose name is most similar, if there is one. */
 static enum status no_dataset(const char *root, const char *name, struct error *err)
 {
     char best[64] = "";

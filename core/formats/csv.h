@@ -21,7 +21,7 @@ struct csv {
     char separator;
     int64_t row;        /* number of the current record, from 1; line ends inside quotes do not count */
     char **field;       /* [count] texts of the fields, NUL-terminated; valid until the next record */
-    int count, columns; /* number of fields: count: of the current record; columns: of the header */
+    int count, columns; /* count: number of fields of the current record; columns: number of fields of the header */
     /* private */
     char *record;
     size_t used, room, *start;

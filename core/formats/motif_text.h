@@ -28,7 +28,7 @@ struct motif_text {
 
 /* Parses a whole file; the caller calls motif_text_close(). Messages name the line. STATUS_INVALID: no motif, two
  * motifs with one id, an alphabet that is not of four letters, a row that is no distribution. STATUS_LIMIT: too many
- * motifs, too wide, a name that is too long. After an error *out is zeroed. */
+ * motifs, a motif that is too wide, a name that is too long. After an error *out is zeroed. */
 enum status motif_text_parse(const char *text, size_t size, struct motif_text *out, struct error *err);
 void motif_text_close(struct motif_text *motifs); /* a zeroed struct is allowed */
 

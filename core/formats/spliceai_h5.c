@@ -18,7 +18,8 @@ enum { CHUNKS = 65536, BASES = 1 << 20 };
 
 struct chunk {
     hid_t x, y;
-    int64_t first, windows; /* number of windows; first: in all earlier data sets; windows: in this one */
+    int64_t first, windows; /* first: number of windows in all earlier data sets; windows: number of windows in this
+                             * data set */
 };
 
 struct splicing_h5 {
@@ -26,7 +27,7 @@ struct splicing_h5 {
     int chunks;
     struct chunk *chunk;
     int64_t windows;
-    int whole, length; /* number of bases of a window; whole: with its flanks; length: without them */
+    int whole, length; /* bases of a window: `whole` with its flanks, `length` without them */
     uint8_t *row;      /* [whole][4] scratch */
 };
 

@@ -30,7 +30,7 @@ static double dot(const real *a, const real *b, int count)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* <w_f, w_g moved by (dy, dx)>: multiplies entry (y, x) of f by entry (y - dy, x - dx) of g. */
+/* Returns <w_f, w_g moved by (dy, dx)>: multiplies entry (y, x) of f by entry (y - dy, x - dx) of g. */
 static double shifted_dot(const struct filter_bank *b, const real *f, const real *g, int dy, int dx)
 {
     int top = dy > 0 ? dy : 0, bottom = dy < 0 ? b->height + dy : b->height;

@@ -60,7 +60,8 @@ double planted_rates(const struct planted_shape *shape)
     return sum;
 }
 
-/* Breadth first: the children of feature i are consecutive, in the order of their parents. */
+/* Sets the parent of each feature. The features of trees are numbered breadth first: the children of feature i are
+ * consecutive, in the order of their parents. */
 static void set_parents(struct planted *p)
 {
     int inside = planted_tree_features(&p->shape);

@@ -1,5 +1,6 @@
-/* Finds the best placement of a matrix near a position. A window of the alignment (position_matrix.c) may reach beyond
- * the matrix; a site must lie inside the sequence, because its coordinates are written into files. */
+/* Finds the best placement of a matrix near a position. The alignment (position_matrix.c) may place a matrix beyond the
+ * ends of a window. A site, in contrast, must lie inside the sequence, because its coordinates are written into
+ * files. */
 #include "core/sequence/site_place.h"
 
 #include <math.h>

@@ -79,7 +79,7 @@ void autoencoder_thresholds(const struct autoencoder *model, float *thresholds)
     }
 }
 
-/* Quickselect for the (kept + 1)-th largest value; entries that equal this value are all left out. */
+/* Finds the (kept + 1)-th largest value by quickselect. As a threshold, it leaves out all entries that equal it. */
 float autoencoder_cut(const float *z, int n, int kept, float *scratch)
 {
     if (kept >= n)

@@ -71,9 +71,9 @@ struct environments_reading {
 enum status environments_read(const char *folder, const struct environments_reading *reading, struct tree **tree,
                               struct environments **environments, struct error *err);
 
-/* Checks an upload before environments_read(), without reading its rows: it must be a table with at least two
- * groups, and if labels are the outcome, they must be numbers or two names. STATUS_NOT_FOUND: the folder is not an
- * upload. STATUS_INVALID: the upload does not satisfy this. */
+/* Checks an upload before environments_read(), without reading its rows: it must be a table with at least two groups,
+ * and if labels are the outcome, they must be numbers or two names. STATUS_NOT_FOUND: the folder is not an upload.
+ * STATUS_INVALID: the upload does not satisfy these conditions. */
 enum status environments_check_upload(const char *folder, bool plant, struct error *err);
 
 /* Copies the rows i with keep_row[i]; keep_row: [from->rows]; nodes: number of nodes of the tree. The caller frees

@@ -89,7 +89,7 @@ enum status collection_warn(struct collection *c, struct error *err, const char 
     __attribute__((format(printf, 4, 5)));
 /* The names that a warning lists: the first few, each cut to a few bytes. The caller zeroes the struct first. */
 struct collection_list {
-    int count; /* number of names that were added, also those that are not in `text` */
+    int count; /* number of names that were added, including those that are not in `text` */
     size_t used;
     char text[200];
 };

@@ -417,7 +417,8 @@ static bool folders_differ(const struct tar *t, int up)
     return differ;
 }
 
-/* Labels every sample with the folder that contains it, and takes the folders above as groups. */
+/* Labels every sample with the folder that contains it, and takes the folders one level above as groups, if they
+ * differ. */
 static enum status read_folders(struct tar *t, struct error *err)
 {
     bool grouped = folders_differ(t, 1);
