@@ -320,6 +320,12 @@ void ctl_add_query(struct buf *path, const struct options *args, const char *con
     }
 }
 
+void ctl_add_flag(struct buf *path, const struct options *args, const char *name)
+{
+    if (options_has(args, name))
+        buf_format(path, "%c%s=true", path->size > 0 && strchr(path->data, '?') ? '&' : '?', name);
+}
+
 int ctl_show_query(struct ctl *ctl, const struct options *args, const char *query, const char *const *names,
                    void (*view)(struct ctl *ctl, const cJSON *document))
 {

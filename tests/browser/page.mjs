@@ -79,7 +79,7 @@ const FASTA = Array.from({ length: 40 }, (_, i) => `>s${i} label=${i % 2 ? "yes"
 async function signals() {
   const put = await fetch(`${daemon.url}/v1/datasets/bases?format=fasta`, { method: "PUT", body: FASTA, headers: { "Content-Type": "text/x-fasta" } });
   if (!put.ok) throw new Error(await put.text());
-  const config = { dataset_name: "bases", total_samples: 600, validation_every: 200, checkpoint_every: 200, width: 16, motifs: 4, units: 1, density_start: 0.05, density_final: 0.02 };
+  const config = { dataset_name: "bases", total_samples: 600, validation_every: 200, checkpoint_every: 200, width: 16, motifs: 4, units: 1, density_start: 0.05, density_final: 0.02, strands: "both" };
   jobs.bases = (await daemon.call("POST", "/v1/jobs", { kind: "sparling", preset: "dataset", name: "bases", config })).id;
   await daemon.state(jobs.bases, "succeeded");
   await show(page, `#/jobs/${jobs.bases}/motifs`);
@@ -105,6 +105,8 @@ async function signals() {
   await show(page, `#/jobs/${jobs.bases}/motifs?seed=1`);
   await page.getByRole("img", { name: /^The input as letters/ }).waitFor();
   if (!(await page.getByRole("columnheader", { name: "Position" }).isVisible())) throw new Error("the motifs of a sequence have no position");
+  await page.getByRole("heading", { name: /^Sample 1, s\d+$/ }).waitFor(); // the name of the record
+  await page.getByRole("columnheader", { name: "Strand" }).waitFor();
   const sample = (cols, channels) => ({ checkpoint: { seq: 1, density: 0.1 }, answers: [{ shape: [1, cols, 4], motif_count: 1, motifs: [{ position: [0, 9], channel: 1, value: 1, maximal: true }], truth: null, prediction: [],
     input: { shape: [1, cols, ...(channels > 1 ? [channels] : [])], values: Array.from({ length: cols * channels }, (_, i) => Math.sin(i / 5)), zero: 10, unit: 2 } }] });
   for (const [channels, look] of [[1, "lines"], [64, "a spectrogram"]]) {

@@ -223,6 +223,34 @@ class Site:
         high, low = (struct.unpack(">I", picture[20:24])[0] for picture in (png, one))
         assert (high - 8) == len(own) * (low - 8)
 
+    def channels_of_one_motif_are_merged(self):
+        """In repeats of one word, every channel shows this word, on either strand. Other models have a matrix for each channel."""
+        def sample(i):
+            phase, seq = i % 9, "GATTACAGG" * (COLS // 9 + 2)
+            seq = seq[phase:phase + COLS]
+            return reverse(seq) if i % 2 else seq
+        text = "".join(f">r{i} {'ab'[i % 3 == 0]}\n{sample(i)}\n" for i in range(60))
+        assert self.daemon.ask("PUT", "/v1/datasets/repeats?format=fasta", text.encode(), "application/octet-stream")[0] == 201
+        own, self.job = self.job, self.train("repeats")
+        apart, merged = ([use["matrix"] for use in self.get(f"channels?samples=30&merge={merge}")["channels"]] for merge in ("false", "true"))
+        kept = [i for i, matrix in enumerate(apart) if matrix]
+        assert len(kept) > 1 and all(apart[i]["same_as"] == [k for k in kept if k != i] for i in kept), apart
+        leader = max(kept, key=lambda i: (apart[i]["sites"], -i))
+        assert [i for i, matrix in enumerate(merged) if matrix] == [leader] and merged[leader]["same_as"] == apart[leader]["same_as"], merged
+        assert merged[leader]["sites"] == sum(apart[i]["sites"] for i in kept)
+        columns = [max(row) / sum(row) for row in merged[leader]["counts"]]
+        assert min(columns) > 0.95 and len(columns) >= 9, columns  # the windows of all channels lie in the same phase and on the same strand
+        for query in ("channels", "channels?merge=true"):
+            count = self.get(f"{query}{'&' if '?' in query else '?'}samples=30", "text/x-meme").count("MOTIF ")
+            assert count == (1 if "merge" in query else len(kept)), (query, count)
+        logos = self.get("logos?samples=30&merge=true", "image/png"), self.get(f"logos/{leader}?samples=30", "image/png")
+        assert len({struct.unpack(">I", picture[20:24])[0] for picture in logos}) == 1
+        assert self.daemon.ask("GET", f"/v1/jobs/{self.job}/channels/{leader}?merge=true")[0] == 400
+        path = os.path.join(self.folder, "merged.meme")
+        done = subprocess.run([self.motifctl, "--server", self.daemon.url, "channels", self.job, "--samples", "30", "--merge", "--output", path], capture_output=True, text=True)
+        assert done.returncode == 0 and open(path, encoding="utf-8").read().count("MOTIF ") == 1 and "as channel" in done.stdout, done
+        self.job = own
+
     def faults_name_what_is_wrong(self):
         for text, says in ((">a\n\n>b\nACGT\n", "no bases"), ("ACGT\n", "line 1"), (">a\nAC1T\n", "line 2"), (">" + "x" * 64 + "\nA\n", "too long")):
             assert says in str(self.post("sites", text, status=422)), text
@@ -379,6 +407,10 @@ class Site:
             assert {motif["strand"], reverse_motif["strand"]} == {"+", "-"} and abs(motif["value"] - reverse_motif["value"]) < 1e-4
         assert self.daemon.ask("GET", f"/v1/jobs/{made[0]}/onnx")[0] == 409
         assert "strand" not in self.post("motifs", f">a\n{seq}\n")["answers"][0]["motifs"][0]
+        for seed in range(3):  # a sample of the data set has the name of its record, and an uploaded input has none
+            status, _, answer = self.daemon.ask("POST", f"/v1/jobs/{self.job}/motifs", {"inputs": [{"sample": {"seed": seed}}]})
+            assert status == 200 and self.records[answer["answers"][0]["record"]] == answer["answers"][0]["letters"], answer
+        assert "record" not in self.post("motifs", f">a\n{seq}\n")["answers"][0]
         status, _, problem = self.daemon.ask("POST", "/v1/jobs?dry_run=1", {"kind": "sparling", "preset": "splicing", "config": {"strands": "both"}})
         assert status == 422 and "strands" in str(problem), problem
 
@@ -500,7 +532,7 @@ def main():
         with test.daemon:
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
                 "a_short_training_marks_sites", "signals_have_no_letters", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
-                "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "rules_compare_arrangements", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
+                "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "rules_compare_arrangements", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "channels_of_one_motif_are_merged", "faults_name_what_is_wrong",
                 "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "scans_leave_empty_windows_empty", "filters_begin_with_known_motifs",
                 "filters_begin_with_enriched_motifs", "rna_has_one_strand", "motifctl_writes_files")))
 

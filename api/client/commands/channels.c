@@ -18,6 +18,7 @@ static const struct option_spec options[] = {
     {"png", "FILE", "write a picture with crops of these inputs"},
     {"output", "FILE", "also write the channels in the format that FILE's ending names (.png, .meme, .jaspar)"},
     {"against", "NAME", "compare the matrices with this data set of motifs and print the best names"},
+    {"merge", NULL, "make one matrix of channels that show one motif; only without CHANNEL"},
     {NULL, NULL, NULL},
 };
 
@@ -228,6 +229,7 @@ static int run(struct ctl *ctl, const struct options *args)
     if (channel)
         http_escape(&path, channel);
     ctl_add_query(&path, args, parameters);
+    ctl_add_flag(&path, args, "merge");
     if (path.failed)
         code = ctl_usage(ctl, "the options are too long");
     if (code == CTL_SUCCESS)
@@ -254,7 +256,7 @@ const struct command command_channels = {
     .example = "  motifctl channels latest --png channels.png\n"
                "  motifctl channels latest 3 --png three.png           what is motif 3?\n"
                "  motifctl channels 01JD8 3 --set test --samples 500\n"
-               "  motifctl channels latest --set test --samples 1000 --output channels.meme\n"
+               "  motifctl channels latest --set test --samples 1000 --merge --output channels.meme\n"
                "  motifctl datasets put jaspar JASPAR.meme && motifctl channels latest --against jaspar",
     .options = options,
     .least = 1,

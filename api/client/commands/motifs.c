@@ -50,6 +50,14 @@ static void write_warnings(const cJSON *document, struct buf *out)
         buf_format(out, "  warning: %s\n", json_shown(warning, "text"));
 }
 
+/* Appends the title: what the input is and, for a sample of a sequence, the name of its record. */
+static void write_title(const cJSON *document, const char *title, struct buf *out)
+{
+    const cJSON *answer = cJSON_GetArrayItem(json_member(document, "answers"), 0);
+    bool named = json_string(answer, "record") != NULL;
+    buf_format(out, "%s%s%s\n", title, named ? "  " : "", named ? json_shown(answer, "record") : "");
+}
+
 /* Sends the request and draws its answer under a title. */
 static int draw_answer(struct ctl *ctl, const struct http_request *request, const char *title)
 {
@@ -69,7 +77,7 @@ static int draw_answer(struct ctl *ctl, const struct http_request *request, cons
         struct buf out;
         buf_init(&out, 16u << 20);
         term_style(&out, ctl->out.colour, STYLE_BOLD);
-        buf_format(&out, "%s\n", title);
+        write_title(document, title, &out);
         term_style(&out, ctl->out.colour, STYLE_PLAIN);
         motif_answer_draw(&motifs, ctl->out.columns, ctl->out.colour, &out);
         write_warnings(document, &out);

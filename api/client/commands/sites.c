@@ -36,6 +36,7 @@ static const struct option_spec logo_options[] = {
     {"samples", "N", "number of inputs to search (100)"},
     {"first", "N", "number of the first input (0)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
+    {"merge", NULL, "draw one logo for channels that are one motif; only without CHANNEL"},
     FILE_OPTIONS,
     {NULL, NULL, NULL},
 };
@@ -167,6 +168,7 @@ static int ask(struct ctl *ctl, const struct options *args, const char *query)
     if (args->positional_count > 1)
         http_escape(&path, args->positional[1]);
     ctl_add_query(&path, args, parameters);
+    ctl_add_flag(&path, args, "merge");
     if (code == CTL_SUCCESS)
         code = path.failed ? ctl_usage(ctl, "the options are too long") : send_request(ctl, args, &formats, path.data);
     buf_close(&path);

@@ -161,8 +161,8 @@ def letters_are_printed_with_the_marks_of_both_strands(c):
               *({"position": [0, 14], "channel": 2, "value": 1, "maximal": True, "strand": "?"} for _ in range(4)),
               {"position": [0, 60], "channel": 1, "value": 1, "maximal": False},
               {"position": [0, 47], "channel": 2, "value": 1, "maximal": True, "strand": "+", "extent": [0, 1, 42, 45]}]
-    ran = c.run(f"motifs {JOB}", post("motifs", {"answers": [{"shape": [1, 70, 3], "motifs": motifs, "letters": letters, "prediction": ["a"]}]}))
-    ran.says(0, f"      0 {letters}\n", " " * 18 + "==0==>" + " " * 26 + "=====2\n", " " * 20 + "<1====\n", " " * 22 + "2\n")
+    ran = c.run(f"motifs {JOB}", post("motifs", {"answers": [{"shape": [1, 70, 3], "motifs": motifs, "record": "chr1:5-75", "letters": letters, "prediction": ["a"]}]}))
+    ran.says(0, "sample 0  chr1:5-75\n", f"      0 {letters}\n", " " * 18 + "==0==>" + " " * 26 + "=====2\n", " " * 20 + "<1====\n", " " * 22 + "2\n")
     narrow = c.at_terminal(f"motifs {JOB}", post("motifs", {"answers": [{"shape": [1, 70, 3], "motifs": motifs, "letters": letters, "prediction": ["a"]}]}), columns=40)
     tiny = c.at_terminal(f"motifs {JOB}", post("motifs", {"answers": [{"shape": [1, 70, 3], "motifs": [], "letters": letters, "prediction": ["a"]}]}), columns=25)
     tiny.says(0, f"      0 {letters[:20]}\n", f"     60 {letters[60:]}\n")

@@ -174,6 +174,84 @@ static enum status make_motif(struct making *m, int channel, struct named_motif 
     return status;
 }
 
+/* ---- merging ------------------------------------------------------------------------------------------------- */
+
+/* Adds the name of a merged channel to that of the motif. */
+static void add_name(struct named_motif *to, const struct named_motif *from)
+{
+    size_t used = strlen(to->name);
+    if (from->name[0] != '\0' && strcmp(to->name, from->name) != 0)
+        snprintf(to->name + used, sizeof to->name - used, "%s%s", used > 0 ? "+" : "", from->name);
+}
+
+/* Aligns the windows of a channel together with those of the channels that have been merged into it. */
+static enum status pool(struct making *m, struct channel_matrices *out, int channel, struct error *err)
+{
+    struct named_motif *motif = &out->motif[channel];
+    struct site_windows windows = {.width = m->window};
+    for (int c = 0; c < m->s->channels; c++)
+        windows.count += out->merged[c] == channel ? m->channel[c].filled : 0;
+    unsigned char *base = malloc((size_t)windows.count * (size_t)m->window), *next = base;
+    if (!base)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+    for (int c = 0; c < m->s->channels; c++) {
+        const struct channel_windows *w = &m->channel[c];
+        if (out->merged[c] != channel)
+            continue;
+        memcpy(next, w->base, (size_t)w->filled * (size_t)m->window);
+        next += (size_t)w->filled * (size_t)m->window;
+        if (c != channel) {
+            add_name(motif, &out->motif[c]);
+            out->motif[c].matrix.width = 0;
+        }
+    }
+    windows.base = base;
+    enum status status =
+        position_matrix_align(&windows, m->width, m->shift, m->s->alphabet->strands == 2, &motif->matrix, NULL, err);
+    if (!status)
+        position_matrix_trim(&motif->matrix, TRIMMED);
+    free(base);
+    return status;
+}
+
+/* Returns the channel with the most windows among those that have a matrix and have not been merged; -1: none. */
+static int largest(const struct making *m, const struct channel_matrices *out)
+{
+    int best = -1;
+    for (int c = 0; c < m->s->channels; c++)
+        if (out->merged[c] < 0 && out->motif[c].matrix.width > 0 &&
+            (best < 0 || m->channel[c].filled > m->channel[best].filled))
+            best = c;
+    return best;
+}
+
+static enum status merge(const struct method_question *question, struct making *m, struct channel_matrices *out,
+                         struct error *err)
+{
+    int channels = m->s->channels, leader;
+    enum status status = STATUS_OK;
+    out->merged = malloc((size_t)channels * sizeof *out->merged);
+    if (!out->merged)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+    for (int c = 0; c < channels; c++)
+        out->merged[c] = -1;
+    while (!status && (leader = largest(m, out)) >= 0) {
+        const struct position_matrix *own = &out->motif[leader].matrix;
+        bool alone = true;
+        out->merged[leader] = leader;
+        for (int c = 0; c < channels; c++)
+            if (out->merged[c] < 0 &&
+                motif_similarity(own, &out->motif[c].matrix, m->s->alphabet->strands == 2) >= SAME) {
+                out->merged[c] = leader;
+                alone = false;
+            }
+        status = method_question_stopped(question, err);
+        if (!status && !alone)
+            status = pool(m, out, leader, err);
+    }
+    return status;
+}
+
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
 /* Compares one channel with the library. all: scratch [motifs of the library] */
@@ -216,6 +294,7 @@ static enum status compare_all(const struct method_question *question, struct ch
 enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
                                   struct channel_matrices *out, struct error *err)
 {
+    const struct channels_parameters *asked_for = question->parameters;
     struct making m;
     double total = 0;
     *out = (struct channel_matrices){.alphabet = statistics->alphabet};
@@ -232,14 +311,15 @@ enum status channel_matrices_make(const struct method_question *question, const 
         if (!status && asked(&m, c))
             status = make_motif(&m, c, &out->motif[c], err);
     }
+    if (!status && asked_for->merge)
+        status = merge(question, &m, out, err);
     for (int b = 0; b < BASES; b++)
         total += m.composition[b];
     for (int b = 0; b < BASES; b++)
         out->background[b] = m.composition[b] / total;
     out->count = status ? 0 : statistics->channels;
     close_making(&m);
-    const struct channels_parameters *asked = question->parameters;
-    return status || asked->against[0] == '\0' ? status : compare_all(question, out, err);
+    return status || asked_for->against[0] == '\0' ? status : compare_all(question, out, err);
 }
 
 void channel_matrices_close(struct channel_matrices *matrices)
@@ -249,6 +329,8 @@ void channel_matrices_close(struct channel_matrices *matrices)
     matrices->hit = NULL;
     free(matrices->motif);
     matrices->motif = NULL;
+    free(matrices->merged);
+    matrices->merged = NULL;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------------ */
@@ -271,13 +353,21 @@ static char letter(const struct alphabet *alphabet, const struct position_matrix
     return count[best] + second >= 0.75 * total ? (char)tolower((unsigned char)alphabet->symbols[best]) : '.';
 }
 
+/* Whether two channels show one motif; after merging, whether the second has been merged into the first. */
+static bool is_same(const struct channel_matrices *matrices, int one, int two)
+{
+    if (matrices->merged)
+        return matrices->merged[two] == one;
+    return motif_similarity(&matrices->motif[one].matrix, &matrices->motif[two].matrix,
+                            matrices->alphabet->strands == 2) >= SAME;
+}
+
 /* Writes the other channels that show the same motif. */
 static void write_same(const struct channel_matrices *matrices, int channel, const struct sink *out)
 {
-    const struct position_matrix *own = &matrices->motif[channel].matrix;
     sink_begin_list(out, "same_as");
     for (int c = 0; c < matrices->count; c++)
-        if (c != channel && motif_similarity(own, &matrices->motif[c].matrix, matrices->alphabet->strands == 2) >= SAME)
+        if (c != channel && is_same(matrices, channel, c))
             sink_integer(out, NULL, c);
     sink_end_list(out);
 }

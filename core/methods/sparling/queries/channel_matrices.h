@@ -19,6 +19,8 @@ struct channel_matrices {
      * MATRIX_MATCHES and all further ones that are significant. */
     struct motif_hit *hit;
     int best;
+    /* [count] the channel whose matrix contains the sites of this one; NULL: no channels were merged */
+    int *merged;
 };
 enum { MATRIX_MATCHES = 5, MATRIX_MATCHES_MOST = 50 };
 
@@ -26,8 +28,11 @@ enum { MATRIX_MATCHES = 5, MATRIX_MATCHES_MOST = 50 };
  * question names. Ends that have less than 0.2 bits are removed. The E-value of a channel is the p-value of Fisher's
  * exact test, times the number of channels. The test compares the samples whose label has the channel's first name with
  * those that have a motif of the channel. The E-value is NaN for a channel without a name. If the question names a data
- * set of motifs, each matrix is compared with all of them. The caller calls channel_matrices_close() also after a
- * failure. Errors: STATUS_NO_MEMORY, STATUS_CANCELLED, and those of the domain and of motif_library_open(). */
+ * set of motifs, each matrix is compared with all of them. If it asks to merge, the windows of channels that show one
+ * motif are aligned together. The matrix, its id and its E-value belong to the channel with the most sites, and the
+ * width of the other channels is 0. The name then lists the names of all these channels. The caller calls
+ * channel_matrices_close() also after a failure. Errors: STATUS_NO_MEMORY, STATUS_CANCELLED, and those of the domain
+ * and of motif_library_open(). */
 enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
                                   struct channel_matrices *out, struct error *err);
 /* Computes the statistics and the matrices that a question asks for. STATUS_CONFLICT: the samples are not sequences of

@@ -489,6 +489,16 @@ static enum status write_letters(const struct inquiry *inquiry, const struct sin
     return STATUS_OK;
 }
 
+/* Writes the name of the record from which a sample of a sequence comes, such as its place in a genome. */
+static void write_record(const struct method_question *question, const struct sink *out)
+{
+    const struct open_domain *domain = &question->model->domain;
+    const struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = (int64_t)question->input->seed};
+    struct domain_record record;
+    if (domain->domain->record && domain->domain->record(domain->state, &request, &record) && record.name)
+        sink_text(out, "record", record.name);
+}
+
 static void write_side(const struct annotation *annotation, const char *key, const struct sink *out)
 {
     sink_begin_object(out, key);
@@ -513,8 +523,10 @@ enum status sparling_motifs(const struct method_question *question, const struct
         write_motifs(&inquiry.annotation, out);
         write_truth(&inquiry.annotation, out);
         write_prediction(&inquiry.annotation, out);
-        if (is_sample(question))
+        if (is_sample(question)) {
+            write_record(question, out);
             write_input(&inquiry.annotation, out);
+        }
         status = write_letters(&inquiry, out, err);
     }
     inquiry_close(&inquiry);

@@ -30,6 +30,7 @@ struct channels_parameters {
     int64_t samples, first; /* the inputs are `samples` samples of the set, from index `first` on */
     int64_t top; /* number of inputs to list or draw for each channel, 1 to 64; the strongest activation comes first */
     char against[CONFIG_TEXT]; /* data set of motifs with which channels are compared; "": none */
+    bool merge;                /* channels that show one motif become one matrix */
 };
 /* Parameters of the queries "sites" and "signal". `set`, `samples` and `first` select records of the job's data set
  * (GET). */

@@ -60,7 +60,12 @@
 static const struct config_field channels_fields[] = {
     CHANNEL_FIELDS("8", 16,
                    "Number of inputs that the answer lists or draws for each channel, the strongest activation "
-                   "first; a larger number also shows weaker activations.")};
+                   "first; a larger number also shows weaker activations."),
+    {"merge", FIELD_BOOL, AT(merge), "false", 0, 0, false, false, NULL, "",
+     "For DNA and RNA: channels that show one motif become one matrix, that of the channel with the most sites; its "
+     "same_as lists the others, which have no matrix.",
+     GROUP_EVALUATION, LEVEL_BASIC, NULL},
+};
 static const struct config_field channel_fields[] = {
     CHANNEL_FIELDS("16", 64,
                    "Number of inputs that the answer lists or draws, the strongest activation first; a larger "
@@ -327,8 +332,8 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"Axis", "unit text, length number", NULL, false},
     {"MotifInput", "shape [integer], values [number], zero number, unit number, axis Axis", NULL, false},
     {"MotifAnswer",
-     "*shape [integer], *motifs [Motif], *truth [object]?, *numbers [PredictedNumber], *input MotifInput, *alphabet "
-     "Alphabet?, *letters text?",
+     "*shape [integer], *motifs [Motif], *truth [object]?, *numbers [PredictedNumber], *record text, *input "
+     "MotifInput, *alphabet Alphabet?, *letters text?",
      NULL, false},
     {"PredictedNumber", "name text, value number, *true number", NULL, false},
     {"LabelAnswer", "*truth [object]?, *numbers [PredictedNumber]", NULL, false},

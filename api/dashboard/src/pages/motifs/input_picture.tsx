@@ -14,6 +14,12 @@ const MOST_WIDE = 12000; // pixels of a sequence of letters; browsers limit the 
 const FONT = "600 10px Inter, system-ui, sans-serif";
 const short = (name: string) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
 
+/** The name of a motif with an arrow for its strand, if the model reads both strands. */
+function signed(motif: Motif, nameOf: (channel: number) => string): string {
+  const name = short(nameOf(motif.channel).replace(/^channel /, ""));
+  return motif.strand ? `${name} ${motif.strand === "-" ? "←" : "→"}` : name;
+}
+
 /** The left end and the width of a motif's name, which stands beside its mark. */
 function place(c: CanvasRenderingContext2D, x: number, text: string, right: number): [number, number] {
   c.font = FONT;
@@ -33,13 +39,13 @@ function mark(c: CanvasRenderingContext2D, x: number, y: number, motif: Motif, n
   c.strokeStyle = colour("ink");
   c.stroke();
   if (!motif.maximal || !name) return;
-  const text = short(name), [left, wide] = place(c, x, text, right);
+  const [left, wide] = place(c, x, name, right);
   c.fillStyle = channelColour(motif.channel);
   c.fillRect(left, y - 7, wide, 13);
   c.fillStyle = channelInk(motif.channel);
   c.textAlign = "left";
   c.textBaseline = "middle";
-  c.fillText(text, left + 3, y);
+  c.fillText(name, left + 3, y);
 }
 
 interface Props {
@@ -73,13 +79,13 @@ export function InputPicture({ shape, side, truth, input, upload, all, channel, 
     }
     const ends = [0, 0]; // where the last name in each of the two rows above a sequence ends
     for (const m of [...shown.filter((s) => !s.maximal), ...shown.filter((s) => s.maximal).sort((a, b) => (line ? a.position[1] - b.position[1] : 0))]) {
-      let [x, y] = at(m, box), name = nameOf(m.channel).replace(/^channel /, "");
+      let [x, y] = at(m, box), name = signed(m, nameOf);
       if (line) {
         c.fillStyle = channelColour(m.channel);
         c.fillRect(x - 0.5, MARKS / 2, 1, box.top + box.height - MARKS / 2);
       }
       if (line && m.maximal) { // a name that would cover another one goes into the second row, or is left out
-        const [left, wide] = place(c, x, short(name), w), row = ends.findIndex((end) => end <= Math.min(left, x - 5));
+        const [left, wide] = place(c, x, name, w), row = ends.findIndex((end) => end <= Math.min(left, x - 5));
         if (row < 0) name = "";
         else ends[row] = Math.max(left + wide, x + 5);
         y = MARKS * (row === 1 ? 0.74 : 0.26);
