@@ -95,7 +95,7 @@ export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
     leave();
     try { setUpload(await take(list[0], formatsOf(kind))); } catch (e) { setWrong(e); }
   };
-  const maximal = a?.motifs.filter((m) => m.maximal) ?? [], stranded = maximal.some((m) => m.strand), spans = line && maximal.some((m) => m.extent);
+  const maximal = a?.motifs.filter((m) => m.maximal) ?? [], stranded = maximal.some((m) => m.strand);
   const counts = a ? Array.from({ length: a.shape[2] }, (_, c) => a.motifs.filter((m) => m.channel === c && m.maximal).length) : [];
   const key = (c: number) => <button type="button" class="key" onClick={() => note({ channel: String(c) })}><ChannelMark channel={c} name={nameOf(c)} /></button>;
   return (
@@ -127,8 +127,8 @@ export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
             <div>
               {channel !== null && <ChannelPanel jobId={jobId} kind={kind} checkpoint={checkpoint} nameOf={nameOf} channel={channel} close={() => note({ channel: null })} />}
               <Section title="Motifs">
-                <Table caption="Motifs of this input" words={1} head={["Name", ...(line ? ["Position"] : ["Row", "Column"]), ...(spans ? ["Extent"] : []), ...(stranded ? ["Strand"] : []), "Value", ""]}
-                  rows={maximal.filter((m) => channel === null || m.channel === channel).map((m) => [key(m.channel), ...(line ? [m.position[1]] : m.position), ...(spans ? [m.extent ? `${m.extent[2]} to ${m.extent[3] - 1}` : ""] : []), ...(stranded ? [m.strand ?? ""] : []), number(m.value),
+                <Table caption="Motifs of this input" words={1} head={["Name", ...(line ? ["Position"] : ["Row", "Column"]), ...(stranded ? ["Strand"] : []), "Value", ""]}
+                  rows={maximal.filter((m) => channel === null || m.channel === channel).map((m) => [key(m.channel), ...(line ? [m.position[1]] : m.position), ...(stranded ? [m.strand ?? ""] : []), number(m.value),
                     <button type="button" class="small" onClick={() => setEdits([...edits, { channel: m.channel, position: m.position, delete: true }])}>Delete<span class="hidden"> motif {nameOf(m.channel)} at {m.position.join(", ")}</span></button>])} />
               </Section>
             </div>
