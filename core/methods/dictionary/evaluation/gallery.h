@@ -1,6 +1,6 @@
 /* What a gallery shows of each latent of seed 0: its strongest test samples, a histogram of its activations, the
- * latents that are active together with it, and its parent: with the learner MATRYOSHKA, a latent of a smaller nested
- * dictionary.
+ * latents that are active together with it, and its parent. Only the learner MATRYOSHKA has parents: latents of a
+ * smaller nested dictionary.
  *
  * Activations are those of a dictionary with rows of norm 1, for scaled samples. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_EVALUATION_GALLERY_H

@@ -35,9 +35,9 @@ void prior_update(const struct prior *prior, struct latent_model *model);
  * w^2, 0 for no penalty. */
 int prior_coefficients(const struct prior *prior, const struct latent_model *model, float *coefficients);
 
-/* How strongly each weight acts on the decoder: the entry of W times the norm of its column in the first layer. That
- * column has no prior, so it can compensate for an entry of W that the prior made small. For groups, it is the norm of
- * each column of the group's matrix. reach: [features * latent]. */
+/* Computes how strongly each weight acts on the decoder: the entry of W times the norm of its column in the first
+ * layer. That column has no prior, so it can compensate for an entry of W that the prior made small. For groups, it is
+ * the norm of each column of the group's matrix. reach: [features * latent]. */
 void prior_reach(const struct latent_model *model, float *reach);
 /* Writes W (for groups, the norms) without the entries that count as zero: |w| < 0.01 and, for the spike-and-slab
  * lasso, p < 1/2. mask: [features * latent]. */

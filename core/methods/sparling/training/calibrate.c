@@ -8,10 +8,10 @@
  * contains name k. The threshold becomes as low as possible, as long as there are no more false than missed samples. If
  * labels state how often a name occurs, the calibration counts the largest peaks of a channel in a sample instead of
  * samples: peak j is right if the label contains the name at least j times. With never_empty, the peak that comes
- * closest to its threshold in a sample without active channels counts as active; it depends on all thresholds, so they
- * are computed in several rounds. If targets are numbers, thresholds follow from them (calibrate_numbers.c). Trained
- * weights do not change. Each step of a calibration reads one batch. Checkpoints do not contain the scores of
- * validation samples, so after a resume the computation of the thresholds begins again. */
+ * closest to its threshold in a sample without active channels counts as active. Which peak this is depends on all
+ * thresholds, so thresholds are computed in several rounds. If targets are numbers, thresholds follow from them
+ * (calibrate_numbers.c). Trained weights do not change. Each step of a calibration reads one batch. Checkpoints do not
+ * contain the scores of validation samples, so after a resume the computation of the thresholds begins again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

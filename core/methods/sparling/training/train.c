@@ -47,8 +47,8 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
 }
 
 /* Returns the request for a training batch. first: index of its first sample among all training samples of the run; the
- * request counts from the beginning of the start. Once g is final, samples are as clients send them, without the
- * letters that training replaces: the head must learn from the maps that clients get. */
+ * index in the request counts from the beginning of the present start (starts.c). Once g is final, samples are as
+ * clients send them, without the letters that training replaces: the head must learn from the maps that clients get. */
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
     bool final = reading_now(run) || run->phase == PHASE_CALIBRATE;
