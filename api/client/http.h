@@ -50,8 +50,9 @@ struct http_answer {
 enum status http_create(const char *server, const char *token, struct http **http, struct error *err);
 void http_destroy(struct http *http);
 /* Later connections of the process trust the certificate authorities in this PEM file, and not those of the system.
- * The text `file` must stay valid. Without this call, or with NULL or "", connections to an https:// server use the file
- * in MOTIFD_CACERT, CURL_CA_BUNDLE or SSL_CERT_FILE, if one is set. Call it before the threads of a process start. */
+ * The text `file` must stay valid. Without this call, or with NULL or "", connections to an https:// server use the
+ * file in MOTIFD_CACERT, CURL_CA_BUNDLE or SSL_CERT_FILE, if one is set. Call it before the threads of a process start.
+ */
 void http_trust(const char *file);
 /* Makes another client of the same server, with its own connection, so that a stream and other requests can be in
  * progress at the same time. */
