@@ -57,6 +57,12 @@ struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, boo
  * threshold + rise (the first of equally close values). threshold: [channels]. The operation has no gradient, so using
  * it in a training step is an error. */
 struct tensor *op_lift(struct exec *e, struct tensor *x, const real *threshold, double rise);
+/* A copy of a map in which at most `most` peaks of every image exceed the thresholds of their channels, 1 to
+ * OP_LIMIT_MOST. A peak is the largest value of its channel within `near` rows and columns. If an image has more, every
+ * value that exceeds its threshold by no more than the first peak too many does becomes its threshold. threshold:
+ * [channels]. It has no gradient, so it is an error in a training step. */
+enum { OP_LIMIT_MOST = 64 };
+struct tensor *op_limit(struct exec *e, struct tensor *x, const real *threshold, int most, int near);
 
 /* Normalises x by the mean and variance of all its elements together, then adds Gaussian noise with the given
  * standard deviation. Evaluation adds the noise too. norm: its running mean and variance have one element each, and

@@ -415,11 +415,11 @@ class Site:
         assert status == 422 and "strands" in str(problem), problem
 
     def scans_leave_empty_windows_empty(self):
-        """With never_empty each sequence has a motif; a scan of a genome reports only what exceeds a threshold."""
+        """With never_empty each sequence has a motif, and with most_motifs not more than the limit; a scan of a genome reports what exceeds a threshold."""
         text = "".join(f">r{i}\n{bases(COLS, 500 + i)}\n" for i in range(40))
         found, own = [], self.job
-        for never in (False, True):
-            config = {"dataset_name": "regions", **TINY, "density_start": 0.003, "density_final": 0.003, "never_empty": never}
+        for never, most in ((False, 0), (True, 0), (False, 1)):
+            config = {"dataset_name": "regions", **TINY, "density_start": 0.003, "density_final": 0.003, "never_empty": never, "most_motifs": most}
             status, _, job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": config})
             assert status == 201, job
             while self.daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["state"] in ("queued", "running"):
@@ -428,9 +428,11 @@ class Site:
             sites = [(site["record"], site["channel"], site["value"]) for site in self.post("sites", text)["sites"]]
             found.append((sites, [len(answer["motifs"]) for answer in self.post("motifs", text)["answers"]]))
         self.job = own
-        (plain, counts), (lifted, filled) = found
+        (plain, counts), (lifted, filled), (limited, few) = found
         # the extents of the two models differ a little, and with them which of two close motifs is a site of its own
         assert len(set(plain) ^ set(lifted)) <= 3 and len(plain) > 40 and {one[0] for one in plain} == {one[0] for one in lifted}, (plain, lifted)
+        assert len(set(plain) ^ set(limited)) <= 3, (plain, limited)
+        assert sum(few) < sum(counts) and all(0 < b <= a or a == b == 0 for a, b in zip(counts, few)), (counts, few)
         assert 0 in counts and filled == [max(1, count) for count in counts], (counts, filled)
 
     def filters_begin_with_known_motifs(self):

@@ -367,6 +367,10 @@ def run_graph(graph, value):
             windows = numpy.lib.stride_tricks.sliding_window_view(
                 numpy.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right))), weight.shape[2:], (2, 3))
             result = numpy.einsum("bcyxij,ocij->boyx", windows, weight) + bias[:, None, None]
+        elif node.op_type == "MaxPool":
+            top, left, bottom, right = options["pads"]
+            padded = numpy.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=-numpy.inf)
+            result = numpy.lib.stride_tricks.sliding_window_view(padded, options["kernel_shape"], (2, 3)).max((4, 5))
         elif node.op_type == "BatchNormalization":
             gain, shift, mean, variance = (item[:, None, None] for item in rest)
             result = (x - mean) / numpy.sqrt(variance + options["epsilon"]) * gain + shift
@@ -378,7 +382,7 @@ def run_graph(graph, value):
             result = {"Relu": lambda: numpy.maximum(x, 0), "Sub": lambda: x - rest[0], "Add": lambda: x + rest[0], "Identity": lambda: x,
                       "Shape": lambda: x.shape, "Flatten": lambda: x.reshape(len(x), -1), "Transpose": lambda: x.transpose(options["perm"]),
                       "ArgMax": lambda: x.argmax(0)[None], "GatherElements": lambda: numpy.take_along_axis(x, rest[0], 0),
-                      "Greater": lambda: x > rest[0], "Where": lambda: numpy.where(x, *rest), "ScatterElements": scattered,
+                      "Greater": lambda: x > rest[0], "Less": lambda: x < rest[0], "Where": lambda: numpy.where(x, *rest), "ScatterElements": scattered,
                       "Reshape": lambda: x.reshape(rest[0])}[node.op_type]()
         values[node.output[0]] = result
     return values[graph.output[0].name]
@@ -403,6 +407,15 @@ def the_onnx_graph_of_a_model_that_never_gives_an_empty_map(daemon, other, folde
     plain, lifted = (compare_onnx(daemon, folder, daemon.train(never_empty=never, **sparse)) for never in (False, True))
     active = [(maps > 0).sum(axis=(1, 2, 3)) for maps in (plain, lifted)]
     assert (active[0] == 0).any() and (active[1] == numpy.maximum(active[0], 1)).all(), active
+
+
+def the_onnx_graph_of_a_model_with_a_limited_number_of_motifs(daemon, other, folder, job):
+    """Without a limit some maps have more than two motifs. With one, no map has more peaks, in the graph as in the daemon."""
+    plain, motifs, names = (compare_onnx(daemon, folder, daemon.train(**limit)) for limit in ({}, {"most_motifs": 2}, {"most_names": 1}))
+    active = (plain > 0).sum(axis=(1, 2, 3))
+    assert (active > 3).any() and (motifs > 0).sum() < (plain > 0).sum(), active
+    assert (motifs[motifs > 0] == plain[motifs > 0]).all() and (names[names > 0] == plain[names > 0]).all()
+    assert ((plain > 0).any(axis=(1, 2)).sum(axis=1) > 1).any() and ((names > 0).any(axis=(1, 2)).sum(axis=1) == (plain > 0).any(axis=(1, 2, 3))).all()
 
 
 def compare_onnx(daemon, folder, job):
@@ -734,7 +747,8 @@ def the_attestation_contains_the_hash_of_the_data(daemon, other, folder, job):
 CHECKS = [imported_weights_have_the_same_bits, weights_of_every_kind_are_evaluated_or_refused, large_bodies_use_the_disk_and_not_memory,
           the_hash_chain_can_be_recomputed, an_imported_bundle_contains_the_whole_job, verify_finds_a_changed_step,
           interventions_change_the_answers, the_onnx_graph_computes_the_motif_map,
-          the_onnx_graph_of_a_model_that_never_gives_an_empty_map, agreement_equals_a_count_in_numpy,
+          the_onnx_graph_of_a_model_that_never_gives_an_empty_map,
+          the_onnx_graph_of_a_model_with_a_limited_number_of_motifs, agreement_equals_a_count_in_numpy,
           channel_statistics_equal_those_of_numpy, the_attestation_contains_the_hash_of_the_data, a_study_reports_the_same_agreement_as_two_jobs,
           predicted_labels_follow_moved_motifs, fasta_gives_the_answers_of_its_array, matrices_have_the_same_numbers_in_every_format]
 

@@ -74,6 +74,7 @@ struct sparling_config {
     double presence_weight, presence_sharpness, tally_weight;
     int64_t presence_samples, presence_validations;
     bool density_by_name, calibrate, other_strand, never_empty;
+    int64_t most_motifs, most_names;
 
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool, context;
@@ -150,6 +151,7 @@ extern const struct method_preset sparling_presets[SPARLING_PRESETS];
 
 enum {
     SPARLING_UNITS = 64,    /* upper limit of the residual units of g, narrow ones included */
+    SPARLING_MOST = 64,     /* upper limit of most_motifs and most_names */
     SPARLING_STAGES = 10000 /* upper limit of the densities of a schedule */
 };
 

@@ -89,6 +89,21 @@ static void fit_empty(struct sparling_config *config, const struct method_given 
         config->never_empty = true;
 }
 
+/* Sets the limit of the number of motifs for bases, in which chance copies of short motifs are frequent: as many as a
+ * label has names, or as the largest count says. A set does not say how often a name occurs, so it limits the number of
+ * channels. As for `never_empty`, the distances of channels from their thresholds must be comparable. */
+static void fit_most(struct sparling_config *config, const struct method_given *given,
+                     const struct dataset_facts *facts)
+{
+    if (!letters(&config->dataset, facts->sound) || config->dataset.channels != 4 || !config->calibrate ||
+        facts->most > SPARLING_MOST)
+        return;
+    if ((facts->ordered || facts->counts) && !has(given, "most_motifs"))
+        config->most_motifs = facts->most;
+    if (facts->set && !has(given, "most_names"))
+        config->most_names = facts->most;
+}
+
 /* Sets how the head reads motifs of bases. Motifs of bases are often weak and lie close together. With motif_floor the
  * head sees the kind of a weak motif, and with rank_positions it need not compare distant positions to find the order
  * of motifs. */
@@ -186,6 +201,7 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
         fit_head(config, given, facts->sound);
         fit_counts(config, given, facts);
         fit_empty(config, given, facts);
+        fit_most(config, given, facts);
         fit_numbers(config, given, facts->sound);
         fit_effort(config, given);
     } else {

@@ -11,6 +11,9 @@ struct dataset_facts {
     bool counts;  /* labels are counts of motifs */
     bool classes; /* every sample has one class */
     bool named;   /* every sample has a label with at least one name */
+    bool ordered; /* labels list the names of all motifs in order */
+    bool set;     /* labels are sets of names */
+    int64_t most; /* largest number of names of a label, or largest count; 0: unknown */
 };
 /* Sets window and width of g, effort, channels, pooling and schedule. given: the fields that the client has given,
  * which keep their values. */

@@ -11,6 +11,7 @@
 #include "core/data/dataset.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
+#include "core/methods/sparling/domains/dataset_labels.h"
 #include "core/methods/sparling/domains/dataset_letters.h"
 #include "core/methods/sparling/domains/dataset_spread.h"
 #include "core/methods/sparling/domains/motif_start.h"
@@ -107,27 +108,6 @@ static int64_t most_boxes(const struct collection *c)
     for (int64_t i = 0; c->box_start && i < c->count; i++)
         most = c->box_start[i + 1] - c->box_start[i] > most ? c->box_start[i + 1] - c->box_start[i] : most;
     return most;
-}
-
-/* Returns the mean number of motifs that labels state for a sample. Numbers as targets state nothing about motifs; for
- * them, the result is one motif for each channel in every second sample. */
-static double mean_label(const struct collection *c, int64_t channels)
-{
-    if (c->target == TARGET_NUMBER)
-        return 0.5 * (double)channels;
-    double tokens = 0; /* number of tokens; with a class at every position, number of positions not in class 0 */
-    for (int64_t i = 0; i < c->label_start[c->count]; i++)
-        tokens += c->target != TARGET_POSITIONS || c->label[i] > 0;
-    return fmax(tokens / (double)c->count, 0.1);
-}
-
-/* Whether labels list names and none of them is empty. */
-static bool every_sample_is_named(const struct collection *c)
-{
-    bool named = c->target == TARGET_SEQUENCE || c->target == TARGET_LABELS;
-    for (int64_t i = 0; i < c->count && named; i++)
-        named = c->label_start[i + 1] > c->label_start[i];
-    return named;
 }
 
 /* ---- split ------------------------------------------------------------------------------------------------- */
@@ -231,11 +211,14 @@ static enum status resolve(struct sparling_config *config, const struct method_g
     d->longest = d->positions ? d->cols : d->numbers ? 1 : c.longest;
     d->boxes = most_boxes(&c);
     if (!status && d->fit) {
-        const struct dataset_facts facts = {.mean = d->numbers ? NAN : mean_label(&c, 0),
+        const struct dataset_facts facts = {.mean = d->numbers ? NAN : dataset_mean_label(&c, 0),
                                             .sound = sound,
                                             .counts = c.target == TARGET_COUNT,
                                             .classes = c.target == TARGET_CLASS && c.label_start[c.count] == c.count,
-                                            .named = every_sample_is_named(&c)};
+                                            .named = dataset_every_sample_is_named(&c),
+                                            .ordered = c.target == TARGET_SEQUENCE,
+                                            .set = c.target == TARGET_LABELS,
+                                            .most = dataset_most_names(&c)};
         dataset_fit(config, repeated ? NULL : given, &facts);
         fit_samples(config, &c);
     }
@@ -462,7 +445,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
         return status;
     }
     measure(s);
-    s->mean = mean_label(&s->c, config->channels_motif);
+    s->mean = dataset_mean_label(&s->c, config->channels_motif);
     *state = s;
     return STATUS_OK;
 }

@@ -114,33 +114,100 @@ static void threshold(struct writing *w, const struct network *n, const real *th
     node(w, "Sub", "sparse", parts, 1, NULL, 0);
 }
 
+/* An operation on results with given names; unused inputs are NULL. A transposition exchanges the two axes. */
+struct graph_step {
+    const char *op, *input[3], *result;
+};
+
+static void take_step(struct writing *w, const struct graph_step *step)
+{
+    const struct graph_attribute perm = {"perm", 2, {1, 0}, 0};
+    size_t inputs = step->input[2] ? 3 : step->input[1] ? 2 : 1;
+    bool transposes = strcmp(step->op, "Transpose") == 0;
+    w->out->node(w->out->context, step->op, step->input, inputs, step->result, &perm, transposes);
+}
+
 /* Sets the largest value of an image to NETWORK_LIFT if it is not above 0 (op_lift()). The map is flattened and
  * transposed first, so that the first axis runs over all values of an image. */
 static void lift(struct writing *w)
 {
     static const float zero[1] = {0}, rise[1] = {NETWORK_LIFT};
     static const int64_t one[1] = {1};
-    static const struct {
-        const char *op, *input[3], *result;
-    } steps[] = {{"Shape", {"sparse.Sub"}, "lift.shape"},
-                 {"Flatten", {"sparse.Sub"}, "lift.flat"},
-                 {"Transpose", {"lift.flat"}, "lift.values"},
-                 {"ArgMax", {"lift.values"}, "lift.at"},
-                 {"GatherElements", {"lift.values", "lift.at"}, "lift.largest"},
-                 {"Greater", {"lift.largest", "lift.zero"}, "lift.active"},
-                 {"Where", {"lift.active", "lift.largest", "lift.rise"}, "lift.least"},
-                 {"ScatterElements", {"lift.values", "lift.at", "lift.least"}, "lift.lifted"},
-                 {"Transpose", {"lift.lifted"}, "lift.images"},
-                 {"Reshape", {"lift.images", "lift.shape"}, "lift.map"}};
-    const struct graph_attribute perm = {"perm", 2, {1, 0}, 0};
+    static const struct graph_step steps[] = {
+        {"Shape", {"sparse.Sub"}, "lift.shape"},
+        {"Flatten", {"sparse.Sub"}, "lift.flat"},
+        {"Transpose", {"lift.flat"}, "lift.values"},
+        {"ArgMax", {"lift.values"}, "lift.at"},
+        {"GatherElements", {"lift.values", "lift.at"}, "lift.largest"},
+        {"Greater", {"lift.largest", "lift.zero"}, "lift.active"},
+        {"Where", {"lift.active", "lift.largest", "lift.rise"}, "lift.least"},
+        {"ScatterElements", {"lift.values", "lift.at", "lift.least"}, "lift.lifted"},
+        {"Transpose", {"lift.lifted"}, "lift.images"},
+        {"Reshape", {"lift.images", "lift.shape"}, "lift.map"},
+    };
     w->out->constant(w->out->context, "lift.zero", 1, one, zero);
     w->out->constant(w->out->context, "lift.rise", 1, one, rise);
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        size_t inputs = steps[i].input[2] ? 3 : steps[i].input[1] ? 2 : 1;
-        bool transposes = strcmp(steps[i].op, "Transpose") == 0;
-        w->out->node(w->out->context, steps[i].op, steps[i].input, inputs, steps[i].result, &perm, transposes);
-    }
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        take_step(w, &steps[i]);
     snprintf(w->value, sizeof w->value, "lift.map");
+}
+
+/* Finds the peaks of the last result, limit.peaks: other values become 0. */
+static void find_peaks(struct writing *w, const struct network *n)
+{
+    int64_t high = network_near(n), wide = high;
+    high = high < n->map.rows ? high : n->map.rows - 1;
+    wide = wide < n->map.cols ? wide : n->map.cols - 1;
+    const struct graph_attribute window[] = {{"kernel_shape", 2, {2 * high + 1, 2 * wide + 1}, 0},
+                                             {"pads", 4, {high, wide, high, wide}, 0}};
+    const char *inputs[] = {w->value};
+    w->out->node(w->out->context, "MaxPool", inputs, 1, "limit.pooled", window, 2);
+    take_step(w, &(struct graph_step){"Less", {w->value, "limit.pooled"}, "limit.lower"});
+    take_step(w, &(struct graph_step){"Where", {"limit.lower", "limit.zero", w->value}, "limit.peaks"});
+}
+
+/* Writes the operations that replace the largest value of each column of limit.values.I by 0, for one I. */
+static void remove_largest(struct writing *w, int i)
+{
+    char values[NAME], at[NAME], largest[NAME], zero[NAME], rest[NAME];
+    snprintf(values, sizeof values, "limit.values.%d", i);
+    snprintf(at, sizeof at, "limit.at.%d", i);
+    snprintf(largest, sizeof largest, "limit.largest.%d", i);
+    snprintf(zero, sizeof zero, "limit.zero.%d", i);
+    snprintf(rest, sizeof rest, "limit.values.%d", i + 1);
+    take_step(w, &(struct graph_step){"ArgMax", {values}, at});
+    take_step(w, &(struct graph_step){"GatherElements", {values, at}, largest});
+    take_step(w, &(struct graph_step){"Sub", {largest, largest}, zero});
+    take_step(w, &(struct graph_step){"ScatterElements", {values, at, zero}, rest});
+}
+
+/* Sets values of an image to 0 that are not above its first peak too many (op_limit()). The peaks before it are removed
+ * one after another; images are columns, as in lift(). */
+static void limit(struct writing *w, const struct network *n)
+{
+    static const float zero[1] = {0};
+    static const int64_t one[1] = {1};
+    int most = network_most(n);
+    char largest[NAME];
+    snprintf(largest, sizeof largest, "limit.largest.%d", most);
+    w->out->constant(w->out->context, "limit.zero", 1, one, zero);
+    find_peaks(w, n);
+    take_step(w, &(struct graph_step){"Flatten", {"limit.peaks"}, "limit.flat"});
+    take_step(w, &(struct graph_step){"Transpose", {"limit.flat"}, "limit.values.0"});
+    for (int i = 0; i <= most; i++)
+        remove_largest(w, i);
+    const struct graph_step steps[] = {
+        {"Relu", {largest}, "limit.row"},
+        {"Transpose", {"limit.row"}, "limit.cut"},
+        {"Shape", {w->value}, "limit.shape"},
+        {"Flatten", {w->value}, "limit.all"},
+        {"Greater", {"limit.all", "limit.cut"}, "limit.stays"},
+        {"Where", {"limit.stays", "limit.all", "limit.zero"}, "limit.images"},
+        {"Reshape", {"limit.images", "limit.shape"}, "limit.map"},
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        take_step(w, &steps[i]);
+    snprintf(w->value, sizeof w->value, "limit.map");
 }
 
 static void sparse(struct writing *w, const struct network *n)
@@ -152,6 +219,8 @@ static void sparse(struct writing *w, const struct network *n)
         threshold(w, n, thresholds);
     if (n->config.never_empty && thresholds)
         lift(w);
+    if (network_most(n) > 0)
+        limit(w, n);
     if (n->config.sparsity != SPARSITY_IDENTITY)
         node(w, "Relu", "sparse", NULL, 0, NULL, 0);
 }

@@ -192,6 +192,7 @@ static enum status declare(const struct sparling_config *config, bool trained, s
     n->shape = domain_shape(config);
     n->map = sparling_geometry(config);
     n->longest = sparling_decode_steps(config) + 1;
+    n->limits = true;
     enum status status = build(n, trained, err);
     if (status) {
         network_destroy(n);
@@ -369,16 +370,37 @@ static struct tensor *lift(struct exec *e, struct network *n, struct tensor *z)
     return lifts ? op_lift(e, z, thresholds, NETWORK_LIFT) : z;
 }
 
+_Static_assert((int)SPARLING_MOST == (int)OP_LIMIT_MOST, "a configuration may ask for every limit");
+
+int network_near(const struct network *n)
+{
+    return n->config.most_names > 0 ? (n->map.rows > n->map.cols ? n->map.rows : n->map.cols) : n->map.reach / 4;
+}
+
+int network_most(const struct network *n)
+{
+    int64_t most = n->config.most_names > 0 ? n->config.most_names : n->config.most_motifs;
+    return n->limits && sparse_thresholds(n->sparse) ? (int)most : 0;
+}
+
+/* Lifts and limits what exceeds the thresholds. Training does neither: its thresholds follow the density. */
+static struct tensor *select_motifs(struct exec *e, struct network *n, struct tensor *z)
+{
+    z = lift(e, n, z);
+    int most = e->training ? 0 : network_most(n);
+    return most > 0 ? op_limit(e, z, sparse_thresholds(n->sparse), most, network_near(n)) : z;
+}
+
 struct tensor *network_motifs_extras(struct exec *e, struct network *n, const real *inputs, int count, double density,
                                      struct network_extras *extras)
 {
     struct tensor *reverse = NULL, *x = normalised(e, n, inputs, count, &n->shape, &reverse);
     if (!extras)
-        return bottleneck(e, n, lift(e, n, x), density, NULL);
+        return bottleneck(e, n, select_motifs(e, n, x), density, NULL);
     *extras = (struct network_extras){.reverse = reverse, .before = x};
     if (n->presence_gain || n->guide.w)
         extras->scores = op_log_mean_exp(e, x, n->config.presence_sharpness);
-    x = bottleneck(e, n, lift(e, n, x), density, &extras->penalty);
+    x = bottleneck(e, n, select_motifs(e, n, x), density, &extras->penalty);
     if (extras->penalty)
         extras->penalty = op_scale(e, extras->penalty, n->config.sparsity_penalty);
     return x;

@@ -59,6 +59,7 @@ struct network {
     struct domain_shape shape;
     struct sparling_geometry map;
     int longest; /* largest number of target positions; `tables` contains their encodings */
+    bool limits; /* whether evaluation limits the number of motifs of a map (most_motifs, most_names) */
 };
 
 /* Creates a network with initial weights from config->seed. trained: with gradients; false: for evaluation only. The
@@ -86,6 +87,10 @@ struct network_extras {
 };
 struct tensor *network_motifs_extras(struct exec *e, struct network *network, const real *inputs, int count,
                                      double density, struct network_extras *extras);
+/* Largest number of motifs of a map in evaluation; 0: any number. */
+int network_most(const struct network *network);
+/* Rows and columns within which two maxima of a channel count as one motif for network_most(). */
+int network_near(const struct network *network);
 /* The features that g's last layer reads: a map of `width` channels. */
 struct tensor *network_features(struct exec *e, struct network *network, const real *inputs, int count);
 /* The scores of network_motifs_extras() for the reverse complements of the inputs, which must be bases. Only networks

@@ -329,6 +329,69 @@ static void lift_raises_the_strongest_value_of_images_without_one_above_its_thre
     }
 }
 
+enum { LIMITED = 4, LIMITED_CHANNELS = 18, LIMITED_ROWS = 5, LIMITED_COLS = 19 };
+
+/* Returns how many peaks of an image exceed their thresholds. It compares each value with all others of its channel. */
+static int peaks_of(const real *image, const real *threshold, int near)
+{
+    int peaks = 0;
+    for (int c = 0; c < LIMITED_CHANNELS; c++)
+        for (int i = 0; i < LIMITED_ROWS * LIMITED_COLS; i++) {
+            const real *map = image + c * LIMITED_ROWS * LIMITED_COLS;
+            bool largest = map[i] > threshold[c];
+            for (int j = 0; j < LIMITED_ROWS * LIMITED_COLS; j++)
+                largest &= map[j] <= map[i] || abs(i / LIMITED_COLS - j / LIMITED_COLS) > near ||
+                           abs(i % LIMITED_COLS - j % LIMITED_COLS) > near;
+            peaks += largest;
+        }
+    return peaks;
+}
+
+/* The values of a map are random; a third of them exceed their thresholds. All of them are different. */
+static void limit_leaves_the_highest_peaks_of_each_image(void **state)
+{
+    enum { ONE = LIMITED_CHANNELS * LIMITED_ROWS * LIMITED_COLS, PIXELS = LIMITED_ROWS * LIMITED_COLS };
+    struct map_shape shape = {LIMITED, LIMITED_CHANNELS, LIMITED_ROWS, LIMITED_COLS, 1, 1};
+    static real x[LIMITED * ONE], y[LIMITED * ONE];
+    real threshold[LIMITED_CHANNELS];
+    struct philox from = philox_stream(7, 1, 0);
+    for (int c = 0; c < LIMITED_CHANNELS; c++)
+        threshold[c] = R(0.6) + R(0.01) * (real)c;
+    for (int i = 0; i < LIMITED * ONE; i++)
+        x[i] = i / ONE == 3 ? R(0.1) : (real)philox_uniform(&from, (uint64_t)i);
+    for (int trial = 0; trial < 6; trial++) {
+        int most = trial % 3 == 0 ? 1 : trial % 3 == 1 ? 5 : OP_LIMIT_MOST, near = trial < 3 ? 2 : LIMITED_COLS;
+        struct probe p;
+        probe_open(&p, 1 + trial % 2, "ref");
+        exec_begin(&p.exec, false, 0);
+        tensor_to_planes(op_limit(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), threshold, most, near), y);
+        assert_ok(exec_status(&p.exec, err));
+        for (int image = 0; image < LIMITED; image++) {
+            const real *before = x + image * ONE, *after = y + image * ONE;
+            int peaks = peaks_of(before, threshold, near);
+            real lowest = R(1.0), highest = R(0.0); /* of the values that stay, and of those that do not */
+            assert_int_equal(peaks_of(after, threshold, near), peaks < most ? peaks : most);
+            for (int i = 0; i < ONE; i++) {
+                real height = before[i] - threshold[i / PIXELS];
+                if (after[i] != before[i]) {
+                    assert_true(height > 0 && after[i] == threshold[i / PIXELS]);
+                    highest = height > highest ? height : highest;
+                } else if (height > 0) {
+                    lowest = height < lowest ? height : lowest;
+                }
+            }
+            assert_true(lowest > highest && (highest > 0) == (peaks > most));
+        }
+        exec_begin(&p.exec, true, 0);
+        assert_null(op_limit(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), threshold, most, near));
+        assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
+        exec_begin(&p.exec, false, 0);
+        assert_null(op_limit(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), threshold, 0, near));
+        assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
+        probe_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +405,7 @@ int main(void)
         cmocka_unit_test(strand_gradients_match_differences),
         cmocka_unit_test(strand_maximum_says_which_strand_it_is),
         cmocka_unit_test(lift_raises_the_strongest_value_of_images_without_one_above_its_threshold),
+        cmocka_unit_test(limit_leaves_the_highest_peaks_of_each_image),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

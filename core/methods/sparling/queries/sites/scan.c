@@ -89,12 +89,12 @@ void scan_destroy(struct scan *scan)
 
 /* Computes the motif maps of the waiting windows, which all have width `width`. A window of the model's own length is
  * an ordinary input. For a wider window, the function computes scores relative to the thresholds, which only some
- * bottlenecks have; positions with a positive score are active. With never_empty it does so for all windows, because
- * most windows of a genome contain no motif. */
+ * bottlenecks have; positions with a positive score are active. With never_empty or a limit of the number of motifs it
+ * does so for all windows, because the windows of a genome contain any number of motifs. */
 static struct tensor *maps(struct scan *s, int width)
 {
     struct network *network = s->question->model->network;
-    if (width == s->cols && !network->config.never_empty)
+    if (width == s->cols && !network->config.never_empty && network_most(network) == 0)
         return network_motifs(&s->exec, network, s->planes, s->waiting, 1);
     struct domain_shape shape = s->question->model->domain.shape;
     shape.cols = width;

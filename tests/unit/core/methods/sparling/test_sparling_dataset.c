@@ -377,6 +377,29 @@ static void a_map_is_never_empty_only_if_no_label_is(void **state)
     assert_true(!own.never_empty);
 }
 
+static void maps_of_bases_have_no_more_motifs_than_labels_have_names(void **state)
+{
+    static const struct config_setting named[] = {
+        {"presence_weight", "1"}, {"presence_samples", "100"}, {"calibrate", "true"}, {NULL, NULL}};
+    static const struct dataset_facts facts[] = {{.ordered = true, .most = 5},
+                                                 {.counts = true, .most = 3},
+                                                 {.set = true, .most = 4},
+                                                 {.classes = true, .most = 1},
+                                                 {.ordered = true, .most = 65}};
+    static const int64_t motifs[] = {5, 3, 0, 0, 0}, names[] = {0, 0, 4, 0, 0};
+    struct sparling_config c = configured(named);
+    resolve(&c);
+    assert_true(c.dataset.channels == 4 && c.most_motifs == c.dataset.longest && c.most_names == 0);
+    for (int i = 0; i < 5; i++) {
+        c.most_motifs = c.most_names = 0;
+        dataset_fit(&c, NULL, &facts[i]);
+        assert_true(c.most_motifs == motifs[i] && c.most_names == names[i]);
+    }
+    c.dataset.channels = 20; /* amino acids */
+    dataset_fit(&c, NULL, &facts[0]);
+    assert_true(c.most_motifs == 0);
+}
+
 static void letters_are_replaced_only_if_labels_are_counts(void **state)
 {
     static const struct config_setting named[] = {{"presence_weight", "1"}, {"presence_samples", "100"}, {NULL, NULL}};
@@ -662,6 +685,7 @@ int main(void)
                                        cmocka_unit_test(presence_objective_shortens_the_schedule),
                                        cmocka_unit_test(the_head_of_bases_reads_ranks_and_a_motif_floor),
                                        cmocka_unit_test(a_map_is_never_empty_only_if_no_label_is),
+                                       cmocka_unit_test(maps_of_bases_have_no_more_motifs_than_labels_have_names),
                                        cmocka_unit_test(letters_are_replaced_only_if_labels_are_counts),
                                        cmocka_unit_test(head_of_a_large_map_sees_about_a_thousand_positions),
                                        cmocka_unit_test(effort_sets_what_the_client_does_not_give),

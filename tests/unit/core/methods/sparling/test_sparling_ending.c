@@ -148,6 +148,69 @@ static void training_with_never_empty_does_not_depend_on_threads_and_pauses(void
     }
 }
 
+/* A run whose maps have at most two motifs after the calibration. */
+static const struct config_setting limited[] = {{"patience", "2"},
+                                                {"motifs", "4"},
+                                                {"calibrate", "true"},
+                                                {"total_samples", "800"},
+                                                {"learning_rate_final", "0.1"},
+                                                {"first_window", "3"},
+                                                {"reading_samples", "1000"},
+                                                {"most_names", "2"},
+                                                {NULL, NULL}};
+
+/* Returns the largest number of active channels of a validation sample. */
+static int most_active(const struct trial *t)
+{
+    struct exec *e = &t->run->exec;
+    int most = 0;
+    for (int i = 0; i < 18; i++) {
+        struct batch_request request = {.seed = VALIDATION_SEED, .first = i, .seen = i, .count = 1};
+        const struct batch *batch;
+        assert_int_equal(batch_source_take(t->run->source, &request, NULL, &batch, NULL), STATUS_OK);
+        exec_begin(e, false, 0);
+        const struct tensor *map = network_motifs(e, t->run->network, batch->images, 1, 1);
+        int active = 0;
+        for (int k = 0; k < map->map.channels; k++) {
+            bool is = false;
+            for (int row = 0; row < 48; row++)
+                for (int col = 0; col < 48; col++)
+                    is |= map->data[map_offset(&map->map, 0, 0, row, col) + k] > 0;
+            active += is;
+        }
+        most = active > most ? active : most;
+    }
+    return most;
+}
+
+static void maps_are_limited_when_the_motif_model_is_final(void **state)
+{
+    struct trial t;
+    trial_begin(&t, limited, 1);
+    while (t.run->phase != PHASE_CALIBRATE)
+        trial_step(&t);
+    assert_true(!t.run->network->limits && most_active(&t) > 2); /* the head still learns from all motifs */
+    while (!reading_now(t.run))
+        trial_step(&t);
+    trial_step(&t);
+    assert_true(t.run->network->limits);
+    assert_int_equal(most_active(&t), 2);
+    trial_end(&t);
+}
+
+static void training_with_a_limit_does_not_depend_on_threads_and_pauses(void **state)
+{
+    static const int every[] = {3, 41};
+    char whole[65], other[65];
+    unsigned char digest[2][HASH_BYTES];
+    trial_train(limited, 1, 0, whole, digest[0]);
+    for (int i = 0; i < (SANITIZED ? 1 : 2); i++) {
+        trial_train(limited, 2 + i, every[i], other, digest[1]);
+        assert_string_equal(whole, other);
+        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
+    }
+}
+
 static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **state)
 {
     static const int every[] = {3, 41};
@@ -315,6 +378,8 @@ int main(void)
         cmocka_unit_test(own_end_and_calibration_do_not_depend_on_threads_and_pauses),
         cmocka_unit_test(no_map_is_empty_if_no_label_is),
         cmocka_unit_test(training_with_never_empty_does_not_depend_on_threads_and_pauses),
+        cmocka_unit_test(maps_are_limited_when_the_motif_model_is_final),
+        cmocka_unit_test(training_with_a_limit_does_not_depend_on_threads_and_pauses),
         cmocka_unit_test(the_head_trains_alone_on_the_maps_of_the_calibrated_model),
         cmocka_unit_test(training_of_the_head_alone_does_not_depend_on_threads_and_pauses),
         cmocka_unit_test(a_run_goes_back_to_an_earlier_stage_that_read_the_labels_better),

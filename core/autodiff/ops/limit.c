@@ -1,0 +1,94 @@
+/* Limits the number of motifs of an image: if more than `most` peaks of an image exceed the thresholds of their
+ * channels, only the highest peaks stay, and the values around them that are higher than all other peaks.
+ *
+ * A peak is the largest value of its channel within `near` rows and columns. If no label of the training data has more
+ * than n names, the peaks after the n-th are most likely chance matches. */
+#include <math.h>
+#include <string.h>
+
+#include "core/autodiff/tape_int.h"
+
+enum { MOST = OP_LIMIT_MOST };
+
+struct limit_task {
+    const struct map_shape *shape;
+    const real *threshold; /* [channels] */
+    real *y;
+    int most, near;
+};
+
+/* Returns whether no value of the same channel within `near` rows and columns is larger. */
+static bool is_peak(const struct limit_task *t, int image, int channel, int row, int col, real value)
+{
+    const struct map_shape *s = t->shape;
+    int row0 = row > t->near ? row - t->near : 0, row1 = row < s->height - t->near ? row + t->near + 1 : s->height;
+    int col0 = col > t->near ? col - t->near : 0, col1 = col < s->width - t->near ? col + t->near + 1 : s->width;
+    for (int r = row0; r < row1; r++) {
+        const real *at = t->y + map_offset(s, image, channel / MAP_LANES, r, 0) + channel % MAP_LANES;
+        for (int c = col0; c < col1; c++)
+            if (at[(ptrdiff_t)c * MAP_LANES] > value)
+                return false;
+    }
+    return true;
+}
+
+/* Inserts a height into the falling list of the highest ones. */
+static void insert(real *highest, int count, real height)
+{
+    int i = count - 1;
+    if (height <= highest[i])
+        return;
+    for (; i > 0 && highest[i - 1] < height; i--)
+        highest[i] = highest[i - 1];
+    highest[i] = height;
+}
+
+/* Returns by how much the first peak that does not stay exceeds its threshold; 0: all peaks stay. */
+static real find_cut(const struct limit_task *t, int image)
+{
+    const struct map_shape *s = t->shape;
+    real highest[MOST + 1] = {0};
+    for (int c = 0; c < s->channels; c++)
+        for (int row = 0; row < s->height; row++) {
+            const real *at = t->y + map_offset(s, image, c / MAP_LANES, row, 0) + c % MAP_LANES;
+            for (int col = 0; col < s->width; col++) {
+                real value = at[(ptrdiff_t)col * MAP_LANES], height = value - t->threshold[c];
+                if (height > highest[t->most] && is_peak(t, image, c, row, col, value))
+                    insert(highest, t->most + 1, height);
+            }
+        }
+    return highest[t->most];
+}
+
+static void limit_task(void *context, int image, int worker)
+{
+    const struct limit_task *t = context;
+    const struct map_shape *s = t->shape;
+    real cut = find_cut(t, image);
+    (void)worker;
+    for (int c = 0; cut > 0 && c < s->channels; c++)
+        for (int row = 0; row < s->height; row++) {
+            real *at = t->y + map_offset(s, image, c / MAP_LANES, row, 0) + c % MAP_LANES;
+            for (int col = 0; col < s->width; col++) {
+                real height = at[(ptrdiff_t)col * MAP_LANES] - t->threshold[c];
+                if (height > 0 && height <= cut)
+                    at[(ptrdiff_t)col * MAP_LANES] = t->threshold[c];
+            }
+        }
+}
+
+struct tensor *op_limit(struct exec *e, struct tensor *x, const real *threshold, int most, int near)
+{
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    if (x->kind != TENSOR_MAP || e->training || most < 1 || most > MOST || near < 0) {
+        op_fail(e, STATUS_INTERNAL, "limit: the input is not a map, the limit is impossible, or the step trains");
+        return NULL;
+    }
+    struct tensor *y = op_out_like(e, x, false);
+    if (y == NULL)
+        return NULL;
+    memcpy(y->data, x->data, x->count * sizeof *y->data);
+    struct limit_task task = {&x->map, threshold, y->data, most, near};
+    return op_run(e, limit_task, &task, x->map.images) ? y : NULL;
+}

@@ -1,0 +1,35 @@
+/* What the labels of uploaded data say about motifs (dataset_labels.h). */
+#include "core/methods/sparling/domains/dataset_labels.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double dataset_mean_label(const struct collection *c, int64_t channels)
+{
+    if (c->target == TARGET_NUMBER)
+        return 0.5 * (double)channels;
+    double tokens = 0; /* number of tokens; with a class at every position, number of positions not in class 0 */
+    for (int64_t i = 0; i < c->label_start[c->count]; i++)
+        tokens += c->target != TARGET_POSITIONS || c->label[i] > 0;
+    return fmax(tokens / (double)c->count, 0.1);
+}
+
+bool dataset_every_sample_is_named(const struct collection *c)
+{
+    bool named = c->target == TARGET_SEQUENCE || c->target == TARGET_LABELS;
+    for (int64_t i = 0; i < c->count && named; i++)
+        named = c->label_start[i + 1] > c->label_start[i];
+    return named;
+}
+
+int64_t dataset_most_names(const struct collection *c)
+{
+    int64_t most = 0;
+    if (c->target != TARGET_COUNT)
+        return c->longest;
+    for (int k = 0; k < c->vocabulary.count; k++) {
+        int64_t count = strtoll(c->vocabulary.name[k], NULL, 10);
+        most = count > most ? count : most;
+    }
+    return most;
+}

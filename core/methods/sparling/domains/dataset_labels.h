@@ -1,0 +1,15 @@
+/* What the labels of uploaded data say about motifs. All functions are pure. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DATASET_LABELS_H
+#define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DATASET_LABELS_H
+
+#include "core/data/uploads/collection.h"
+
+/* Returns the mean number of motifs that labels state for a sample. Numbers as targets state nothing about motifs; for
+ * them, the result is one motif for each channel in every second sample. */
+double dataset_mean_label(const struct collection *c, int64_t channels);
+/* Whether labels list names and none of them is empty. */
+bool dataset_every_sample_is_named(const struct collection *c);
+/* Returns the largest number of names of a label or, if labels are counts, the largest count. */
+int64_t dataset_most_names(const struct collection *c);
+
+#endif
