@@ -36,7 +36,8 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
     [WEAK] = {"symbol-read-poorly", FINDING_WARNING, VERDICT_PARTLY,
               "The model reads a name of the labels better than by chance, but its answers often lack the name or have "
               "it wrongly. Moreover, no channel stands for this name, its channel predicts it much better in training "
-              "samples, the correlation of answers and labels may be below 0.3, or labels are classes or counts.",
+              "samples or worse than the answers do, the correlation of answers and labels may be below 0.3, or labels "
+              "are classes or counts.",
               AGAIN "--set seed=2"},
     [MISREAD] = {"symbol-often-misread", FINDING_NOTE, VERDICT_LEARNED,
                  "The answers often lack a name or have it wrongly, although the name has a channel of its own: its "

@@ -49,12 +49,13 @@ static bool weak(const struct evidence *e, int token)
            interval_correlation(phi, n, limits.sure).high < limits.weak;
 }
 
-/* Returns whether a name that the model reads poorly has a channel of its own. Three conditions must hold. The channel
+/* Returns whether a name that the model reads poorly has a channel of its own. Four conditions must hold. The channel
  * that predicts the name best predicts no other name better. The answers are surely related to the labels. The
  * correlation of the channel with the name over training samples is not clearly higher than that of answers and labels
- * over test samples, so the channel has not learned training samples by heart. The model then reads the name nearly as
- * well as this channel can, and labels do not show whether another channel could do better. Classes and counts may
- * share channels, so this function returns false for them. */
+ * over test samples, so the channel has not learned training samples by heart. It is not lower with certainty either;
+ * otherwise the head would read the name from other channels. The model then reads the name nearly as well as this
+ * channel can, and labels do not show whether another channel could do better. Classes and counts may share channels,
+ * so this function returns false for them. */
 static bool own_channel(const struct method_run *run, int token)
 {
     const struct evidence *e = &run->evaluation.evidence;
@@ -67,7 +68,7 @@ static bool own_channel(const struct method_run *run, int token)
     double n = e->sums.read, phi = association_phi(n, t->present, t->read, t->both);
     struct interval answers = interval_correlation(phi, n, limits.sure),
                     channel = interval_correlation(t->strength, e->sums.trained, limits.sure);
-    return answers.low > limits.related && channel.low - answers.high < limits.drop;
+    return answers.low > limits.related && channel.low - answers.high < limits.drop && channel.high >= answers.low;
 }
 
 static void judge_weak(const struct method_run *run, struct findings *findings)
