@@ -240,9 +240,9 @@ enum status http_call(struct http *http, const struct http_request *request, str
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
-    /* curl ends a transfer in which no byte arrives for this time. The limit for uploads is long, because the daemon
-     * answers an upload only when its values are stored, which takes minutes for gigabytes on a slow disk. Keep-alive
-     * packets notice a server that is gone. */
+    /* curl ends a transfer in which no byte arrives for CURLOPT_LOW_SPEED_TIME seconds. The limit for uploads is
+     * long, because the daemon answers an upload only when its values are stored, which takes minutes for gigabytes
+     * on a slow disk. Keep-alive packets notice a server that is gone. */
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, request->from ? 1800L : 120L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);

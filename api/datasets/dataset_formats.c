@@ -10,8 +10,8 @@
 #include "core/data/uploads/collection.h"
 #include "storage/files/dataset.h"
 
-/* The options whose values are names of the operator's folders. `files`: names of files, one of which is in each such
- * folder. */
+/* The options whose values are names of the operator's folders. `files`: each such folder contains one of these
+ * files. */
 static const struct {
     enum collection_option option;
     const char *const *files;

@@ -148,7 +148,7 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         return false;
     }
     if (hash[0] == '\0' || strstr(text, hash) != NULL)
-        return true; /* perhaps the client uploads the existing data set again: same_again() compares them when the
+        return true; /* perhaps the client uploads the existing data set again: same_again() compares the two when the
                         upload has arrived */
     respond_problem(x, PROBLEM_CONFLICT,
                     "Another data set is named %s, and data sets never change: choose another name.", name);

@@ -135,7 +135,7 @@ static enum status scan_escape(struct scanner *s)
     return STATUS_OK;
 }
 
-/* Scans a string. s->at is at the opening quote, and afterwards after the closing one. */
+/* Scans a string. On entry, s->at is at the opening quote; on return, it is after the closing quote. */
 static enum status scan_string(struct scanner *s)
 {
     s->at++;

@@ -132,8 +132,9 @@ static bool prepare(struct exchange *x, struct query_request *a)
     return true;
 }
 
-/* Reads ?checkpoint= and, unless the body is JSON, the parameters of the query. They are checked again here, because
- * the route admits the parameters of every method that shares it. */
+/* Reads ?checkpoint= and the parameters of the query. If the body is JSON, a parameter in the query string is a
+ * fault, because it must be a member of the body. The values are checked again here, because the route admits the
+ * parameters of every method that shares it. */
 static bool read_query_string(struct exchange *x, struct query_request *a)
 {
     const char *checkpoint = exchange_query(x, "checkpoint");

@@ -49,7 +49,8 @@ void rate_destroy(struct rate *rate)
     }
 }
 
-/* Returns the caller's bucket, or the bucket of its set that was used longest ago, refilled. */
+/* Returns the bucket of the caller, refilled. If the caller has none, it gets the bucket of its set that was used
+ * longest ago. */
 static struct bucket *find(struct rate *rate, uint64_t key, double now)
 {
     struct bucket *set = rate->buckets[key % SETS], *oldest = &set[0];

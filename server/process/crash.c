@@ -22,7 +22,7 @@
 enum { LINES = 32, LINE = 512, FRAMES = 64, STACK = 64 * 1024, MAPS = 200, LINE_OF_CODE = 600 };
 
 struct slot {
-    atomic_ulong state; /* 2 * ticket + 1 while it is written, 2 * ticket + 2 when it is complete */
+    atomic_ulong state; /* 2 * ticket + 1 while the slot is written, 2 * ticket + 2 when it is complete */
     unsigned count;
     char text[LINE];
 };

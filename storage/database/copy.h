@@ -23,7 +23,7 @@ struct storage_copy_options {
     const char *to;  /* path of the copy; neither this file nor a log beside it may exist */
     bool to_be_used; /* the copy becomes a daemon's database, so no daemon may hold its lock now */
     struct log_hook log;
-    /* Reports progress: pages copied, then bytes of checkpoints checked, `done` of `all`. May be NULL. */
+    /* Reports progress, `done` of `all`: first the copied pages, then the checked bytes of checkpoints. May be NULL. */
     void (*progress)(void *context, const char *what, int64_t done, int64_t all);
     void *context;
 };

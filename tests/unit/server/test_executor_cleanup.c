@@ -176,9 +176,9 @@ static void await_removal(const char *path)
         (void)usleep(1000);
 }
 
-/* Shared memory that a rank still maps is removed only after the rank has ended. The rank ends after the cleanup has
- * looked twice: each look removes a segment that nobody maps. The second of these segments appears after the first has
- * gone, so the first look has ended when the second segment goes. */
+/* Shared memory that a rank still maps is removed only after the rank has ended. The test lets the rank end after
+ * the cleanup has looked twice. To see both looks, it makes a segment that nobody maps, waits until the first look
+ * has removed it, and does the same with a second segment. */
 static void memory_of_an_ending_rank_is_removed_after_it_ends(void **state)
 {
     char folder[500], segment[400];

@@ -316,7 +316,7 @@ static void summaries_give_the_same_result_as_points(void **state)
     int64_t sealed = (LONG - 1) / 240;
     assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 1"), sealed);
     assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 2"), sealed / 64);
-    /* Removes the end of the series from steps at and beside the ends of blocks and rows, and then appends points. */
+    /* Cuts the series at the ends of blocks and rows, and beside these ends, and then appends points. */
     const int cuts[] = {69999, 69121, 69120, 46080, 46079, 30720, 30481, 15361, 15360, 15359, 241, 240, 1, 0};
     for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
         OK(storage_job_rewind(f->storage, id, 3 * (cuts[c] - 1), &f->err));

@@ -174,7 +174,7 @@ static void abstracts_are_counted(void **state)
                            "{\"title\":\"t\",\"abstract\":\"Deep models. Deep, deep network models!\"}\n"
                            "{\"abstract\":\"the of and\"}\n{\"abstract\":\"Networks\"}\n");
     assert_ok(abstracts_load(folder, &filter, &f, err));
-    /* network occurs 4 times (2 + 1 + 0 + 1), deep 4 times, models 3 times ("model" does not occur) */
+    /* the word "network" occurs 4 times (2 + 1 + 0 + 1), "deep" 4 times, "models" 3 times; "model" does not occur */
     assert_int_equal(f->rows, 2);
     assert_int_equal(f->columns, 3);
     assert_string_equal(f->names[0], "deep");

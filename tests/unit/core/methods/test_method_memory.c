@@ -363,8 +363,8 @@ static void drop_findings(struct buf *answers)
     }
 }
 
-/* Compares the trace `t` of calls with a failed allocation at `place` with the trace `right` of the same calls without
- * failures. */
+/* Compares two traces of the same calls: `t`, in which the allocation at `place` failed, and `right`, without a
+ * failure. */
 static void hold_against(const char *kind, int place, bool forever, const struct trace *right, const struct trace *t,
                          bool run)
 {

@@ -185,8 +185,8 @@ static double now(void)
     return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
-/* Makes the system send SIGPROF after `seconds` of processor time (0: never). Processor time does not pass faster on a
- * busy machine. */
+/* Makes the system send SIGPROF after `seconds` of processor time (0: never). On a busy machine, this limit stays
+ * the same, because waiting takes no processor time. */
 static void limit(int seconds)
 {
     assert_int_equal(setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = seconds}, NULL), 0);

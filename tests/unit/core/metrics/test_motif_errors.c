@@ -121,7 +121,8 @@ static void confusion_is_counted_by_matching_and_by_majority(void **state)
         }
     }
     assert_int_equal(motif_errors_report(&errors, MOTIF_BOXES, &report, NULL), STATUS_OK);
-    assert_true(report.ce_assignment == 7.0 / 20); /* the matching 0->0, 1->1, 2->2 is right 6 + 2 + 5 times of 20 */
+    /* the matching 0->0, 1->1, 2->2 (channel->symbol) is right 6 + 2 + 5 times of 20 */
+    assert_true(report.ce_assignment == 7.0 / 20);
     /* by majority, channel 0 is right 6 of 12 times, channel 1 2 of 3, channel 2 5 of 5 */
     assert_true(report.ce_majority == 7.0 / 20);
     motif_errors_majority(&errors, MOTIF_BOXES, symbol_of);
@@ -136,7 +137,8 @@ static void confusion_is_counted_by_matching_and_by_majority(void **state)
     }
     assert_int_equal(motif_errors_report(&errors, MOTIF_BOXES, &report, NULL), STATUS_OK);
     assert_true(report.ce_majority == 7.0 / 24);
-    assert_true(report.ce_assignment == 9.0 / 24); /* the matching 3->0, 0->1, 2->2 is right 4 + 6 + 5 times of 24 */
+    /* the matching 3->0, 0->1, 2->2 (channel->symbol) is right 4 + 6 + 5 times of 24 */
+    assert_true(report.ce_assignment == 9.0 / 24);
     motif_errors_close(&errors);
 }
 

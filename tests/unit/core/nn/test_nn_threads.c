@@ -196,7 +196,7 @@ static void large_close(struct large *l)
     arena_close(&l->arena);
 }
 
-/* Of 563 rows, 16 blocks would end with one of 3 rows, which kernels compute in another order. */
+/* If 563 rows were divided into 16 blocks, the last block would have 3 rows, which kernels compute in another order. */
 static void large_products_give_same_bits_for_any_number_of_threads(void **state)
 {
     static const char *const tables[] = {"ref", "avx2", "avx512"};

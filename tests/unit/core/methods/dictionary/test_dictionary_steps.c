@@ -153,8 +153,8 @@ static int descending(const void *a, const void *b)
     return (u < v) - (u > v);
 }
 
-/* Compares the chosen activations with the largest ones of a sort. The values are rounded, so that many are equal to
- * the smallest chosen one. */
+/* Compares the chosen activations with the largest ones, found by sorting. The values are rounded, so that many are
+ * equal to the smallest chosen one. */
 static void batchtopk_keeps_the_largest_activations_of_the_batch(void **state)
 {
     struct sae_shape shape = shape_of(LEARNER_BATCHTOPK, INPUTS, INPUTS, 2.7);

@@ -268,9 +268,9 @@ static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(voi
     }
 }
 
-/* Runs until the learning rate begins to fall. Before each step, sets the recorded accuracy of the first stage to the
- * best accuracy at the last density plus `more`. Writes two hashes of the weights of g: to `stage` the hash at the end
- * of the first stage, to `now` the hash on return. */
+/* Runs until the learning rate begins to fall. Before each step, sets the recorded accuracy of the first stage to
+ * the best accuracy at the last density plus `more`. Writes two hashes of the weights of the motif model: to `stage`
+ * the hash at the end of the first stage, to `now` the hash on return. */
 static void reach_fall(struct trial *t, double more, char stage[HASH_TEXT], char now[HASH_TEXT])
 {
     trial_begin(t, own_end, 1);
