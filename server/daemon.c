@@ -100,7 +100,7 @@ static const char *find_slurm(struct daemon *daemon)
     (void)snprintf(daemon->slurm_options_text, sizeof daemon->slurm_options_text, "%s", settings->slurm_options);
     (void)snprintf(daemon->srun_text, sizeof daemon->srun_text, "%s", settings->srun);
     (void)program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi);
-    if (size < 0 || (size_t)size >= sizeof path || !program_find(path, daemon->slurm_bin, sizeof daemon->slurm_bin))
+    if ((size_t)size >= sizeof path || !program_find(path, daemon->slurm_bin, sizeof daemon->slurm_bin))
         return "there is no sbatch in the folder of --slurm-bin, or in PATH";
     *strrchr(daemon->slurm_bin, '/') = '\0';
     if (program_words(daemon->slurm_options_text, daemon->slurm_options, COMMAND_WORDS) < 0)

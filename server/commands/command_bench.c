@@ -160,7 +160,7 @@ static enum status read_options(struct bench_command *command, const struct opti
     return STATUS_OK;
 }
 
-static void print_list(bool json)
+static int print_list(bool json)
 {
     struct json_sink sink;
     struct buf out;
@@ -173,9 +173,13 @@ static void print_list(bool json)
             (void)printf("  %-16s %s\n", bench->name, bench->meaning);
     }
     sink_end_object(&sink.sink);
-    if (json && json_sink_done(&sink))
+    bool whole = json_sink_done(&sink);
+    if (!whole)
+        (void)fputs("motifd bench: not enough memory for the list\n", stderr);
+    else if (json)
         (void)puts(out.data);
     buf_close(&out);
+    return whole ? EXIT_OK : EXIT_FAULT;
 }
 
 static int run(const struct bench_command *command)
@@ -189,12 +193,14 @@ static int run(const struct bench_command *command)
     blas_init();
     enum status status = bench_run(command->name, &command->options, &sink.sink, &err);
     if (status == STATUS_OK && !json_sink_done(&sink))
-        status = error_set(&err, STATUS_INTERNAL, NULL, "the benchmark did not return one object");
+        status = error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for the result");
+    if (status == STATUS_OK && !command->json)
+        status = json_parse(out.data, out.size, &root, &err);
     if (status != STATUS_OK)
         (void)fprintf(stderr, "motifd bench: %s%s%s\n", err.pointer, err.pointer[0] != '\0' ? ": " : "", err.message);
     else if (command->json)
         (void)puts(out.data);
-    else if (json_parse(out.data, out.size, &root, &err) == STATUS_OK)
+    else
         print_object(root);
     cJSON_Delete(root);
     buf_close(&out);
@@ -213,9 +219,5 @@ int command_bench(int argc, char **argv)
         return code;
     if (read_options(&command, &given, &err) != STATUS_OK)
         return command_misused(&usage, err.message);
-    if (command.list) {
-        print_list(command.json);
-        return EXIT_OK;
-    }
-    return run(&command);
+    return command.list ? print_list(command.json) : run(&command);
 }

@@ -43,7 +43,7 @@ static enum status address(const char *db, int *folder, struct sockaddr_un *out,
         return error_set(err, STATUS_NOT_FOUND, NULL, "cannot open the folder of the database");
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
     int bytes = snprintf(out->sun_path, sizeof out->sun_path, "/proc/self/fd/%d/%s-console", *folder, name);
-    if (bytes < 0 || (size_t)bytes >= sizeof out->sun_path) {
+    if ((size_t)bytes >= sizeof out->sun_path) {
         descriptor_close(folder);
         return error_set(err, STATUS_NOT_FOUND, NULL, "the name of the database is too long for a socket beside it");
     }

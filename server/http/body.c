@@ -46,14 +46,14 @@ static int open_unnamed(const char *beside)
     const char *slash = strrchr(beside, '/');
     int length = snprintf(path, sizeof path, "%.*s", slash != NULL ? (int)(slash - beside) + 1 : 1,
                           slash != NULL ? beside : ".");
-    if (length < 0 || (size_t)length >= sizeof path)
+    if ((size_t)length >= sizeof path)
         return -1;
     int file = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
         return file;
     /* Some network file systems have no O_TMPFILE. */
     length = snprintf(path, sizeof path, "%s-body-XXXXXX", beside);
-    if (length < 0 || (size_t)length >= sizeof path)
+    if ((size_t)length >= sizeof path)
         return -1;
     file = mkostemp(path, O_CLOEXEC);
     if (file >= 0)

@@ -10,6 +10,7 @@
 #include "server/http/http_int.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -61,7 +62,8 @@ static const char *header_of(void *context, const char *name)
 static int descriptor_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info != NULL ? info->connect_fd : -1;
+    assert(info != NULL); /* libmicrohttpd knows this of every connection, as the two facts below */
+    return info->connect_fd;
 }
 
 /* Whether the client has closed the connection while a handler thread works for it. */
@@ -69,7 +71,7 @@ static bool client_gone(void *context)
 {
     const struct exchange *exchange = context;
     struct pollfd peer = {.fd = descriptor_of(exchange->connection), .events = POLLRDHUP};
-    return peer.fd >= 0 && poll(&peer, 1, 0) == 1;
+    return poll(&peer, 1, 0) == 1;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------- */
@@ -167,19 +169,17 @@ static bool headers_lie_as_sent(const struct exchange *exchange)
 static const struct sockaddr *address_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    return info != NULL ? info->client_addr : NULL;
+    assert(info != NULL);
+    return info->client_addr;
 }
 
 static void name_peer(struct exchange *exchange)
 {
     const struct sockaddr *address = address_of(exchange->connection);
-    const void *bytes = NULL;
-    if (address != NULL && address->sa_family == AF_INET)
-        bytes = &((const struct sockaddr_in *)(const void *)address)->sin_addr;
-    else if (address != NULL && address->sa_family == AF_INET6)
-        bytes = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-    if (bytes != NULL)
-        (void)inet_ntop(address->sa_family, bytes, exchange->peer, sizeof exchange->peer);
+    const void *bytes = address->sa_family == AF_INET6
+                            ? (const void *)&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr
+                            : (const void *)&((const struct sockaddr_in *)(const void *)address)->sin_addr;
+    (void)inet_ntop(address->sa_family, bytes, exchange->peer, sizeof exchange->peer);
 }
 
 static void name_request(struct exchange *exchange)
@@ -430,7 +430,8 @@ void *exchange_on_target(void *context, const char *target, struct MHD_Connectio
     exchange->target = copy;
     (void)clock_gettime(CLOCK_MONOTONIC, &exchange->started);
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    exchange->watch = info != NULL ? info->socket_context : NULL;
+    assert(info != NULL);
+    exchange->watch = info->socket_context;
     name_request(exchange);
     name_peer(exchange);
     http->in_progress++;
@@ -504,8 +505,7 @@ void exchange_on_connection(void *context, struct MHD_Connection *connection, vo
 {
     struct http *http = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        int fd = descriptor_of(connection);
-        *state = fd >= 0 ? reaper_watch(http->reaper, fd) : NULL;
+        *state = reaper_watch(http->reaper, descriptor_of(connection));
     } else {
         reaper_forget(http->reaper, *state);
         *state = NULL;

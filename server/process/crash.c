@@ -175,7 +175,7 @@ enum status crash_prepare(const char *beside, const char *build, struct error *e
     void *frame[1];
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     int length = snprintf(crash.path, sizeof crash.path, "%s.crash", beside);
-    if (length < 0 || (size_t)length >= sizeof crash.path || pthread_key_create(&crash.stack, free_stack) != 0)
+    if ((size_t)length >= sizeof crash.path || pthread_key_create(&crash.stack, free_stack) != 0)
         return error_set(err, STATUS_LIMIT, NULL, "no place for a crash report");
     (void)snprintf(crash.build, sizeof crash.build, "%s", build);
     /* The report of an earlier crash stays until the next crash. */
@@ -202,8 +202,8 @@ void crash_thread(void)
         return;
     stack_t stack = {.ss_sp = malloc(STACK), .ss_size = STACK};
     if (stack.ss_sp == NULL || sigaltstack(&stack, NULL) != 0 || pthread_setspecific(crash.stack, stack.ss_sp) != 0)
-        free(stack.ss_sp); /* without this stack, the handler uses the thread's own, which fails only after a stack
-                              overflow */
+        free_stack(stack.ss_sp); /* without this stack, the handler uses the thread's own, which fails only after a
+                                    stack overflow */
 }
 
 void crash_job(const char *job)

@@ -1,6 +1,7 @@
 /* Tests the report of a crash: a file next to the database that contains the signal, the address, the job and the
  * last lines of the log. A normal end leaves no report. Each test runs in a child process. The test program replaces
  * raise() (linker option --wrap=raise), so that the child exits where the signal would end it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -31,6 +32,14 @@ int __wrap_raise(int number);
 int __wrap_raise(int number)
 {
     exit(RAISED + number);
+}
+
+static bool no_keys; /* the values of threads cannot be set */
+int __real_pthread_setspecific(pthread_key_t key, const void *value);
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
+{
+    return no_keys ? ENOMEM : __real_pthread_setspecific(key, value);
 }
 
 static int setup(void **state)
@@ -228,6 +237,35 @@ static void signal_ends_the_process_also_when_no_report_can_be_written(void **st
     assert_int_equal(WEXITSTATUS(status), RAISED + SIGBUS);
 }
 
+#if !defined(__SANITIZE_ADDRESS__)
+static void *look_for_stack(void *context)
+{
+    stack_t now;
+    crash_thread();
+    *(bool *)context = sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) == 0;
+    return NULL;
+}
+
+/* A thread whose stack for handlers cannot be remembered has none: it must not keep one that was freed. */
+static void a_thread_has_a_stack_for_handlers_or_none(void **state)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool with = false, without = true;
+        pthread_t thread;
+        bool ready = crash_prepare(base, "a build", NULL) == STATUS_OK;
+        ready = ready && pthread_create(&thread, NULL, look_for_stack, &with) == 0 && pthread_join(thread, NULL) == 0;
+        no_keys = true;
+        ready =
+            ready && pthread_create(&thread, NULL, look_for_stack, &without) == 0 && pthread_join(thread, NULL) == 0;
+        _exit(ready && with && !without ? 0 : 1);
+    }
+    int how;
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_int_equal(how, 0);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +277,9 @@ int main(void)
         cmocka_unit_test(a_normal_end_removes_the_report),
         cmocka_unit_test(an_earlier_report_survives_a_normal_end),
         cmocka_unit_test(signal_ends_the_process_also_when_no_report_can_be_written),
+#if !defined(__SANITIZE_ADDRESS__) /* AddressSanitizer gives threads a stack of its own */
+        cmocka_unit_test(a_thread_has_a_stack_for_handlers_or_none),
+#endif
     };
     return cmocka_run_group_tests_name("crash", tests, setup, teardown);
 }
