@@ -23,6 +23,19 @@
 static char folder[] = "/tmp/motif-converter-XXXXXX", program[64];
 static struct error err;
 
+/* The next waits fail with EINTR. */
+static int interruptions;
+pid_t __real_waitpid(pid_t pid, int *how, int options);
+pid_t __wrap_waitpid(pid_t pid, int *how, int options);
+pid_t __wrap_waitpid(pid_t pid, int *how, int options)
+{
+    if (interruptions == 0)
+        return __real_waitpid(pid, how, options);
+    interruptions--;
+    errno = EINTR;
+    return -1;
+}
+
 struct taken {
     size_t bytes;
     size_t most; /* take() fails after this number of bytes */
@@ -258,6 +271,20 @@ static void missing_memory_for_the_reason_leaves_the_exit_code(void **state)
     assert_string_equal(err.message, "h5ad: motif-convert ended with exit code 3");
 }
 
+/* A signal that ends the wait for the program does not lose its exit code. */
+static void a_wait_that_a_signal_ends_is_repeated(void **state)
+{
+    struct taken t = {0};
+    (void)state;
+    interruptions = 2;
+    assert_int_equal(run("echo the file is no table >&2; exit 7", &t), STATUS_CORRUPT);
+    assert_int_equal(interruptions, 0);
+    assert_non_null(strstr(err.message, "h5ad: the file is no table"));
+    interruptions = 1;
+    assert_int_equal(run("kill -XCPU $$", &t), STATUS_LIMIT);
+    assert_non_null(strstr(err.message, "more processor time or memory than an upload may use"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_missing_program_is_reported),
         cmocka_unit_test(a_failing_call_is_reported_and_leaves_nothing_behind),
         cmocka_unit_test(missing_memory_for_the_reason_leaves_the_exit_code),
+        cmocka_unit_test(a_wait_that_a_signal_ends_is_repeated),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -18,6 +18,23 @@
 #include "server/executors/executor_child.h"
 #include "tests/support/fault.h"
 
+/* The next waits fail with `wait_code`. */
+static int wait_failures, wait_code;
+pid_t __real_waitpid(pid_t pid, int *how, int options);
+pid_t __wrap_waitpid(pid_t pid, int *how, int options);
+pid_t __wrap_waitpid(pid_t pid, int *how, int options)
+{
+    errno = wait_code;
+    return wait_failures > 0 && wait_failures-- > 0 ? -1 : __real_waitpid(pid, how, options);
+}
+int __real_waitid(idtype_t type, id_t id, siginfo_t *what, int options);
+int __wrap_waitid(idtype_t type, id_t id, siginfo_t *what, int options);
+int __wrap_waitid(idtype_t type, id_t id, siginfo_t *what, int options)
+{
+    errno = wait_code;
+    return wait_failures > 0 && wait_failures-- > 0 ? -1 : __real_waitid(type, id, what, options);
+}
+
 struct lines {
     char text[4096];
     int count;
@@ -218,6 +235,48 @@ static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
         close(held[i]);
 }
 
+/* A signal that ends a wait does not lose the exit code. A child that somebody else has reaped counts as ended. */
+static void waits_that_a_signal_ends_are_repeated(void **state)
+{
+    const char *const arguments[] = {"/bin/sh", "-c", "exit 5", NULL};
+    const struct child_how how = {arguments, NULL, NULL, NULL, false};
+    struct child child;
+    assert_int_equal(child_spawn(&how, &child, NULL), STATUS_OK);
+    wait_code = EINTR;
+    wait_failures = 2;
+    child_reap(&child, NULL, NULL);
+    assert_int_equal(child.code, 5);
+    assert_int_equal(wait_failures, 0);
+    assert_int_equal(child_spawn(&how, &child, NULL), STATUS_OK);
+    int fd = child.fd;
+    child.fd = -1; /* as without a pidfd */
+    wait_code = ECHILD;
+    wait_failures = 1;
+    assert_true(child_wait(&child, 1, NULL, NULL));
+    assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
+    child_reap(&child, NULL, NULL); /* ends although there is no child any more */
+    close(fd);
+}
+
+/* The trace of the request replaces a trace in the daemon's own environment. */
+static void a_child_gets_the_trace_of_its_job(void **state)
+{
+    const char *const arguments[] = {"/bin/sh", "-c", "echo \"$TRACEPARENT\"", NULL};
+    struct child_how how = {arguments, "TRACEPARENT=of the job", NULL, NULL, true};
+    assert_int_equal(setenv("TRACEPARENT", "of the daemon", 1), 0);
+    for (int i = 0; i < 2; i++) {
+        struct child child;
+        struct lines lines = {0};
+        assert_int_equal(child_spawn(&how, &child, NULL), STATUS_OK);
+        while (!child_wait(&child, 100, hear, &lines)) {
+        }
+        child_reap(&child, hear, &lines);
+        assert_string_equal(lines.text, i == 0 ? "of the job|" : "");
+        how.trace = NULL;
+    }
+    assert_int_equal(unsetenv("TRACEPARENT"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_child_gets_arguments_environment_and_input),
@@ -225,6 +284,8 @@ int main(void)
                                        cmocka_unit_test(exit_codes_above_128_are_signals),
                                        cmocka_unit_test(child_kill_ends_the_child),
                                        cmocka_unit_test(a_missing_program_is_reported),
+                                       cmocka_unit_test(waits_that_a_signal_ends_are_repeated),
+                                       cmocka_unit_test(a_child_gets_the_trace_of_its_job),
                                        cmocka_unit_test(missing_descriptors_are_reported_and_nothing_leaks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
