@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,6 +25,39 @@
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
 #include "tests/support/open_files.h"
+
+/* The next calls of one function fail with EINTR, or with another code. */
+static atomic_int polls, receives, accepts;
+static atomic_int failure = EINTR;
+static bool fails(atomic_int *count)
+{
+    if (atomic_load(count) == 0)
+        return false;
+    atomic_fetch_sub(count, 1);
+    errno = atomic_load(&failure);
+    return true;
+}
+
+int __real_poll(struct pollfd *set, nfds_t count, int ms);
+int __wrap_poll(struct pollfd *set, nfds_t count, int ms);
+int __wrap_poll(struct pollfd *set, nfds_t count, int ms)
+{
+    return count == 2 && fails(&polls) ? -1 : __real_poll(set, count, count == 1 ? 1 : ms);
+}
+
+ssize_t __real_recv(int fd, void *bytes, size_t count, int flags);
+ssize_t __wrap_recv(int fd, void *bytes, size_t count, int flags);
+ssize_t __wrap_recv(int fd, void *bytes, size_t count, int flags)
+{
+    return fails(&receives) ? -1 : __real_recv(fd, bytes, count, flags);
+}
+
+int __real_accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags);
+int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags);
+int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags)
+{
+    return fails(&accepts) ? -1 : __real_accept4(fd, from, bytes, flags);
+}
 
 static char folder[] = "/tmp/motifd-console-XXXXXX", db[64], at[80];
 
@@ -344,6 +379,33 @@ static void a_failing_call_within_a_request_is_reported(void **state)
     console_stop(console);
 }
 
+/* A signal that ends a call, and a connection that cannot be accepted, do not lose a request. */
+static void calls_that_a_signal_ends_are_repeated(void **state)
+{
+    atomic_int *const counts[] = {&polls, &receives, &accepts};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        atomic_store(&failure, counts[i] == &accepts ? EMFILE : EINTR);
+        atomic_store(counts[i], 2);
+        struct console *console = start();
+        asks((const char *const[]){"token", "", "list"}, 3, STATUS_OK, "token  list ");
+        assert_int_equal(atomic_load(counts[i]), 0);
+        console_stop(console);
+    }
+    /* a connection that breaks instead is an error */
+    struct console *console = start();
+    struct buf out;
+    struct error err = {0};
+    bool open = false;
+    atomic_store(&failure, ECONNRESET);
+    atomic_store(&receives, 1);
+    buf_init(&out, CONSOLE_ANSWER);
+    assert_int_not_equal(console_ask(db, (const char *const[]){"token"}, 1, &open, &out, &err), STATUS_OK);
+    assert_true(open);
+    buf_close(&out);
+    atomic_store(&failure, EINTR);
+    console_stop(console);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_request_is_answered),
@@ -353,6 +415,7 @@ int main(void)
                                        cmocka_unit_test(other_users_are_refused),
                                        cmocka_unit_test(missing_descriptors_are_reported_and_nothing_leaks),
                                        cmocka_unit_test(a_failing_call_within_a_request_is_reported),
+                                       cmocka_unit_test(calls_that_a_signal_ends_are_repeated),
                                        cmocka_unit_test(failed_allocations_and_threads_are_reported)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
