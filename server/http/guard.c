@@ -62,8 +62,10 @@ static bool check_fields(const struct guard_rules *rules, const struct guard_req
                 return bad(verdict, "a header value contains a control character");
         }
     }
-    return total <= rules->headers_max ||
-           refuse(verdict, 431, "Request header fields too large", "the header fields are larger than 16 KiB", true);
+    if (total > rules->headers_max)
+        return refuse(verdict, 431, "Request header fields too large", "the header fields are larger than 16 KiB",
+                      true);
+    return true;
 }
 
 static bool check_singles(const struct guard_request *request, struct guard_verdict *verdict)
@@ -166,16 +168,19 @@ static bool check_host(const struct guard_rules *rules, const struct guard_reque
                        struct guard_verdict *verdict)
 {
     const char *authority = guard_header(request, "Host"), *host = NULL;
+    if (authority == NULL && strcmp(request->version, "HTTP/1.0") == 0)
+        return true;
     if (authority == NULL)
-        return strcmp(request->version, "HTTP/1.0") == 0 || bad(verdict, "HTTP/1.1 requires a Host header");
+        return bad(verdict, "HTTP/1.1 requires a Host header");
     size_t length = host_length(authority, &host);
     if (length == 0)
         return bad(verdict, "the Host header is not a host name with an optional port");
     bool own = host_is(host, length, "localhost") || host_is(host, length, "::1") || host_loopback_v4(host, length);
-    bool allowed =
-        host_listed(host, length, rules->allow_host) || (rules->loopback ? own : own || rules->allow_host[0] == '\0');
-    return allowed || refuse(verdict, 421, "Misdirected request",
-                             "this daemon does not accept that Host; --allow-host adds names", false);
+    bool any = !rules->loopback && rules->allow_host[0] == '\0';
+    if (!own && !any && !host_listed(host, length, rules->allow_host))
+        return refuse(verdict, 421, "Misdirected request",
+                      "this daemon does not accept that Host; --allow-host adds names", false);
+    return true;
 }
 
 /* Refuses requests that change something and come from pages of other sites, because such pages can send simple
@@ -186,8 +191,9 @@ static bool check_origin(const struct guard_request *request, struct guard_verdi
     if (origin == NULL || strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0)
         return true;
     const char *authority = strstr(origin, "://");
-    return (authority != NULL && host != NULL && strcasecmp(authority + 3, host) == 0) ||
-           refuse(verdict, 403, "Forbidden", "requests from pages of another origin are refused", false);
+    if (authority == NULL || host == NULL || strcasecmp(authority + 3, host) != 0)
+        return refuse(verdict, 403, "Forbidden", "requests from pages of another origin are refused", false);
+    return true;
 }
 
 bool guard_check(const struct guard_rules *rules, const struct guard_request *request, struct guard_verdict *verdict)
@@ -200,8 +206,9 @@ bool guard_check(const struct guard_rules *rules, const struct guard_request *re
         return false;
     if (!known)
         return refuse(verdict, 501, "Not implemented", "this method is not supported", true);
-    return strlen(request->target) <= rules->target_max ||
-           refuse(verdict, 414, "URI too long", "the request target is longer than 4096 bytes", true);
+    if (strlen(request->target) > rules->target_max)
+        return refuse(verdict, 414, "URI too long", "the request target is longer than 4096 bytes", true);
+    return true;
 }
 
 bool guard_body(const struct guard_request *request, uint64_t *bytes)

@@ -93,13 +93,16 @@ static bool make_headers(const struct notices *n, const char *id, const struct b
     char timestamp[24], signature[64], line[128];
     (void)snprintf(timestamp, sizeof timestamp, "%lld", (long long)(wall_ms() / 1000));
     sign(n, id, timestamp, body, signature, sizeof signature);
-    bool made = add_header(list, "Content-Type: application/cloudevents+json; charset=UTF-8");
+    if (!add_header(list, "Content-Type: application/cloudevents+json; charset=UTF-8"))
+        return false;
     (void)snprintf(line, sizeof line, "webhook-id: %s", id);
-    made = add_header(list, line) && made;
+    if (!add_header(list, line))
+        return false;
     (void)snprintf(line, sizeof line, "webhook-timestamp: %s", timestamp);
-    made = add_header(list, line) && made;
+    if (!add_header(list, line))
+        return false;
     (void)snprintf(line, sizeof line, "webhook-signature: v1,%s", signature);
-    return add_header(list, line) && made;
+    return add_header(list, line);
 }
 
 /* Discards the body of the answer. */

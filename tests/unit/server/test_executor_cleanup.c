@@ -277,11 +277,12 @@ static void memory_stays_if_it_is_unknown_whether_it_is_in_use(void **state)
 {
     static const int codes[] = {EMFILE, EIO};
     char folder[500], kept[400], name[600];
-    int fd = make_segment(NULL, (unsigned)geteuid(), "12", -1, kept), failed = 0;
+    /* the segment stays younger than the folders that the loop makes */
+    int fd = make_segment(NULL, (unsigned)geteuid(), "12", -3600, kept), failed = 0;
     pid_t rank = map_for_ever(fd);
     close(fd);
     hasty = true;
-    for (int at = 0;; at += at < 24 ? 1 : 13) {
+    for (int at = 0;; at += at < 24 ? 1 : 97) {
         pid_t pid = nobody();
         make_folder(pid, folder);
         fault_call_after(at, codes[at % 2], true);
