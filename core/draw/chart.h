@@ -84,6 +84,10 @@ struct chart {
     bool one_legend;
 };
 
+/* Moves the panels that show at least one number to the front, in their order, and returns how many there are. A chart
+ * should not show a figure that was not measured (NaN) as an empty panel. */
+int chart_panels_with_numbers(struct chart_panel *panels, int count);
+
 struct chart_colour {
     double red, green, blue; /* intensities in [0, 1] */
 };

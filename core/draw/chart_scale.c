@@ -50,6 +50,27 @@ static void reach(struct extent *e, double value, bool log)
     e->max = isnan(e->max) ? value : fmax(e->max, value);
 }
 
+static bool shows_numbers(const struct chart_panel *panel)
+{
+    for (int i = 0; panel->heat && i < panel->heat->rows * panel->heat->cols; i++)
+        if (isfinite(panel->heat->values[i]))
+            return true;
+    for (size_t i = 0; i < panel->series_count; i++)
+        for (size_t k = 0; k < panel->series[i].count; k++)
+            if (isfinite(panel->series[i].x[k]) && isfinite(panel->series[i].y[k]))
+                return true;
+    return false;
+}
+
+int chart_panels_with_numbers(struct chart_panel *panels, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (shows_numbers(&panels[i]))
+            panels[kept++] = panels[i];
+    return kept;
+}
+
 double chart_half_step(const double *centres, int count)
 {
     return centres && count > 1 ? (centres[count - 1] - centres[0]) / (2.0 * (count - 1)) : 0.5;

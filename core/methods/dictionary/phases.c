@@ -95,7 +95,7 @@ enum status run_draw_phases(struct method_run *run, struct error *err)
                                          .y = CHART_AXIS(f->label),
                                          .heat = &heats[m]};
     }
-    struct chart chart = {.panels = panels, .panel_count = MAPS, .columns = 2};
+    struct chart chart = {.panels = panels, .panel_count = chart_panels_with_numbers(panels, MAPS), .columns = 2};
     enum status status = publish_chart(&run->sweep.env, "phases", &chart, err);
     free(f);
     return status;

@@ -124,48 +124,53 @@ static enum status draw_latents(struct method_run *run, struct error *err)
     }
     for (int i = 0; i < RECOVERY_DECILES; i++)
         tenth[i] = i + 1;
-    bool known = dictionary_known(&run->config);
-    const struct chart_series recurs = {"a latent", CHART_POINTS, -1, known ? partner : rate, known ? cosine : partner,
-                                        NULL,       NULL,         m};
+    bool known = dictionary_known(&run->config), paired = run->seeds > 1;
+    const struct chart_series recurs = {
+        "a latent", CHART_POINTS, -1, known && paired ? partner : rate, known ? cosine : partner, NULL, NULL, m};
     const struct chart_series often = {"a latent", CHART_POINTS, -1, rate, agrees, NULL, NULL, m};
     const struct chart_series found = {"found", CHART_LINE_POINTS, -1, tenth, o->found, NULL, NULL, RECOVERY_DECILES};
     const struct chart_reference limit = {"recurs", known, RECURS, NAN, 6}, half = {"agrees", false, AGREES, NAN, 6};
     const struct chart_axis seeds = CHART_AXIS("smallest |cosine| with other seeds"),
                             often_axis = CHART_LOG_AXIS("share of samples in which it is active");
-    const struct chart_panel panels[] = {{known ? "True feature and seeds" : "Agreement of seeds",
-                                          known ? seeds : often_axis,
-                                          {known ? "|cosine| with a true feature" : seeds.label, false, 0, 1, NULL},
-                                          &recurs,
-                                          1,
-                                          &limit,
-                                          1,
-                                          NULL},
-                                         {"Agreement with pursuit",
-                                          CHART_LOG_AXIS("share of samples in which it is active"),
-                                          {"Jaccard index with OMP", false, 0, 1, NULL},
-                                          &often,
-                                          1,
-                                          &half,
-                                          1,
-                                          NULL},
-                                         {"True features found",
-                                          CHART_AXIS("tenth of features, frequent first"),
-                                          {"share with |cosine| of 0.9", false, 0, 1, NULL},
-                                          &found,
-                                          1,
-                                          NULL,
-                                          0,
-                                          NULL}};
-    char note[256], truth[64] = "";
+    struct chart_panel panels[] = {{!known   ? "Agreement of seeds"
+                                    : paired ? "True feature and seeds"
+                                             : "True feature",
+                                    known && paired ? seeds : often_axis,
+                                    {known ? "|cosine| with a true feature" : seeds.label, false, 0, 1, NULL},
+                                    &recurs,
+                                    1,
+                                    &limit,
+                                    paired,
+                                    NULL},
+                                   {"Agreement with pursuit",
+                                    CHART_LOG_AXIS("share of samples in which it is active"),
+                                    {"Jaccard index with OMP", false, 0, 1, NULL},
+                                    &often,
+                                    1,
+                                    &half,
+                                    1,
+                                    NULL},
+                                   {"True features found",
+                                    CHART_AXIS("tenth of features, frequent first"),
+                                    {"share with |cosine| of 0.9", false, 0, 1, NULL},
+                                    &found,
+                                    1,
+                                    NULL,
+                                    0,
+                                    NULL}};
+    char note[256], truth[64] = "", recur[96] = "", agree[64] = "";
     if (known)
         snprintf(truth, sizeof truth, ", MCC %.3f, F1 %.3f", o->mcc, o->f1);
-    snprintf(
-        note, sizeof note,
-        "%s, l0 %.1f: explained variance %.3f%s. %.0f of %zu latents recur in every seed; %.0f of these agree with "
-        "pursuit.",
-        dictionary_learners[run->cases[0].learner], o->l0, o->explained, truth, o->recurring, m, o->worth);
-    struct chart chart = {.note = note, .panels = panels, .panel_count = known ? 3 : 2};
-    enum status status = publish_chart(&run->sweep.env, "latents-chart", &chart, err);
+    if (paired)
+        snprintf(recur, sizeof recur, " %.0f of %zu latents recur in every seed.", o->recurring, m);
+    if (isfinite(o->worth))
+        snprintf(agree, sizeof agree, " %.0f of these agree with pursuit.", o->worth);
+    snprintf(note, sizeof note, "%s, l0 %.1f: explained variance %.3f%s.%s%s",
+             dictionary_learners[run->cases[0].learner], o->l0, o->explained, truth, recur, agree);
+    struct chart chart = {.note = note, .panels = panels, .panel_count = chart_panels_with_numbers(panels, 3)};
+    /* Uploaded rows, one seed and no pursuit: nothing is known of a latent but its rate, which latents.csv has. */
+    enum status status =
+        chart.panel_count > 0 ? publish_chart(&run->sweep.env, "latents-chart", &chart, err) : STATUS_OK;
     free(memory);
     return status;
 }
@@ -249,7 +254,8 @@ static enum status draw_cases(struct method_run *run, struct error *err)
                                          0,
                                          NULL};
     }
-    struct chart chart = {.panels = panels, .panel_count = PANELS, .columns = 3, .one_legend = true};
+    int shown = chart_panels_with_numbers(panels, PANELS);
+    struct chart chart = {.panels = panels, .panel_count = shown, .columns = shown == 4 ? 2 : 3, .one_legend = true};
     enum status status = publish_chart(&run->sweep.env, "cases-chart", &chart, err);
     free(l);
     return status;

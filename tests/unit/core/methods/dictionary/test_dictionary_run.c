@@ -522,6 +522,74 @@ static void the_verdict_names_latents_that_do_not_recur(void **state)
     free(findings);
 }
 
+/* The tables of a run's charts, which name the panels. */
+struct tables {
+    char cases[16384], latents[16384];
+};
+
+static void take_tables(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
+{
+    struct tables *t = watcher;
+    char *to = !strcmp(name, "cases-chart.csv") ? t->cases : !strcmp(name, "latents-chart.csv") ? t->latents : NULL;
+    if (!to)
+        return;
+    assert_true(count < sizeof t->cases);
+    memcpy(to, bytes, count);
+    to[count] = 0;
+}
+
+static void draw_charts(const struct config_setting *settings, struct tables *tables)
+{
+    struct run_env environment;
+    struct dictionary_config config;
+    enum method_request request = METHOD_CONTINUE;
+    memset(tables, 0, sizeof *tables);
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.watcher = tables;
+    environment.artifact = take_tables;
+    run_test_configure(method, &config, settings);
+    struct method_run *run = run_test_start(method, &environment, &config);
+    while (request != METHOD_DONE)
+        assert_ok(run_env_step(&environment, method, run, &request, err));
+    method->destroy(run);
+    run_env_close(&environment);
+}
+
+static void charts_show_only_what_was_measured(void **state)
+{
+    static const char *const panels[] = {"True recovery (MCC)", "Agreement of seeds (PW-MCC)", "Codes of the encoder"};
+    struct tables tables;
+    (void)state;
+    for (int seeds = 1; seeds <= 2; seeds++)
+        for (int pursuit = 0; pursuit <= 20; pursuit += 20) {
+            const struct config_setting settings[] = {{"source", "iid"},
+                                                      {"features", "12"},
+                                                      {"inputs", "8"},
+                                                      {"active", "2"},
+                                                      {"width", "12"},
+                                                      {"l0", "2"},
+                                                      {"seeds", seeds == 1 ? "1" : "2"},
+                                                      {"learners", "topk,l1"},
+                                                      {"batch", "40"},
+                                                      {"total_samples", "200"},
+                                                      {"test_samples", "40"},
+                                                      {"pursuit_samples", pursuit ? "20" : "0"},
+                                                      {NULL, NULL}};
+            struct config_setting single[sizeof settings / sizeof settings[0]];
+            const bool shown[] = {true, seeds > 1, pursuit > 0};
+            draw_charts(settings, &tables);
+            for (int i = 0; i < 3; i++)
+                assert_int_equal(strstr(tables.cases, panels[i]) != NULL, shown[i]);
+            assert_null(strstr(tables.cases, "nan"));
+            memcpy(single, settings, sizeof single);
+            single[7] = (struct config_setting){"learner", "topk"};
+            draw_charts(single, &tables);
+            assert_non_null(strstr(tables.latents, seeds > 1 ? "True feature and seeds" : "True feature"));
+            assert_int_equal(strstr(tables.latents, "True feature and seeds") != NULL, seeds > 1);
+            assert_int_equal(strstr(tables.latents, "Agreement with pursuit") != NULL, pursuit > 0);
+        }
+}
+
 int main(void)
 {
     blas_init();
@@ -537,6 +605,7 @@ int main(void)
         cmocka_unit_test(a_dictionary_reads_the_hidden_layer_of_a_superposition_job),
         cmocka_unit_test(wrong_values_are_refused),
         cmocka_unit_test(presets_are_valid),
+        cmocka_unit_test(charts_show_only_what_was_measured),
         cmocka_unit_test(the_verdict_names_latents_that_do_not_recur),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
