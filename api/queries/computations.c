@@ -106,17 +106,24 @@ static void read_model(struct recovery *r, const cJSON *model)
         read_layer(r, layer);
 }
 
+/* Reads the signal. If the first layer has several inputs, the innermost lists have one number for each of them. */
 static void read_signal(struct recovery *r, const cJSON *signal)
 {
     const struct method_input *array = read_numbers(r, signal, "/signal");
     if (array == NULL)
         return;
-    r->request.rank = array->rank;
+    int channels = r->request.layer_count > 0 && r->layers[0].inputs > 1 ? r->layers[0].inputs : 1;
+    int rank = channels > 1 ? array->rank - 1 : array->rank;
+    r->request.rank = rank;
     for (int d = 0; d < 2; d++)
         r->request.dim[d] = array->dim[d];
     r->request.signal = array->values;
-    if (array->rank > 2)
+    if (channels > 1 && (rank < 1 || rank > 2 || array->dim[rank] != channels)) {
+        api_faults_add(r->faults, "/signal", "must be a list of positions, or of rows of positions, of %d numbers each",
+                       channels);
+    } else if (rank > 2) {
         api_faults_add(r->faults, "/signal", "must be a list of numbers, or a list of equally long lists of numbers");
+    }
 }
 
 static bool whole(const cJSON *value, double most)

@@ -340,7 +340,7 @@ struct method_recovery {
     size_t layer_count;
     int rank; /* dimensions of the signal: 1 or 2 */
     int64_t dim[2];
-    const float *signal; /* row-major; NULL: `code` is given instead */
+    const float *signal; /* row-major: [dim...][inputs of the first layer]; NULL: `code` is given instead */
     /* The non-zeros of the deepest code. If the signal has one dimension, `row` is 0. */
     const struct method_spike {
         int64_t row, column, filter;

@@ -91,6 +91,39 @@ static void a_code_is_recovered_in_two_layers(void **state)
     reply_close(&reply);
 }
 
+/* Three atoms for two channels, without extent: a plain dictionary. One position of a signal is one sample. */
+static void a_plain_dictionary_is_a_convolution_of_several_channels(void **state)
+{
+#define ATOMS "{\"model\":{\"layers\":[{\"filters\":[[[1],[0]],[[0],[1]],[[1],[1]]]}]},"
+    struct reply reply;
+    recover(ATOMS "\"signal\":[[3,0],[2,2]],\"nonzeros\":[2]}", 200, &reply);
+    assert_string_equal(json_text(reply.json, "guarantee"), "uniform");
+    assert_true(fabs(json_number(layer_of(&reply, 0), "coherence") - sqrt(0.5)) < 1e-6);
+    assert_int_equal(json_number(layer_of(&reply, 0), "stripe"), 1);
+    const cJSON *support = cJSON_GetObjectItemCaseSensitive(layer_of(&reply, 0), "support");
+    const double wanted[2][3] = {{0, 0, 3}, {1, 2, sqrt(8)}};
+    assert_int_equal(cJSON_GetArraySize(support), 2);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 3; k++)
+            assert_true(fabs(cJSON_GetArrayItem(cJSON_GetArrayItem(support, i), k)->valuedouble - wanted[i][k]) < 1e-5);
+    reply_close(&reply);
+    /* two atoms of one sample are more than the coherence allows */
+    recover(ATOMS "\"code\":[[0,0,1],[0,1,1]],\"length\":1}", 200, &reply);
+    assert_string_equal(json_text(reply.json, "guarantee"), "none");
+    assert_int_equal(json_number(layer_of(&reply, 0), "stripe"), 2);
+    reply_close(&reply);
+    static const char *const signals[] = {"[1,2]", "[[1,2,3]]", "[[[[1,2]]]]"};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        char body[300];
+        (void)snprintf(body, sizeof body, ATOMS "\"signal\":%s,\"nonzeros\":[1]}", signals[i]);
+        recover(body, 422, &reply);
+        const cJSON *fault = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(reply.json, "errors"), 0);
+        assert_string_equal(json_text(fault, "pointer"), "/signal");
+        reply_close(&reply);
+    }
+#undef ATOMS
+}
+
 static void pathways_of_finished_jobs_are_recovered(void **state)
 {
     struct reply reply;
@@ -240,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_is_recovered_from_given_filters),
         cmocka_unit_test(a_code_is_recovered_in_two_layers),
+        cmocka_unit_test(a_plain_dictionary_is_a_convolution_of_several_channels),
         cmocka_unit_test(pathways_of_finished_jobs_are_recovered),
         cmocka_unit_test(the_result_contains_the_curve),
         cmocka_unit_test(a_refusal_names_the_field),

@@ -85,4 +85,5 @@ const struct method dictionary_method = {
     .close = dictionary_close_model,
     .infer = dictionary_infer,
     .model_bytes = dictionary_model_bytes,
+    .convolutions = dictionary_convolutions,
 };

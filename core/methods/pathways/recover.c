@@ -90,7 +90,7 @@ static enum status check_stack(const struct method_recovery *q, struct error *er
                          q->layer_count);
     for (size_t l = 0; l < q->layer_count; l++) {
         const struct method_convolution *c = &q->layers[l];
-        int inputs = l == 0 ? 1 : q->layers[l - 1].filters;
+        int inputs = l == 0 ? c->inputs : q->layers[l - 1].filters;
         if (c->inputs != inputs)
             return layer_fault(err, l, "must have %d input channels; got %d", inputs, c->inputs);
         if (c->height > height || c->width > width)
@@ -476,7 +476,7 @@ static void write_answer(const struct recovery *r, const struct layer_guarantee 
 static enum status check_signal(const struct method_recovery *q, const struct recover_options *options,
                                 struct error *err)
 {
-    int64_t count = 1;
+    int64_t count = q->layer_count > 0 ? q->layers[0].inputs : 1;
     for (int d = 0; d < q->rank; d++)
         count *= q->dim[d];
     if ((q->rank != 1 && q->rank != 2) || count < 1)

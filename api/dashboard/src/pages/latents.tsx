@@ -5,7 +5,7 @@ import { href, note, route } from "../router";
 import { Bar, Choice, Facts, Fault, Section, Table, useLoad } from "../ui/base";
 import { Pictures } from "../ui/pictures";
 
-interface Place { value: number; row?: number; sample?: number; token?: number; group?: string; label?: string[] }
+interface Place { value: number; row?: number; sample?: number; token?: number; id?: string; group?: string; label?: string[] }
 interface Pair { latent: number; cosine?: number; share?: number; parent_share?: number }
 interface Latent {
   latent: number; rate: number; norm: number; level?: number; parent?: number | null; recurs: number | null; agrees: number | null; worth: boolean;
@@ -20,7 +20,7 @@ const SORTS: [string, string][] = [["rate", "most active first"], ["strength", "
 /** Where a sample comes from, in words. */
 function place(p: Place): string {
   const at = p.row !== undefined && p.token === undefined ? `row ${p.row}` : `sample ${p.sample}${p.token === undefined ? "" : `, token ${p.token}`}`;
-  return [p.group, p.label?.join(" "), at].filter(Boolean).join(" · ");
+  return [p.id, p.group, p.label?.join(" "), at].filter(Boolean).join(" · ");
 }
 
 /** The histogram of the activations as bars. */
@@ -38,7 +38,7 @@ function Bars({ latent }: { latent: Latent }) {
 function Card({ job, latent }: { job: Job; latent: Latent }) {
   return (
     <li class="card">
-      <h2><a href={href(`jobs/${job.id}/latents`, { latent: String(latent.latent) })}>latent {latent.latent}</a> {latent.worth ? <span class="right">● worth a look</span> : <span class="muted">does not recur</span>}</h2>
+      <h2><a href={href(`jobs/${job.id}/latents`, { latent: String(latent.latent) })}>latent {latent.latent}</a> {latent.worth ? <span class="right">● worth a look</span> : <span class="muted" title="smallest |cosine| with other seeds; agreement with pursuit">seeds {number(latent.recurs)} · pursuit {number(latent.agrees)}</span>}</h2>
       <Bars latent={latent} />
       <Bar value={latent.rate} label={`Share of the samples in which latent ${latent.latent} is active`} />
       <ol class="muted">{latent.strongest.map((p, i) => <li key={i}>{number(p.value)} {place(p)}</li>)}</ol>

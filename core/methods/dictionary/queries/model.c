@@ -241,6 +241,13 @@ uint64_t dictionary_model_bytes(const struct method_model *m)
     return bytes;
 }
 
+size_t dictionary_convolutions(const struct method_model *m, struct method_convolution *out, size_t room)
+{
+    if (room > 0)
+        out[0] = (struct method_convolution){"dictionary", m->c.width, m->c.inputs, 1, 1, m->sae[0]->decoder->value};
+    return 1;
+}
+
 enum status dictionary_seed(const struct method_question *question, int *seed, struct error *err)
 {
     const struct dictionary_question *asked = question->parameters;

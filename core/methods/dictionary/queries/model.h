@@ -36,6 +36,10 @@ enum status dictionary_open_model(const void *config, const struct kernels *kern
 void dictionary_close_model(struct method_model *model);
 uint64_t dictionary_model_bytes(const struct method_model *model);
 
+/* The first dictionary as one convolution without extent, from `inputs` channels: a sample is a signal of one position.
+ * POST /v1/pathways/recover then says which guarantee covers a code. */
+size_t dictionary_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
+
 enum { DICTIONARY_QUERIES = 7, DICTIONARY_SCHEMAS = 5 };
 extern const struct method_query dictionary_queries[DICTIONARY_QUERIES];
 extern const struct method_schema dictionary_schemas[DICTIONARY_SCHEMAS];
