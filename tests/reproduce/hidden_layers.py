@@ -44,7 +44,21 @@ def dictionary(options, rows, groups, ids, width, l0):
                             config={"learning_rate": 1e-3, "threads": 1})
     sae.fit(rows, groups=groups, ids=ids)
     print({name: round(sae.result_[name], 3) for name in FIGURES if sae.result_[name] is not None}, sae.verdict_, "job", sae.job_.id, flush=True)
+    guarantees(sae, rows)
     return sae
+
+
+def guarantees(sae, rows):
+    """How many of the first 200 codes have one latent, for how many POST /v1/pathways/recover gives a guarantee, and the dictionary's coherence."""
+    job, single, certain, count, layer = sae.job_, 0, 0, 0, {}
+    for row in rows[:200]:
+        code = job.ask("encode", {"inputs": [{"array": row.tolist()}]})["answers"][0]["latents"]
+        if code:
+            body = {"job": job.id, "length": 1, "code": [[0, one["latent"], one["value"]] for one in code]}
+            answer = json.loads(job.client.request("POST", "/v1/pathways/recover", body).body)
+            layer, count = answer["layers"][0], count + 1
+            single, certain = single + (len(code) == 1), certain + (answer["guarantee"] != "none")
+    print(f"{certain} of {count} codes are guaranteed, {single} have one latent; coherence {layer['coherence']:.3f}, Welch floor {layer['welch_floor']:.3f}")
 
 
 def recurring(sae):
@@ -152,7 +166,7 @@ def study_g(options, client):
             shown.append(latent)
             titles.append(f"{latent} {'worth' if latent in worth else 'recurs' if latent in recur else ''}")
         if options.pictures:
-            show_patches(pathlib.Path(options.pictures) / f"dictionary-digitcircle-{width}.png", patches, codes, shown[:12], titles)
+            show_patches(pathlib.Path(options.pictures) / ("dictionary-digitcircle.png" if width == 8 else "dictionary-digitcircle-wide.png"), patches, codes, shown[:12], titles)
 
 
 # ---- the encoder of a Sparse VAE ---------------------------------------------------------------------------------------------------------
@@ -226,11 +240,12 @@ def study_rug(options, client):
     pair = linear_sum_assignment(-abs(cosine))
     print(f"MCC with the {len(unit)} directions of the encoder: {abs(cosine)[pair].mean():.3f}")
     worth, recur, own = set(sae.worth_), recurring(sae), cosine.max(1)
-    for name, latents in (("worth", worth), ("recur but are not worth", recur - worth), ("do not recur", set(range(128)) - recur)):
+    for name, latents in (("are worth an interpretation", worth), ("recur but are not worth", recur - worth), ("do not recur", set(range(128)) - recur)):
         chosen = sorted(latents)
         purity = [strongest(sae, latent) for latent in chosen]
         if chosen:
-            print(f"{len(chosen)} latents that {name}: mean cosine with the nearest direction {own[chosen].mean():.3f}, at least .9: {(own[chosen] >= 0.9).sum()};",
+            print(f"{len(chosen)} latents that {name}: mean cosine with the nearest direction {own[chosen].mean():.3f},",
+                  f"at least .9: {(own[chosen] >= 0.9).sum()};",
                   f"different features {len(set(cosine[chosen].argmax(1)))};",
                   f"strongest rows of one feature {np.mean([count / total for _, count, total in purity if total]):.3f}")
 
