@@ -26,7 +26,7 @@ struct db {
     const struct log_hook *log; /* borrowed until db_close() */
     int last_code;              /* SQLite's extended code of the last failure; SQLITE_OK if there was none */
     int64_t stamp;              /* time of the newest row; see db_stamp() */
-    bool notices;               /* true only on the writing connection: the end of a job adds a notice (outbox.c) */
+    bool notices;               /* whether the end of a job adds a notice (outbox.c); only on the writing connection */
 };
 
 /* Opens a connection. `flags` are those of sqlite3_open_v2(); `vfs` may be NULL. `log` is borrowed. */

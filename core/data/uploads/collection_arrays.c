@@ -98,7 +98,8 @@ enum status array_labels_use(struct builder *b, const struct arrays *a, enum arr
 
 /* ---- one sample -------------------------------------------------------------------------------------------- */
 
-/* Writes an element as a name: text unchanged, an integer in decimal. False: it is a number but not an integer. */
+/* Writes an element as a name: text unchanged, an integer in decimal. Returns false
+ * for a number that is not an integer below 2^24, up to which a float is exact. */
 static bool name_at(const struct npy *array, size_t at, char out[NPY_TEXT])
 {
     if (array->texts) {

@@ -67,9 +67,9 @@ static void fit_rate(struct sparling_config *config, const struct method_given *
         config->presence_sharpness = 2;
 }
 
-/* Sets the weight of the count objective in two cases. Labels that are counts state how often motifs occur. For bases,
- * whose motifs are short, the objective makes motifs sharper. A count says less about a sample than names do, so g
- * learns more samples by heart; replaced letters prevent this. */
+/* Sets the weight of the count objective (1) if labels are counts, which state how often motifs occur, and (2) for
+ * bases, whose short motifs become sharper with it. In case 1, a tenth of the letters of samples is replaced, too: a
+ * count says less about a sample than names do, and g would learn samples by heart. */
 static void fit_counts(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {

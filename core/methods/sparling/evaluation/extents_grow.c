@@ -88,7 +88,7 @@ static void add_motif(struct alike *a, const struct domain_shape *shape, const s
 
 /* Computes a->map. For each position of the window, adds up over the features: the squared difference between the mean
  * of the samples and the mean of their replacements, in units of the variance, minus its expected value by chance.
- * Positions in the windows of less than half of the motifs get 0. */
+ * A position that lies inside the sample for less than half of the motifs gets 0. */
 static void compute_map(struct alike *a, int motifs)
 {
     size_t window = (size_t)a->high * (size_t)a->wide;

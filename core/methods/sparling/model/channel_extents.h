@@ -71,11 +71,12 @@ void channel_places_describe(const struct channel_places *places, int channel, c
 
 /* Finds the interval that contains the evidence along one axis.
  *
- * Cut j lies before offset at[j], and the offsets rise. low[j] is how much the score falls when everything before cut j
- * is replaced; high[j], when everything after it is replaced. Nothing is replaced for low[0] and high[cuts - 1],
- * everything for low[cuts - 1] and high[0]. The function finds the interval outside of which a fixed share of the
- * evidence lies on each side. It then widens the interval as if the evidence were spread evenly. Returns false if there
- * is no evidence: the score does not fall even when everything is replaced. */
+ * Cut j lies before offset at[j], and the offsets rise; the first cut lies before all positions, the last after all.
+ * low[j] is how much the score falls when everything before cut j is replaced, so low rises from 0. high[j] is how much
+ * it falls when everything after cut j is replaced, so high falls to 0. The function first finds the interval that
+ * leaves a fixed share of the evidence on each side. It then adds the length that these shares would take if the
+ * evidence outside were as dense as inside. Returns false if there is no evidence: the score does not fall even when
+ * everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
                              double *last);
 /* Makes the columns of an extent symmetric about the motif, with the same number of columns or one more. A motif on

@@ -11,8 +11,8 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* CLEAR: share of the variance that the regression must explain before validations try the other strand. TURNED: part
- * of this share that must remain if samples are read from the other strand. */
+/* CLEAR: share of the variance that the regression must explain before validations try the other strand. TURNED:
+ * training uses both strands if the regression explains more than this part of its share on the other strand. */
 static const double CLEAR = 0.15, TURNED = 0.75;
 
 struct tensor *guide_loss(struct method_run *run, const struct batch *batch, struct tensor *scores)

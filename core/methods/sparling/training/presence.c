@@ -166,8 +166,8 @@ void presence_begin(struct method_run *run)
 }
 
 /* Sets the weights of names in the first phase. The gradient of names that g already reads is much larger than that of
- * a name that it does not read yet, and Adam scales both together. A name therefore counts in proportion to its level,
- * so that g turns to the names that it reads worst. The mean weight is 1. */
+ * a name that it does not read yet, and Adam divides their sum by one scale. A name therefore counts in proportion to
+ * its level, so that g turns to the names that it reads worst. The mean weight is 1. */
 static void balance(struct presence_phase *p)
 {
     double sum = 0;

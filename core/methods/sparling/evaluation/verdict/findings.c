@@ -35,9 +35,9 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
                 "The model reads a name of the labels, or a number, no better than by chance.", AGAIN "--set seed=2"},
     [WEAK] = {"symbol-read-poorly", FINDING_WARNING, VERDICT_PARTLY,
               "The model reads a name of the labels better than by chance, but its answers often lack the name or have "
-              "it wrongly. Moreover, no channel stands for this name, its channel predicts it much better in training "
-              "samples or worse than the answers do, the correlation of answers and labels may be below 0.3, or labels "
-              "are classes or counts.",
+              "it wrongly. One of these holds, too: no channel stands for the name; its channel predicts the name much "
+              "better in training samples, or worse than the answers do; the correlation of answers and labels may be "
+              "below 0.3; or labels are classes or counts.",
               AGAIN "--set seed=2"},
     [MISREAD] = {"symbol-often-misread", FINDING_NOTE, VERDICT_LEARNED,
                  "The answers often lack a name or have it wrongly, although the name has a channel of its own: its "

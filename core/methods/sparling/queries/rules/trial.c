@@ -54,8 +54,8 @@ static void add_alone(struct trial *t)
     put(t, add_map(t, centre, centre), &t->pair->second, centre);
 }
 
-/* Adds two maps with both motifs at the same two places, one for each order. The gap between the motifs is in this bin.
- * Returns whether the sample is long enough. */
+/* Adds one map for each order of the two motifs. Both maps use the same two places, and the gap between the places is
+ * in this bin. Returns whether the sample is long enough. */
 static bool add_both(struct trial *t, int bin)
 {
     const struct rule_sample *s = t->sample;
