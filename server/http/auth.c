@@ -99,7 +99,8 @@ enum api_scope auth_scope_parse(const char *name)
 
 const char *auth_scope_name(enum api_scope scope)
 {
-    return scope_names[scope];
+    bool known = scope >= API_SCOPE_NONE && scope <= API_SCOPE_ADMIN;
+    return scope_names[known ? scope : API_SCOPE_NONE];
 }
 
 enum status auth_check_name(const char *name, struct error *err)

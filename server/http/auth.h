@@ -42,6 +42,7 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization, ch
 
 /* Converts "read", "submit" or "admin" to a scope; any other name is API_SCOPE_NONE. */
 enum api_scope auth_scope_parse(const char *name);
+/* The name of a scope; "none" for a number that is no scope. */
 const char *auth_scope_name(enum api_scope scope);
 
 /* Checks the name of a token. STATUS_INVALID: the name is empty, has AUTH_NAME bytes or more, or contains characters
