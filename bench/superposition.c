@@ -73,7 +73,7 @@ static enum status open_step(struct bench_step *s, const struct bench_options *o
 
 static enum status take_step(struct bench_step *s, int kind, struct error *err)
 {
-    struct batch_samples samples = {1, STREAM_TRAINING, s->samples, s->rows, 0.044, 0};
+    struct batch_samples samples = {1, STREAM_TRAINING, s->samples, s->rows, 0.044, 0, NULL};
     params_begin_step(s->model->params);
     batch_run(s->batch[kind], &samples, true);
     s->samples += s->rows;

@@ -1,4 +1,7 @@
-/* The list of all methods. To add a method, add its folder and one line here. */
+/* The list of all methods. To add a method, add its folder and one line here.
+ *
+ * If a user names a data set and no kind, clients take the first kind of this list that accepts the data set.
+ * Superposition is last, because it accepts many tables and asks a special question about them. */
 #include <string.h>
 
 #include "core/methods/dictionary/dictionary.h"
@@ -10,8 +13,8 @@
 #include "core/methods/superposition/superposition.h"
 
 static const struct method *const methods[] = {
-    &sparling_method, &superposition_method, &pathways_method,
-    &factors_method,  &environments_method,  &dictionary_method,
+    &sparling_method,     &pathways_method,   &factors_method,
+    &environments_method, &dictionary_method, &superposition_method,
 };
 
 const struct method *const *methods_all(size_t *count)

@@ -1,11 +1,10 @@
 /* Runs a batch in rounds over the thread pool. Shapes alone decide into which pieces a round is divided, so results do
  * not depend on the number of threads. The rounds:
  *
- *    draw      rows of samples: values, positions of the non-zeros, and the hidden layer from the encoder's rows
- *    read      blocks of the output's product
- *    compare   rows: activation, errors, the gradient of the output (in place), and the positions of its non-zeros
- *    back      rows: gradient of the hidden layer
- *    gather    features: gradients of encoder, decoder and bias, from the samples that touch a feature */
+ *    draw      rows of samples (drawn or given): values, positions of the non-zeros, and the hidden layer from the
+ * encoder's rows read      blocks of the output's product compare   rows: activation, errors, the gradient of the
+ * output (in place), and the positions of its non-zeros back      rows: gradient of the hidden layer gather features:
+ * gradients of encoder, decoder and bias, from the samples that touch a feature */
 #include "core/superposed/batch.h"
 
 #include <stdlib.h>
@@ -206,7 +205,10 @@ static void draw_task(void *context, int chunk, int worker)
     struct piece rows = piece(chunk, b->dense_x ? BLOCK_ROWS : ROWS, b->now.count);
     for (int r = rows.row; r < rows.row + rows.rows; r++) {
         float *x = b->x + (ptrdiff_t)r * n;
-        sample_draw(b->now.seed, b->now.stream, b->now.first + r, b->now.p, n, x);
+        if (b->now.given)
+            memcpy(x, b->now.given + (ptrdiff_t)r * n, (size_t)n * sizeof *x);
+        else
+            sample_draw(b->now.seed, b->now.stream, b->now.first + r, b->now.p, n, x);
         if (!b->dense_x)
             locate(b, &b->px, r, x);
     }

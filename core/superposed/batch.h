@@ -14,14 +14,15 @@
 
 struct batch;
 
-/* Which samples to draw (data.h). */
+/* Which samples to draw (data.h), or the samples themselves. */
 struct batch_samples {
     uint64_t seed;
     uint32_t stream;
     int64_t first;
-    int count; /* at most the batch's room */
-    double p;
-    int total; /* number of samples of all ranks together, whose gradients are added up; 0: `count` */
+    int count;          /* at most the batch's room */
+    double p;           /* for given samples: the share of values that are not zero */
+    int total;          /* number of samples of all ranks together, whose gradients are added up; 0: `count` */
+    const float *given; /* [count][n_s] samples to run instead of drawn ones; NULL: draws them */
 };
 
 /* Creates a batch for a model. `importance`: [n_s] weights of the features' squared errors (copied), or NULL for ones.

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/dictionary/data/rows.h"
+#include "core/methods/shared/rows.h"
 #include "core/methods/dictionary/model/step.h"
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"

@@ -9,7 +9,7 @@
 
 #include "core/base/arena.h"
 #include "core/methods/dictionary/config.h"
-#include "core/methods/dictionary/data/rows.h"
+#include "core/methods/shared/rows.h"
 #include "core/methods/dictionary/evaluation/gallery.h"
 #include "core/methods/dictionary/model/alternate.h"
 #include "core/methods/dictionary/model/step.h"

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
 #include "core/methods/shared/value_list.h"
+#include "core/methods/superposition/features.h"
 #include "core/superposed/theory.h"
 
 static const char *const model_names[] = {"trained", "rug", "linear", NULL};
@@ -34,6 +36,13 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
         experiment, "one", EVALUATION, RESEARCH, NULL,
         "Experiment: one model, loss against n_d/n_s, loss against p, maps over both, scaling of the limits, or "
         "several activations."),
+    TEXT_FIELD(
+        dataset_name, "", DATA, BASIC, NULL,
+        "Name of a data set of your own features (GET /v1/datasets lists them), an array [rows][n_s] without "
+        "negative values, such as the codes of a dictionary; n_s and p follow from it, and empty draws features."),
+    TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, NULL,
+               "First 40 digits of the SHA-256 of the data set, which the daemon fills in at submission, so that the "
+               "job never continues with other data."),
     POSITIVE_FIELD(p, "0.044001", 0, 1, "", DATA, BASIC, NULL,
                    "Probability that a feature is not zero, with a value that is then uniform in [0, 1]; a larger "
                    "probability makes features interfere more."),
@@ -258,12 +267,35 @@ static void check_case(const struct superposition_config *c, const struct superp
                      one->n_s);
 }
 
+/* A data set has one size and one p, and only trained models can adapt to it: a rug is made for features that are all
+ * alike. */
+static void check_uploaded(const struct superposition_config *c, const struct superposition_case *cases, int count,
+                           const struct method_faults *faults)
+{
+    bool many = c->experiment != EXPERIMENT_ONE;
+    if (!superposition_uploaded(c))
+        return;
+    if (!dataset_name_good(c->dataset_name))
+        method_fault(faults, "dataset_name", "must be a name of small letters, digits, '.', '-' and '_'");
+    if (many && c->sizes[0])
+        method_fault(faults, "sizes", "must be empty with dataset_name, because the data set has one size");
+    if (many && c->ps[0])
+        method_fault(faults, "ps", "must be empty with dataset_name, because the data set has one p");
+    for (int i = 0; i < count && i < SUPERPOSITION_CASES; i++)
+        if (cases[i].model != MODEL_TRAINED) {
+            method_fault(faults, many && c->models[0] ? "models" : "model",
+                         "must be trained with dataset_name, because rugs and linear maps do not learn from samples");
+            return;
+        }
+}
+
 void superposition_check(const void *config, const struct method_faults *faults)
 {
     const struct superposition_config *c = config;
     struct superposition_case *cases = calloc(SUPERPOSITION_CASES, sizeof *cases);
     int count = cases ? superposition_cases(c, cases) : 0;
     check_lists(c, faults);
+    check_uploaded(c, cases, count, faults);
     if (count > SUPERPOSITION_CASES)
         method_fault(faults, "experiment", "has at most %d cases; these lists make %d", SUPERPOSITION_CASES, count);
     struct superposition_case worst = {.n_s = 2};
@@ -279,4 +311,48 @@ void superposition_check(const void *config, const struct method_faults *faults)
         method_fault(faults, "block", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
                      (double)c->block);
     free(cases);
+}
+
+/* ---- data sets ------------------------------------------------------------------------------------------ */
+
+static bool has(const struct method_given *given, const char *field)
+{
+    return given && given->has(given->context, field);
+}
+
+static enum status fit(struct superposition_config *c, const struct method_given *given, const struct features *f,
+                       struct error *err)
+{
+    int n = f->rows.inputs;
+    if (has(given, "n_s") && c->n_s != n)
+        return error_set(err, STATUS_INVALID, "/config/n_s",
+                         "must be %d, the number of columns of %s, or be left out; got %lld", n, c->dataset_name,
+                         (long long)c->n_s);
+    /* A job that is submitted again has the p of its data set. */
+    if (has(given, "p") && fabs(c->p - f->p) > 1e-9 * f->p)
+        return error_set(err, STATUS_INVALID, "/config/p",
+                         "must be left out with dataset_name, whose share of values that are not zero is %.9g; got %g",
+                         f->p, c->p);
+    c->n_s = n;
+    c->p = f->p;
+    return STATUS_OK;
+}
+
+enum status superposition_resolve(void *config, const struct method_given *given, const char *data, struct error *err)
+{
+    struct superposition_config *c = config;
+    struct features features;
+    int64_t inputs;
+    if (!superposition_uploaded(c)) {
+        c->dataset_hash[0] = '\0';
+        return STATUS_OK;
+    }
+    enum status status = rows_resolve(data, c->dataset_name, c->dataset_hash, &inputs, err);
+    if (status || !dataset_name_good(c->dataset_name)) /* check() reports the invalid name */
+        return status;
+    status = features_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &features, err);
+    if (!status)
+        status = fit(c, given, &features, err);
+    features_close(&features);
+    return status;
 }

@@ -30,6 +30,7 @@ struct superposition_config {
     int model, experiment;
     double p, ratio;
     int64_t n_s, n_d;
+    char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
     char models[CONFIG_TEXT], sizes[CONFIG_TEXT], ps[CONFIG_TEXT], ratios[CONFIG_TEXT], activations[CONFIG_TEXT];
 
     bool tied;
@@ -44,7 +45,7 @@ struct superposition_config {
     int64_t total_samples, checkpoint_every, test_samples, draws;
 };
 
-enum { SUPERPOSITION_FIELDS = 33, SUPERPOSITION_PRESETS = 9 };
+enum { SUPERPOSITION_FIELDS = 35, SUPERPOSITION_PRESETS = 10 };
 extern const struct config_field superposition_fields[SUPERPOSITION_FIELDS];
 extern const struct config_table superposition_config_table;
 extern const struct method_preset superposition_presets[SUPERPOSITION_PRESETS];
@@ -74,6 +75,14 @@ struct autoencoder_shape superposition_shape(const struct superposition_config *
 /* Weight of feature i's squared error. */
 double superposition_importance(const struct superposition_config *config, int i);
 
+/* Whether the samples are rows of a data set. */
+static inline bool superposition_uploaded(const struct superposition_config *config)
+{
+    return config->dataset_name[0] != '\0';
+}
+
+/* Sets dataset_hash, n_s and p from the data set, if there is one. */
+enum status superposition_resolve(void *config, const struct method_given *given, const char *data, struct error *err);
 void superposition_check(const void *config, const struct method_faults *faults);
 enum status superposition_estimate(const void *config, const char *data, struct method_estimate *out,
                                    struct error *err);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/methods/superposition/features.h"
 #include "core/superposed/batch.h"
 #include "core/superposed/statistics.h"
 
@@ -81,13 +82,28 @@ static int64_t case_bytes(const struct superposition_config *config, const struc
     struct autoencoder_shape shape = superposition_shape(config, c);
     int64_t weights = (c->n_d * (config->tied ? 1 : 2) + 1) * n;
     int64_t statistics = 4 * (64 * threads * n + (int64_t)c->n_d * c->n_d) + 96 * n;
-    return 16 * weights + (int64_t)batch_bytes(&shape, superposition_room(config), (int)threads) + statistics;
+    int64_t rows = superposition_uploaded(config) ? 4 * (int64_t)superposition_room(config) * n : 0;
+    return rows + 16 * weights + (int64_t)batch_bytes(&shape, superposition_room(config), (int)threads) + statistics;
+}
+
+/* Limits test_samples to the test rows of the data set, as a run does. */
+static void limit_tests(struct superposition_config *c, const char *data)
+{
+    struct rows rows = {.file = -1};
+    struct error unused = {0};
+    if (!superposition_uploaded(c) || !data)
+        return;
+    if (!rows_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &rows, &unused) &&
+        c->test_samples > rows_test_count(&rows))
+        c->test_samples = rows_test_count(&rows);
+    rows_close(&rows);
 }
 
 enum status superposition_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
-    const struct superposition_config *c = config;
+    struct superposition_config limited = *(const struct superposition_config *)config, *c = &limited;
     struct superposition_case *cases = calloc(SUPERPOSITION_CASES, sizeof *cases);
+    limit_tests(c, data);
     if (!cases)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the list of cases");
     int count = superposition_cases(c, cases);

@@ -1,8 +1,9 @@
 /* The verdict of a superposition run: whether training ended near the loss that theory predicts.
  *
  * A trained case is compared with two losses that need no training: the variance of a feature, which a model without
- * weights reaches, and the closed form of the best ReLU model (theory.h). Rugs and linear maps are computed, not
- * trained, so they are always learned. */
+ * weights reaches, and the closed form of the best ReLU model (theory.h). Uploaded features are compared with their
+ * variance only, because the closed form assumes features that are independent and alike. Rugs and linear maps are
+ * computed, not trained, so they are always learned. */
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
 
@@ -37,10 +38,13 @@ struct stuck {
     const struct superposition_case *worst;
 };
 
-static void count_case(const struct superposition_case *c, const struct outcome *o, struct stuck *s)
+static void count_case(const struct method_run *run, int i, struct stuck *s)
 {
+    const struct superposition_case *c = &run->cases[i];
+    const struct outcome *o = &run->outcomes[i];
     double share = o->loss / case_predicted(c);
-    bool applies = c->p * c->n_s >= ACTIVE, trivial = !(o->loss + SURE * o->error < theory_variance(c->p));
+    bool applies = c->p * c->n_s >= ACTIVE && !superposition_uploaded(&run->config);
+    bool trivial = !(o->loss + SURE * o->error < case_blind(run, c));
     s->trained++;
     s->trivial += trivial;
     s->above += !trivial && applies && share > STUCK;
@@ -58,7 +62,7 @@ enum status superposition_judge(struct method_run *run, struct findings *finding
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
     for (int i = first; i < last; i++)
         if (run->cases[i].model == MODEL_TRAINED)
-            count_case(&run->cases[i], &run->outcomes[i], &s);
+            count_case(run, i, &s);
     if (s.trivial > 0 && 2 * s.trivial >= s.trained)
         findings_add(findings, &superposition_findings[TRIVIAL],
                      "%d of %d trained models have a loss no lower than the variance of a feature: they answer the "

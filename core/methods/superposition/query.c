@@ -17,10 +17,13 @@ struct method_model {
     struct rug rug;
     double scale, offset;
     int64_t seed;
+    bool uploaded;            /* whether features come from a data set */
+    double unit;              /* factor of uploaded features; 1 for drawn ones */
+    struct features features; /* uploaded features; not open if the data set is gone */
 };
 
 static enum status read_case(const struct superposition_config *config, const struct snapshot_reader *from,
-                             struct superposition_case *out, struct error *err)
+                             struct superposition_case *out, double *unit, struct error *err)
 {
     struct superposition_case *cases = malloc(SUPERPOSITION_CASES * sizeof *cases);
     struct snapshot *snapshot = NULL;
@@ -31,9 +34,13 @@ static enum status read_case(const struct superposition_config *config, const st
     if (!status)
         status = snapshot_add_i64(snapshot, "run.at", &at, err);
     if (!status)
+        status = snapshot_add_f64(snapshot, "data.unit", unit, err);
+    if (!status)
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
     if (!status && (at < 0 || at >= count || count > SUPERPOSITION_CASES))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
+    if (!status && !(*unit > 0 && isfinite(*unit)))
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint has no factor of its features");
     if (!status)
         *out = cases[at];
     snapshot_destroy(snapshot);
@@ -85,6 +92,18 @@ static enum status open_rug(struct method_model *m, const struct superposition_c
     return status ? status : declare_rug(m, m->rug.rows, snapshot, err);
 }
 
+/* Opens the data set from which samples are taken. A data set that is gone or has changed is no error: queries with
+ * arrays need none. */
+static void open_features(struct method_model *m, const struct superposition_config *c, const char *data)
+{
+    struct error unused = {0};
+    if (!superposition_uploaded(c) || !data)
+        return;
+    if (rows_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &m->features.rows, &unused) ||
+        m->features.rows.inputs != m->c.n_s)
+        features_close(&m->features);
+}
+
 enum status superposition_open(const void *config, const struct kernels *kernels, const char *data,
                                const struct snapshot_reader *from, struct method_model **model, struct error *err)
 {
@@ -95,7 +114,8 @@ enum status superposition_open(const void *config, const struct kernels *kernels
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->kernels = kernels;
     m->seed = c->seed;
-    enum status status = read_case(c, from, &m->c, err);
+    m->uploaded = superposition_uploaded(c);
+    enum status status = read_case(c, from, &m->c, &m->unit, err);
     if (!status)
         status = check_shapes(m, c, from, err);
     if (!status)
@@ -111,6 +131,7 @@ enum status superposition_open(const void *config, const struct kernels *kernels
         superposition_close(m);
         return status;
     }
+    open_features(m, c, data);
     *model = m;
     return STATUS_OK;
 }
@@ -121,6 +142,7 @@ void superposition_close(struct method_model *model)
         return;
     autoencoder_destroy(model->trained);
     rug_close(&model->rug);
+    features_close(&model->features);
     free(model);
 }
 
@@ -132,23 +154,39 @@ uint64_t superposition_model_bytes(const struct method_model *model)
 
 /* ---- predict ------------------------------------------------------------------------------------------ */
 
+static enum status take_sample(const struct method_model *m, int64_t seed, float *x, struct error *err)
+{
+    const struct rows *rows = &m->features.rows;
+    if (seed < 0)
+        return error_set(err, STATUS_INVALID, "/sample/seed", "must not be below 0; got %lld", (long long)seed);
+    if (!m->uploaded) {
+        sample_draw((uint64_t)m->seed, STREAM_TEST, seed, m->c.p, m->c.n_s, x);
+        return STATUS_OK;
+    }
+    if (rows->count == 0)
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "the data set of the job is gone or has changed; send the features as an array");
+    if (seed >= rows_test_count(rows))
+        return error_set(err, STATUS_INVALID, "/sample/seed", "must be below %lld, the number of test rows; got %lld",
+                         (long long)rows_test_count(rows), (long long)seed);
+    return features_test(&m->features, seed, x, err);
+}
+
+/* Writes the features of the question in their own units. */
 static enum status take_input(const struct method_model *m, const struct method_input *input, float *x,
                               struct error *err)
 {
     int64_t n = m->c.n_s;
-    if (input->kind == METHOD_INPUT_SAMPLE) {
-        if (input->seed < 0)
-            return error_set(err, STATUS_INVALID, "/sample/seed", "must not be below 0; got %lld",
-                             (long long)input->seed);
-        sample_draw((uint64_t)m->seed, STREAM_TEST, input->seed, m->c.p, (int)n, x);
-        return STATUS_OK;
-    }
+    if (input->kind == METHOD_INPUT_SAMPLE)
+        return take_sample(m, input->seed, x, err);
     if (input->rank != 1 || input->dim[0] != n)
         return error_set(err, STATUS_INVALID, "/array", "must be a list of %lld features", (long long)n);
     for (int64_t i = 0; i < n; i++)
-        if (!(input->values[i] >= 0 && input->values[i] <= 1))
-            return error_set(err, STATUS_INVALID, "/array", "element %lld must be in [0, 1]; got %g", (long long)i,
-                             (double)input->values[i]);
+        if (!(input->values[i] >= 0 && (m->uploaded ? isfinite(input->values[i]) : input->values[i] <= 1)))
+            return error_set(err, STATUS_INVALID, "/array",
+                             m->uploaded ? "element %lld must be at least 0; got %g"
+                                         : "element %lld must be in [0, 1]; got %g",
+                             (long long)i, (double)input->values[i]);
     memcpy(x, input->values, (size_t)n * sizeof *x);
     return STATUS_OK;
 }
@@ -197,8 +235,8 @@ static void write_features(const struct method_model *m, const float *x, const f
     sink_integer(out, "missed_features", missed);
 }
 
-/* Computes the output *y of the autoencoder for the question's input *x; both point into *block. The caller frees
- * *block, also after an error. */
+/* Computes the output *y of the autoencoder for the question's input *x; both point into *block and are in the units of
+ * the input. The caller frees *block, also after an error. */
 static enum status read_input(const struct method_question *question, float **block, float **x, float **y,
                               struct error *err)
 {
@@ -211,7 +249,15 @@ static enum status read_input(const struct method_question *question, float **bl
     *x = *block;
     *y = *block + n;
     enum status status = take_input(model, question->input, *x, err);
-    return status ? status : apply(question, *x, *y, *y + n, err);
+    for (size_t i = 0; !status && model->uploaded && i < n; i++)
+        (*x)[i] *= (float)model->unit;
+    if (!status)
+        status = apply(question, *x, *y, *y + n, err);
+    for (size_t i = 0; !status && model->uploaded && i < n; i++) {
+        (*x)[i] /= (float)model->unit;
+        (*y)[i] /= (float)model->unit;
+    }
+    return status;
 }
 
 /* The query "predict". */
@@ -226,7 +272,8 @@ enum status superposition_predict(const struct method_question *question, const 
             sum += ((double)y[i] - (double)x[i]) * ((double)y[i] - (double)x[i]);
         sink_integer(out, "n_s", model->c.n_s);
         sink_integer(out, "n_d", model->c.n_d);
-        sink_number(out, "loss", sum / (double)model->c.n_s);
+        /* as in training, where features have the mean square 1/3 where they are not zero */
+        sink_number(out, "loss", sum * model->unit * model->unit / (double)model->c.n_s);
         sink_number(out, "expected_loss", case_predicted(&model->c));
         write_features(model, x, y, out);
     }

@@ -142,6 +142,22 @@ static void write_gaps(const struct sink *out, const struct method_run *run)
     sink_end_list(out);
 }
 
+/* Describes the uploaded features. */
+static void write_features_of_data(const struct sink *out, const struct method_run *run)
+{
+    const struct features *f = &run->features;
+    if (!superposition_uploaded(&run->config))
+        return;
+    sink_begin_object(out, "data");
+    sink_integer(out, "rows", f->rows.count);
+    sink_integer(out, "test_rows", rows_test_count(&f->rows));
+    sink_integer(out, "features", f->rows.inputs);
+    sink_number(out, "p", f->p);
+    sink_number(out, "scale", f->scale);
+    sink_number(out, "variance", f->variance);
+    sink_end_object(out);
+}
+
 enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];
@@ -153,6 +169,7 @@ enum status superposition_result(struct method_run *run, const struct sink *out,
     write_printed(out, c);
     write_features(out, &o->statistics);
     write_statistics(out, &o->statistics);
+    write_features_of_data(out, run);
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "test_seed", run->sweep.evaluation_seed);
     sink_integer(out, "samples", run->sweep.evaluation_samples);

@@ -40,19 +40,26 @@ static enum status plan(struct method_run *r, struct error *err)
         r->flops[i] = superposition_work(c, &r->cases[i]);
     r->sweep.evaluation_seed = c->seed;
     r->sweep.evaluation_samples = c->test_samples;
-    return STATUS_OK;
+    status = work_open_features(r, err);
+    if (!status)
+        work_limit_tests(r);
+    return status;
 }
 
 static enum status open_case(struct method_run *run, struct error *err)
 {
     const struct case_sweep *w = &run->sweep;
     bool ready = w->opened == w->at && run->opened_draw == run->draw;
-    return ready ? STATUS_OK : work_open(run, (int)w->at, (int)run->draw, err);
+    enum status status = ready ? STATUS_OK : work_open(run, (int)w->at, (int)run->draw, err);
+    if (!status)
+        work_limit_tests(run);
+    return status;
 }
 
 static void close_run(struct method_run *run)
 {
     work_close(run);
+    features_close(&run->features);
     arena_close(&run->arena);
     free(run->flops);
     free(run->losses);
@@ -146,6 +153,7 @@ static const struct case_sweep_number numbers[] = {
     {"evaluation.position", CASE_SWEEP_INTEGER, offsetof(struct method_run, position)},
     {"evaluation.sum", CASE_SWEEP_REAL, offsetof(struct method_run, sum)},
     {"evaluation.squares", CASE_SWEEP_REAL, offsetof(struct method_run, squares)},
+    {"data.unit", CASE_SWEEP_REAL, offsetof(struct method_run, unit)},
     {NULL, CASE_SWEEP_INTEGER, 0},
 };
 
@@ -185,7 +193,8 @@ static enum status loaded(struct method_run *run, bool *sound, struct error *err
     const struct case_sweep *w = &run->sweep;
     *sound = run->updates >= 0 && run->samples >= 0 && run->position >= 0 && w->evaluation_samples >= 1 &&
              w->evaluation_samples <= EVALUATION_MOST &&
-             (w->phase != CASE_SWEEP_EVALUATE || run->position < w->evaluation_samples);
+             (w->phase != CASE_SWEEP_EVALUATE || run->position < w->evaluation_samples) &&
+             run->unit == (superposition_uploaded(&run->config) ? run->features.scale : 1);
     return run->model ? STATUS_OK : rug_fill(&run->rug, err);
 }
 

@@ -9,6 +9,7 @@
 #include "core/draw/chart.h"
 #include "core/superposed/batch.h"
 #include "core/methods/superposition/config.h"
+#include "core/methods/superposition/features.h"
 #include "core/superposed/rug.h"
 #include "core/superposed/statistics.h"
 #include "core/superposed/theory.h"
@@ -45,7 +46,9 @@ struct method_run {
     struct gradients gradients;
     struct batch *batch;
     struct rug rug;
-    double scale, offset; /* scale and offset of the rug's output (rug.h) */
+    double scale, offset;     /* scale and offset of the rug's output (rug.h) */
+    struct features features; /* uploaded features; open if the job has a data set */
+    float *given;             /* [superposition_room()][n_s] the uploaded samples of the current batch */
     struct arena arena;
     struct exec exec;
     float *scratch; /* for rugs: 2 n_s floats for each worker (for wide rugs, 2 n_s floats in total), and the scratch of
@@ -60,11 +63,16 @@ struct method_run {
     double *losses;      /* [2 window] ring buffer of the losses of the last updates */
     int64_t position;    /* number of samples evaluated so far */
     double sum, squares; /* sum of the losses of the evaluated samples, and of their squares */
+    double unit;         /* features.scale; 1 for drawn features */
 };
 
 /* Defined in work.c. */
 /* Opens draw `draw` of case `at`: creates the model with its initial weights. */
 enum status work_open(struct method_run *run, int at, int draw, struct error *err);
+/* Opens the data set, if there is one. */
+enum status work_open_features(struct method_run *run, struct error *err);
+/* Limits the number of test samples to the number of test rows of the data set. */
+void work_limit_tests(struct method_run *run);
 void work_close(struct method_run *run);
 enum status work_update(struct method_run *run, struct error *err);
 /* Whether training ends before the next update. */
@@ -85,6 +93,11 @@ static inline double case_ratio(const struct superposition_case *c)
 static inline double case_sigma(const struct superposition_case *c)
 {
     return theory_sigma(c->p, case_ratio(c));
+}
+/* The loss of a model without weights, which gives the mean of each feature. */
+static inline double case_blind(const struct method_run *run, const struct superposition_case *c)
+{
+    return superposition_uploaded(&run->config) ? run->features.variance : theory_variance(c->p);
 }
 /* Losses of a case by the closed form: of the best ReLU model, and of the best linear one. */
 static inline double case_predicted(const struct superposition_case *c)

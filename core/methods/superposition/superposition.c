@@ -2,8 +2,8 @@
  *
  * A tour: core/superposed/ has theory.c (predictions in the limit of many features), rug.c (artificial weights),
  * model.c and batch.c (trained weights) and statistics.c (statistics of weights). This folder has config.c (fields and
- * cases), run.c (the case sweep's table, and what is saved), work.c (opening and training a case), plots.c and
- * plots_one.c (pictures), query.c (queries of a model). */
+ * cases), features.c (uploaded features), run.c (the case sweep's table, and what is saved), work.c (opening and
+ * training a case), plots.c and plots_one.c (pictures), query.c (queries of a model). */
 #include "core/methods/superposition/superposition.h"
 
 #include "core/methods/superposition/config.h"
@@ -24,6 +24,8 @@ static const struct method_query queries[] = {
      .answer = superposition_predict,
      .array = superposition_predict_array},
 };
+
+static const char *const dataset_fields[] = {"dataset_name", NULL};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -57,6 +59,8 @@ const struct method superposition_method = {
     .findings = superposition_findings,
     .finding_count = SUPERPOSITION_FINDINGS,
     .lists = lists,
+    .dataset_fields = dataset_fields,
+    .resolve = superposition_resolve,
     .check = superposition_check,
     .estimate = superposition_estimate,
     .create = superposition_create,

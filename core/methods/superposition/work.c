@@ -14,11 +14,50 @@ void work_close(struct method_run *run)
     autoencoder_destroy(run->model);
     rug_close(&run->rug);
     free(run->scratch);
+    free(run->given);
     run->batch = NULL;
     run->adam = NULL;
     run->model = NULL;
     run->scratch = NULL;
+    run->given = NULL;
     run->sweep.opened = run->opened_draw = -1;
+}
+
+void work_limit_tests(struct method_run *run)
+{
+    const struct rows *rows = &run->features.rows;
+    if (superposition_uploaded(&run->config) && run->sweep.evaluation_samples > rows_test_count(rows))
+        run->sweep.evaluation_samples = rows_test_count(rows);
+}
+
+enum status work_open_features(struct method_run *run, struct error *err)
+{
+    const struct superposition_config *c = &run->config;
+    struct features *f = &run->features;
+    run->unit = 1;
+    if (!superposition_uploaded(c))
+        return STATUS_OK;
+    enum status status =
+        features_open(run->sweep.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, f, err);
+    if (status)
+        return status;
+    if (f->rows.inputs != c->n_s || fabs(f->p - c->p) > 1e-9 * c->p)
+        return error_set(err, STATUS_CONFLICT, "/config/dataset_name",
+                         "has rows of %d features with p = %.9g, but the job was made for %lld and %.9g; submit a new "
+                         "job",
+                         f->rows.inputs, f->p, (long long)c->n_s, c->p);
+    run->unit = f->scale;
+    return STATUS_OK;
+}
+
+/* Allocates the uploaded samples of a batch. */
+static enum status make_room(struct method_run *run, const struct superposition_case *c, struct error *err)
+{
+    if (!superposition_uploaded(&run->config))
+        return STATUS_OK;
+    run->given = malloc((size_t)superposition_room(&run->config) * (size_t)c->n_s * sizeof *run->given);
+    return run->given ? STATUS_OK
+                      : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for samples of %d features", c->n_s);
 }
 
 static enum status open_trained(struct method_run *run, const struct superposition_case *c, struct error *err)
@@ -31,7 +70,9 @@ static enum status open_trained(struct method_run *run, const struct superpositi
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for weights of %d features", c->n_s);
     for (int i = 0; i < c->n_s; i++)
         importance[i] = (float)superposition_importance(config, i);
-    enum status status = autoencoder_create(&shape, true, &run->model, err);
+    enum status status = make_room(run, c, err);
+    if (!status)
+        status = autoencoder_create(&shape, true, &run->model, err);
     if (!status) {
         params_init(run->model->params, (uint64_t)config->seed, run->sweep.env.pool);
         gradients_init(&run->gradients, run->model->params, run->sweep.env.comm, &run->exec);
@@ -110,26 +151,41 @@ bool work_trained(const struct method_run *run)
     return !(log10(before) - log10(last) > c->tolerance);
 }
 
+/* Runs samples through the open model, after reading them if they are rows of a data set. */
+static enum status run_samples(struct method_run *run, const struct batch_samples *samples, bool gradients,
+                               double *loss, struct error *err)
+{
+    struct batch_samples now = *samples;
+    if (run->given) {
+        enum status status = features_read(&run->features, now.stream == STREAM_TRAINING, now.first, now.count,
+                                           run->sweep.env.pool, run->given, err);
+        if (status)
+            return status;
+        now.given = run->given;
+    }
+    *loss = batch_run(run->batch, &now, gradients);
+    return thread_pool_check(run->sweep.env.pool, err);
+}
+
 /* Computes the loss of the whole batch. Each rank computes its share of the rows. If there are fewer samples than
  * ranks, every rank computes all. */
 static enum status run_batch(struct method_run *run, const struct batch_samples *all, bool gradients, double *loss,
                              struct error *err)
 {
     struct comm *comm = comm_others(run->sweep.env.comm);
-    if (!comm || all->count < comm_size(comm)) {
-        *loss = batch_run(run->batch, all, gradients);
-        return thread_pool_check(run->sweep.env.pool, err);
-    }
+    if (!comm || all->count < comm_size(comm))
+        return run_samples(run, all, gradients, loss, err);
     struct comm_share own = comm_share(comm, all->count);
     struct batch_samples mine = *all;
     mine.first += own.first;
     mine.count = (int)own.count;
     mine.total = all->count;
     gradients_begin(&run->gradients);
-    double parts[2] = {batch_run(run->batch, &mine, gradients), batch_active(run->batch)};
+    double parts[2] = {NAN, NAN};
+    enum status status = run_samples(run, &mine, gradients, &parts[0], err);
+    parts[1] = batch_active(run->batch);
     for (int i = 0; i < 2; i++)
         parts[i] *= (double)mine.count / all->count;
-    enum status status = thread_pool_check(run->sweep.env.pool, err);
     if (!status && gradients)
         status = gradients_finish(&run->gradients, err);
     if (!status)
@@ -146,7 +202,7 @@ enum status work_update(struct method_run *run, struct error *err)
     int64_t left = c->total_samples - run->samples, block = c->block > 0 ? c->block - run->samples % c->block : left;
     int64_t count = left < block ? left : block;
     count = count < c->batch ? count : c->batch;
-    struct batch_samples samples = {(uint64_t)c->seed, STREAM_TRAINING, run->samples, (int)count, now->p, 0};
+    struct batch_samples samples = {(uint64_t)c->seed, STREAM_TRAINING, run->samples, (int)count, now->p, 0, NULL};
     bool early = run->updates < c->relu_updates && now->activation != ACTIVATION_GATED;
     run->model->shape.activation = early ? ACTIVATION_RELU : now->activation;
     params_begin_step(run->model->params);
@@ -240,7 +296,8 @@ static enum status sample_losses(struct method_run *run, int count, double *loss
         enum status status = rug_losses(run, run->position + own.first, (int)own.count, losses + own.first, err);
         return status ? status : comm_complete(comm, losses, count, sizeof *losses, err);
     }
-    struct batch_samples samples = {(uint64_t)run->sweep.evaluation_seed, STREAM_TEST, run->position, count, c->p, 0};
+    struct batch_samples samples = {
+        (uint64_t)run->sweep.evaluation_seed, STREAM_TEST, run->position, count, c->p, 0, NULL};
     run->model->shape.activation = c->activation;
     enum status status = run_batch(run, &samples, false, &loss, err);
     memcpy(losses + own.first, batch_losses(run->batch), (size_t)own.count * sizeof *losses);

@@ -66,7 +66,8 @@ static enum status train(const struct hidden *h, struct training *t, struct exec
 {
     for (int64_t at = 0; at < h->samples; at += BATCH) {
         int64_t left = h->samples - at;
-        struct batch_samples samples = {h->seed, STREAM_TRAINING, at, (int)(left < BATCH ? left : BATCH), h->p, 0};
+        struct batch_samples samples = {h->seed, STREAM_TRAINING, at, (int)(left < BATCH ? left : BATCH), h->p, 0,
+                                        NULL};
         params_begin_step(t->model->params);
         double loss = batch_run(t->batch, &samples, true);
         enum status status = thread_pool_check(pool, err);

@@ -10,7 +10,7 @@
 
 #include "core/formats/byte_source.h"
 #include "core/methods/dictionary/config.h"
-#include "core/methods/dictionary/data/rows.h"
+#include "core/methods/shared/rows.h"
 #include "core/methods/dictionary/evaluation/gallery.h"
 #include "core/methods/dictionary/model/infer.h"
 

@@ -13,7 +13,7 @@
 
 #include "core/base/random/philox.h"
 #include "core/kernels/blas.h"
-#include "core/methods/dictionary/data/rows.h"
+#include "core/methods/shared/rows.h"
 #include "core/methods/dictionary/dictionary.h"
 #include "core/methods/dictionary/queries/model.h"
 #include "core/methods/dictionary/run_int.h"

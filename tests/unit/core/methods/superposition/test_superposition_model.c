@@ -122,7 +122,7 @@ static void gradients_equal_central_differences(void **state)
         for (int kind = 0; kind < 8; kind++) {
             struct autoencoder_shape shape = {N, D, kind & 1, false, (enum activation)activation, 0.15f, 6};
             struct plain t = {make(&shape), importance, kind & 4 ? 0.3 : 0.1};
-            struct batch_samples samples = {3, STREAM_TRAINING, 5, COUNT, t.p, 0};
+            struct batch_samples samples = {3, STREAM_TRAINING, 5, COUNT, t.p, 0, NULL};
             struct batch *batch;
             assert_int_equal(batch_create((struct autoencoder *)t.model, pool, kernels_best(), COUNT + 3, importance,
                                           kind & 2, &batch, NULL),
@@ -149,7 +149,7 @@ static void run(int n_s, int n_d, double p, int threads, bool dense, const char 
 {
     struct autoencoder_shape shape = {n_s, n_d, false, false, ACTIVATION_RELU, 0, 0};
     struct autoencoder *m = make(&shape);
-    struct batch_samples samples = {3, STREAM_TRAINING, 0, 300, p, 0};
+    struct batch_samples samples = {3, STREAM_TRAINING, 0, 300, p, 0, NULL};
     struct batch *batch;
     struct thread_pool *pool;
     assert_int_equal(thread_pool_create(threads, &pool, NULL), STATUS_OK);
@@ -245,7 +245,7 @@ static void a_single_sample_equals_its_row_of_a_batch(void **state)
     for (int activation = 0; activation < ACTIVATIONS; activation++) {
         struct autoencoder_shape shape = {N, D, false, false, (enum activation)activation, 0.15f, 6};
         struct autoencoder *m = make(&shape);
-        struct batch_samples samples = {3, STREAM_TEST, 4, 10, 0.2, 0};
+        struct batch_samples samples = {3, STREAM_TEST, 4, 10, 0.2, 0, NULL};
         struct batch *batch;
         struct thread_pool *pool;
         float x[N], y[N], scratch[D + 2 * N];

@@ -1,5 +1,5 @@
 /* Reads rows of an uploaded data set in a random order (rows.h). */
-#include "core/methods/dictionary/data/rows.h"
+#include "core/methods/shared/rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ static enum status open_file(const char *data, const char *name, const char *has
         out->file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (out->file < 0)
             status = error_set(&cause, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, NULL,
-                               "data set %s contains no rows of numbers that a dictionary can read", name);
+                               "data set %s contains no rows of numbers", name);
     }
     if (!status)
         status = collection_map(out->file, &out->set, &cause);

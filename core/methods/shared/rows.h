@@ -8,8 +8,8 @@
  * blocks at a time. Large data are therefore read from disk in long pieces. The order is a function of the seed.
  *
  * Struct rows is read-only once open, so any number of threads may use it. */
-#ifndef MOTIF_CORE_METHODS_DICTIONARY_DATA_ROWS_H
-#define MOTIF_CORE_METHODS_DICTIONARY_DATA_ROWS_H
+#ifndef MOTIF_CORE_METHODS_SHARED_ROWS_H
+#define MOTIF_CORE_METHODS_SHARED_ROWS_H
 
 #include "core/base/config.h"
 #include "core/base/random/permutation.h"
