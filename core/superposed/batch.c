@@ -1,10 +1,12 @@
 /* Runs a batch in rounds over the thread pool. Shapes alone decide into which pieces a round is divided, so results do
  * not depend on the number of threads. The rounds:
  *
- *    draw      rows of samples (drawn or given): values, positions of the non-zeros, and the hidden layer from the
- * encoder's rows read      blocks of the output's product compare   rows: activation, errors, the gradient of the
- * output (in place), and the positions of its non-zeros back      rows: gradient of the hidden layer gather features:
- * gradients of encoder, decoder and bias, from the samples that touch a feature */
+ * - draw: rows of samples (drawn or given): values, positions of the non-zeros, and the hidden layer from the encoder's
+ *   rows
+ * - read: blocks of the output's product
+ * - compare: rows: activation, errors, the gradient of the output (in place), and the positions of its non-zeros
+ * - back: rows: gradient of the hidden layer
+ * - gather: features: gradients of encoder, decoder and bias, from the samples that touch a feature */
 #include "core/superposed/batch.h"
 
 #include <stdlib.h>

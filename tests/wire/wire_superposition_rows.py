@@ -19,7 +19,7 @@ NPY = "application/x-npy"
 ROWS, N_S, P, UNIT = 5000, 24, 0.1, 30.0
 RNG = numpy.random.default_rng(1)
 FEATURES = (RNG.random((ROWS, N_S)) < P) * RNG.random((ROWS, N_S)) * UNIT
-SHORT = {"ratio": 0.4, "batch": 100, "block": 0, "stop": "never", "learning_rate": 1e-2, "total_samples": 100000, "test_samples": 20000}
+SHORT = {"ratio": 0.2, "batch": 100, "block": 0, "stop": "never", "learning_rate": 1e-2, "total_samples": 100000, "test_samples": 20000}
 
 
 def npy(array):

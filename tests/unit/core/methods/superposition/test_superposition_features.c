@@ -237,7 +237,7 @@ static void uploaded_samples_give_the_loss_of_drawn_ones(void **state)
     for (int uploaded = 0; uploaded < 2; uploaded++) {
         const struct config_setting settings[] = {{"n_s", "32"},
                                                   {"p", "0.08"},
-                                                  {"ratio", "0.3"},
+                                                  {"ratio", "0.2"},
                                                   {"batch", "100"},
                                                   {"block", "0"},
                                                   {"learning_rate", "1e-2"},
