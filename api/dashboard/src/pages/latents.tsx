@@ -38,7 +38,8 @@ function Bars({ latent }: { latent: Latent }) {
 function Card({ job, latent }: { job: Job; latent: Latent }) {
   return (
     <li class="card">
-      <h2><a href={href(`jobs/${job.id}/latents`, { latent: String(latent.latent) })}>latent {latent.latent}</a> {latent.worth ? <span class="right">● worth a look</span> : <span class="muted" title="smallest |cosine| with other seeds; agreement with pursuit">seeds {number(latent.recurs)} · pursuit {number(latent.agrees)}</span>}</h2>
+      <h2><a href={href(`jobs/${job.id}/latents`, { latent: String(latent.latent) })}>latent {latent.latent}</a></h2>
+      {latent.worth ? <p class="right">● worth a look</p> : <p class="muted" title="smallest |cosine| with other seeds; agreement with pursuit">seeds {number(latent.recurs)} · pursuit {number(latent.agrees)}</p>}
       <Bars latent={latent} />
       <Bar value={latent.rate} label={`Share of the samples in which latent ${latent.latent} is active`} />
       <ol class="muted">{latent.strongest.map((p, i) => <li key={i}>{number(p.value)} {place(p)}</li>)}</ol>
