@@ -91,7 +91,7 @@ static void the_trainer_gets_the_options_of_the_daemon(void **state)
     assert_non_null(strstr(text, " --job-memory 1000000 --parent "));
     assert_non_null(strstr(text, " --data /data/sets\n"));
     assert_true(strlen(content("token")) > 20);
-    /* 39 words of mpirun arrive too, and the token through standard input */
+    /* The executor passes all 39 words of the mpirun option on, and writes the token to standard input. */
     begin("mpirun", 3);
     char starter[80];
     (void)snprintf(starter, sizeof starter, "%s", program("m", "echo \"$@\" > words; cat > token; exit 9"));

@@ -353,7 +353,7 @@ static char letter(const struct alphabet *alphabet, const struct position_matrix
     return count[best] + second >= 0.75 * total ? (char)tolower((unsigned char)alphabet->symbols[best]) : '.';
 }
 
-/* Whether two channels show one motif; after merging, whether the second has been merged into the first. */
+/* Returns whether two channels show one motif. If channels are merged, returns whether `two` was merged into `one`. */
 static bool is_same(const struct channel_matrices *matrices, int one, int two)
 {
     if (matrices->merged)

@@ -135,17 +135,24 @@ static void no_map_is_empty_if_no_label_is(void **state)
     trial_end(&t);
 }
 
-static void training_with_never_empty_does_not_depend_on_threads_and_pauses(void **state)
+/* Trains with one thread and without pauses, and then with more threads and with pauses every few steps. The weights
+ * and all metrics must be the same. */
+static void assert_independent_of_threads_and_pauses(const struct config_setting *settings)
 {
     static const int every[] = {3, 41};
     char whole[65], other[65];
     unsigned char digest[2][HASH_BYTES];
-    trial_train(never_empty, 1, 0, whole, digest[0]);
+    trial_train(settings, 1, 0, whole, digest[0]);
     for (int i = 0; i < (SANITIZED ? 1 : 2); i++) {
-        trial_train(never_empty, 2 + i, every[i], other, digest[1]);
+        trial_train(settings, 2 + i, every[i], other, digest[1]);
         assert_string_equal(whole, other);
         assert_memory_equal(digest[0], digest[1], HASH_BYTES);
     }
+}
+
+static void training_with_never_empty_does_not_depend_on_threads_and_pauses(void **state)
+{
+    assert_independent_of_threads_and_pauses(never_empty);
 }
 
 /* A run whose maps have at most two motifs after the calibration. */
@@ -200,28 +207,12 @@ static void maps_are_limited_when_the_motif_model_is_final(void **state)
 
 static void training_with_a_limit_does_not_depend_on_threads_and_pauses(void **state)
 {
-    static const int every[] = {3, 41};
-    char whole[65], other[65];
-    unsigned char digest[2][HASH_BYTES];
-    trial_train(limited, 1, 0, whole, digest[0]);
-    for (int i = 0; i < (SANITIZED ? 1 : 2); i++) {
-        trial_train(limited, 2 + i, every[i], other, digest[1]);
-        assert_string_equal(whole, other);
-        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
-    }
+    assert_independent_of_threads_and_pauses(limited);
 }
 
 static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **state)
 {
-    static const int every[] = {3, 41};
-    char whole[65], other[65];
-    unsigned char digest[2][HASH_BYTES];
-    trial_train(own_end, 1, 0, whole, digest[0]);
-    for (int i = 0; i < (SANITIZED ? 1 : 2); i++) {
-        trial_train(own_end, 2 + i, every[i], other, digest[1]);
-        assert_string_equal(whole, other);
-        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
-    }
+    assert_independent_of_threads_and_pauses(own_end);
 }
 
 /* After the calibration the head trains alone for a quarter of all samples. */
@@ -257,15 +248,7 @@ static void the_head_trains_alone_on_the_maps_of_the_calibrated_model(void **sta
 
 static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(void **state)
 {
-    static const int every[] = {3, 41};
-    char whole[65], other[65];
-    unsigned char digest[2][HASH_BYTES];
-    trial_train(reads, 1, 0, whole, digest[0]);
-    for (int i = 0; i < (SANITIZED ? 1 : 2); i++) {
-        trial_train(reads, 2 + i, every[i], other, digest[1]);
-        assert_string_equal(whole, other);
-        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
-    }
+    assert_independent_of_threads_and_pauses(reads);
 }
 
 /* Runs until the learning rate begins to fall. Before each step, sets the recorded accuracy of the first stage to
