@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/datasets/dataset_show.h"
 #include "api/datasets/datasets.h"
 #include "api/http/exchange.h"
 #include "core/data/dataset.h"
@@ -65,9 +66,7 @@ void datasets_data(struct exchange *x)
             respond_problem(x, PROBLEM_NOT_FOUND, "%s is a folder of the operator; only uploads can be downloaded.",
                             name);
         else
-            respond_problem(x, PROBLEM_NOT_FOUND,
-                            "There is no data set %s. Only uploads can be downloaded; a preset generates its samples.",
-                            name);
+            dataset_respond_missing(x, name, " Only uploads can be downloaded; a preset generates its samples.");
         return;
     }
     if (status != STATUS_OK) {

@@ -12,13 +12,30 @@
 #include "api/datasets/datasets.h"
 #include "api/jobs/job_spec.h"
 #include "api/json/config_json.h"
+#include "api/json/faults.h"
 #include "core/data/uploads/collection.h"
 #include "storage/files/dataset.h"
+
+void dataset_respond_missing(struct exchange *x, const char *name, const char *hint)
+{
+    const char **names;
+    size_t count = 0;
+    struct error unused;
+    struct name_guess guess = {.given = name};
+    error_clear(&unused);
+    if (dataset_list(x->api->options.data, &x->arena, &names, &count, &unused) == STATUS_OK)
+        for (size_t i = 0; i < count; i++)
+            name_guess_offer(&guess, names[i]);
+    if (guess.best != NULL)
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s; did you mean '%s'?%s", name, guess.best, hint);
+    else
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.%s", name, hint);
+}
 
 static void respond_unread(struct exchange *x, const char *name, const struct error *err)
 {
     if (err->code == STATUS_NOT_FOUND)
-        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
+        dataset_respond_missing(x, name, "");
     else
         respond_error(x, err);
 }

@@ -559,7 +559,7 @@ void datasets_delete(struct exchange *x)
     if (dataset_find(root_of(x), name, &kind, &err) != STATUS_OK)
         respond_error(x, &err);
     else if (kind != DATASET_OURS)
-        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
+        dataset_respond_missing(x, name, "");
     else if (find_user(x, name, id, &err) != STATUS_OK)
         respond_error(x, &err);
     else if (id[0] != '\0')

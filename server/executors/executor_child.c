@@ -210,7 +210,8 @@ void child_kill(const struct child *child)
 void child_reap(struct child *child, child_line *take_line, void *context)
 {
     int status = 0, number;
-    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
+    pid_t ended;
+    while ((ended = waitpid(child->pid, &status, 0)) < 0 && errno == EINTR) {
     }
     listen_now(child, take_line, context);
     if (child->line_size > 0)
@@ -218,6 +219,11 @@ void child_reap(struct child *child, child_line *take_line, void *context)
     descriptor_close(&child->words);
     descriptor_close(&child->fd);
     child->signal[0] = '\0';
+    if (ended < 0) { /* another part of the program has waited for this process, so its exit code is unknown */
+        child->code = -1;
+        (void)snprintf(child->death, sizeof child->death, "the trainer's process was lost, and its exit code with it");
+        return;
+    }
     child->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     number = WIFSIGNALED(status) ? WTERMSIG(status)
              : WEXITSTATUS(status) > EXIT_SIGNAL && WEXITSTATUS(status) <= EXIT_SIGNAL + SIGRTMAX

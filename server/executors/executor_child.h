@@ -20,7 +20,7 @@ struct child {
     char reason[160];            /* the last line of output that may say why the program failed; see end_line() */
     char death[400], signal[24]; /* for a process that failed: a sentence about how it ended, and the name of the signal
                                     that ended it */
-    int code;                    /* exit code of the process; -1 if a signal ended it */
+    int code;                    /* exit code of the process; -1: a signal ended it, or the code is unknown */
 };
 
 struct child_how {

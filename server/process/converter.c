@@ -169,13 +169,15 @@ static void await_end(struct run *run)
         (void)kill(run->pid, SIGKILL);
 }
 
+/* Returns the wait status of the program, or -1 if the kernel does not know the process. */
 static int reap(struct run *run)
 {
     int status = 0;
     descriptor_close(&run->table);
     descriptor_close(&run->reason);
-    while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    while (waitpid(run->pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
     return status;
 }
 
@@ -183,6 +185,8 @@ static int reap(struct run *run)
 static enum status judge(struct run *run, int ended, struct error *err)
 {
     const char *format = run->what->format;
+    if (ended < 0)
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "%s: the process of motif-convert was lost", format);
     int code = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
     if (WIFSIGNALED(ended)) {
         const char *name = sigabbrev_np(WTERMSIG(ended));

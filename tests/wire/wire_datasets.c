@@ -106,6 +106,29 @@ static void an_uploaded_table_is_listed_and_shown(void **state)
     assert_int_equal(entries(".uploads"), 0);
 }
 
+/* Every route of a single data set suggests an upload with a similar name. */
+static void a_mistyped_name_gets_the_most_similar_one(void **state)
+{
+    struct reply reply;
+    const char *const routes[] = {"/v1/datasets/petalz", "/v1/datasets/petalz/preview", "/v1/datasets/petalz/data"};
+    put("/v1/datasets/petals", "text/csv", "a,b,label\n1,2,x\n3,5,y\n", &reply);
+    assert_int_equal(reply.status, 201);
+    reply_close(&reply);
+    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
+        get(served.url, routes[i], &reply);
+        assert_problem(&reply, 404);
+        assert_non_null(strstr(json_text(reply.json, "detail"), "There is no data set petalz; did you mean 'petals'?"));
+        reply_close(&reply);
+    }
+    get(served.url, "/v1/datasets/volcanoes", &reply);
+    assert_problem(&reply, 404);
+    assert_string_equal(json_text(reply.json, "detail"), "There is no data set volcanoes.");
+    reply_close(&reply);
+    call("DELETE", "/v1/datasets/petals", &reply);
+    assert_int_equal(reply.status, 204);
+    reply_close(&reply);
+}
+
 static void warnings_and_the_stated_target_are_in_the_document(void **state)
 {
     struct reply reply;
@@ -387,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_uploaded_table_is_listed_and_shown),
+        cmocka_unit_test(a_mistyped_name_gets_the_most_similar_one),
         cmocka_unit_test(warnings_and_the_stated_target_are_in_the_document),
         cmocka_unit_test(a_stated_format_needs_no_right_content_type),
         cmocka_unit_test(a_refusal_names_the_row_or_member),

@@ -23,14 +23,21 @@
 static char folder[] = "/tmp/motif-converter-XXXXXX", program[64];
 static struct error err;
 
-/* The next waits fail with EINTR. */
+/* The next waits fail with EINTR. If `lost` is set, the program ends, but its wait status is unknown. */
 static int interruptions;
+static bool lost;
 pid_t __real_waitpid(pid_t pid, int *how, int options);
 pid_t __wrap_waitpid(pid_t pid, int *how, int options);
 pid_t __wrap_waitpid(pid_t pid, int *how, int options)
 {
-    if (interruptions == 0)
-        return __real_waitpid(pid, how, options);
+    if (interruptions == 0) {
+        pid_t ended = __real_waitpid(pid, how, options);
+        if (!lost)
+            return ended;
+        *how = 0;
+        errno = ECHILD;
+        return -1;
+    }
     interruptions--;
     errno = EINTR;
     return -1;
@@ -258,6 +265,19 @@ static void a_failing_call_is_reported_and_leaves_nothing_behind(void **state)
     }
 }
 
+static void a_program_whose_wait_status_is_lost_does_not_count_as_successful(void **state)
+{
+    struct taken t = {0};
+    (void)state;
+    write_program("printf table; exit 3");
+    int upload = open_upload();
+    lost = true;
+    assert_int_equal(convert(upload, &t), STATUS_UNAVAILABLE);
+    lost = false;
+    assert_string_equal(err.message, "h5ad: the process of motif-convert was lost");
+    assert_int_equal(close(upload), 0);
+}
+
 static void missing_memory_for_the_reason_leaves_the_exit_code(void **state)
 {
     struct taken t = {0};
@@ -297,6 +317,7 @@ int main(void)
         cmocka_unit_test(an_abandoned_upload_ends_the_program),
         cmocka_unit_test(a_missing_program_is_reported),
         cmocka_unit_test(a_failing_call_is_reported_and_leaves_nothing_behind),
+        cmocka_unit_test(a_program_whose_wait_status_is_lost_does_not_count_as_successful),
         cmocka_unit_test(missing_memory_for_the_reason_leaves_the_exit_code),
         cmocka_unit_test(a_wait_that_a_signal_ends_is_repeated),
     };

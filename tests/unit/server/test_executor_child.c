@@ -235,7 +235,8 @@ static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
         close(held[i]);
 }
 
-/* A signal that ends a wait does not lose the exit code. A child that somebody else has reaped counts as ended. */
+/* A signal that ends a wait does not lose the exit code. A child that somebody else has reaped counts as ended, and not
+ * as successful. */
 static void waits_that_a_signal_ends_are_repeated(void **state)
 {
     const char *const arguments[] = {"/bin/sh", "-c", "exit 5", NULL};
@@ -255,6 +256,8 @@ static void waits_that_a_signal_ends_are_repeated(void **state)
     assert_true(child_wait(&child, 1, NULL, NULL));
     assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
     child_reap(&child, NULL, NULL); /* ends although there is no child any more */
+    assert_int_equal(child.code, -1);
+    assert_string_equal(child.death, "the trainer's process was lost, and its exit code with it");
     close(fd);
 }
 
