@@ -8,8 +8,8 @@
 
 enum { LOGO_LETTERS = 32, LOGO_WIDTH = 400, LOGO_SHEET = 256, LOGO_BYTES = 16 << 20 };
 
-/* The letters that the logos of a sheet can contain. A position at which all sites have the same letter has
- * log2(count) bits. */
+/* The letters that the logos of a sheet can contain. If all sites have the same letter at a position, this letter has a
+ * height of log2(count) bits. */
 struct logo_letters {
     const char *letter;  /* [count] */
     const enum hue *hue; /* [count] */

@@ -20,7 +20,8 @@ static void initialise(void)
     (void)bwInit(1 << 17); /* fails only for files with a URL, which motifd does not open */
 }
 
-/* Initialises libBigWig at the first call, because the library keeps values for the whole process. */
+/* Initialises libBigWig at the first call. Further calls do nothing: the library has global state, so a process
+ * initialises it once. */
 static void prepare(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -49,14 +49,15 @@ struct room {
 struct bigwig {
     int file;
     const char *shown;
-    uint64_t size, index;          /* bytes of the file; place of the index of blocks */
+    uint64_t size, index;          /* size: bytes of the file; index: where in the file the index of blocks begins */
     uint64_t left;                 /* bytes that the look-up in progress may still read */
     bool packed;                   /* whether blocks are compressed */
     struct chromosome *chromosome; /* [count] sorted by name */
     size_t count, room;
     uint64_t *node; /* [nodes] places of the nodes that wait to be read; the last one is next */
     size_t nodes, node_room;
-    struct room items, in, block; /* the items of a node, a block of the file, a block after decompression */
+    /* items: the items of a node; in: a block as it is in the file; block: the block after decompression */
+    struct room items, in, block;
 };
 
 /* The part of a chromosome whose means are computed. */
@@ -91,7 +92,8 @@ static float f32(const unsigned char *at)
     return value;
 }
 
-/* Reads bytes of the file. Returns false if the file or the look-up has too few. */
+/* Reads `count` bytes at the offset `at` of the file. Returns false if the file ends before them, or if the look-up
+ * would then read more bytes than it may (b->left). */
 static bool take(struct bigwig *b, uint64_t at, void *to, uint64_t count)
 {
     char *out = to;
@@ -111,7 +113,7 @@ static bool take(struct bigwig *b, uint64_t at, void *to, uint64_t count)
     return true;
 }
 
-/* Makes sure that a room has at least `count` bytes. Its old bytes are lost. */
+/* Makes sure that the buffer `room` has at least `count` bytes. What the buffer contained may be lost. */
 static bool widen(struct room *room, size_t count)
 {
     if (count <= room->count)

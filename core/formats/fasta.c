@@ -1,4 +1,4 @@
-/* Parses FASTA: a whole text in one pass, with an index of the names, which finds records for annotation files; or a
+/* Parses FASTA in one of two ways: a whole text in one pass, with an index in which fasta_find() looks up names; or a
  * stream, one record after another. */
 #include "core/formats/fasta.h"
 

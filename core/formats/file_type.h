@@ -1,7 +1,7 @@
 /* The file formats that queries read and write: the name, the media type and the file endings of each.
  *
- * The api sends these rows to clients, together with the queries that use them, so no client needs a table of
- * formats of its own. To add a format, add a row in file_type.c. */
+ * The formats are rows of a constant table. The api sends the rows to clients, together with the queries that use them,
+ * so no client needs a table of its own. To add a format, add a row in file_type.c. */
 #ifndef MOTIF_CORE_FORMATS_FILE_TYPE_H
 #define MOTIF_CORE_FORMATS_FILE_TYPE_H
 

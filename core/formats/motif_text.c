@@ -12,7 +12,7 @@
 
 enum { LETTERS = 4 };
 static const double SUM_TOLERANCE =
-    0.1; /* largest distance from 1 of the sum of a row of probabilities, as in the MEME Suite */
+    0.1; /* the sum of a row of probabilities may differ from 1 by this much, as in the MEME Suite */
 static const double SITES_MOST = 1e9;
 
 struct reader {

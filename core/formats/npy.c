@@ -1,5 +1,5 @@
-/* Reads the elements of a .npy file: any element type and byte order becomes float or UTF-8, any memory order
- * row-major. */
+/* Reads the elements of a .npy file: elements of any type and byte order become floats or UTF-8, and arrays of any
+ * memory order become row-major. */
 #include "core/formats/npy.h"
 
 #include <math.h>

@@ -30,8 +30,9 @@ int splicing_h5_length(const struct splicing_h5 *file);
 /* Returns the number of bases on either side of the labelled ones: 5000 in SpliceAI's files. */
 int splicing_h5_flank(const struct splicing_h5 *file);
 
-/* The order in which training uses the windows. The legacy generator of `seed` (mod 2^32) shuffles the data sets and
- * then draws one permutation for each, in the shuffled order. order: [windows]. */
+/* The order in which training uses the windows. NumPy's legacy random generator, seeded with `seed` mod 2^32, shuffles
+ * the data sets. It then draws a permutation of the windows of each data set, in the shuffled order. order:
+ * [windows]. */
 enum status splicing_h5_order(const struct splicing_h5 *file, int64_t seed, int64_t *order, struct error *err);
 
 /* Reads one window. bases: [flank + length + flank], values 0 to 3, or 4 for an unknown base. classes: [flank + length

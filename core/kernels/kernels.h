@@ -173,10 +173,11 @@ struct above_call {
 
 /* ---- maps: max pooling ------------------------------------------------------------------------- */
 
-/* Max pooling over windows of max_pool_h x max_pool_w pixels that do not overlap. Pixels that fill no window are
- * ignored. A tie goes to the first pixel in scan order. `rows` x `width` is the number of windows; `in` points at the
- * first pixel of the first window. arg: [blocks][rows][width][16], the position of the maximum in its window, dy *
- * max_pool_w + dx. The backward kernel writes din_rows x din_width pixels; pixels outside all windows get 0. */
+/* Max pooling over windows of max_pool_h x max_pool_w pixels that do not overlap. Pixels at the right and lower edges
+ * that are too few for a whole window are ignored. A tie goes to the first pixel in scan order. `rows` x `width` is the
+ * number of windows; `in` points at the first pixel of the first window. arg: [blocks][rows][width][16], the position
+ * of the maximum in its window, dy * max_pool_w + dx. The backward kernel writes din_rows x din_width pixels; pixels
+ * outside all windows get 0. */
 struct max_pool_call {
     int blocks, rows, width, max_pool_h, max_pool_w;
     struct map_strip in, out;

@@ -64,7 +64,7 @@ struct method_chart {
     const char *targets[METHOD_CHART_METRICS];
     const char *format; /* unit of the values: "number" (NULL means this), "share" (a percentage), "power" (1.0e-4) */
     bool log;           /* the vertical axis is logarithmic */
-    bool stages;        /* bands show the stages of an annealing: the runs of equal values of the metric "density" */
+    bool stages;        /* bands show the stages of an annealing; in a stage, the metric "density" is constant */
 };
 
 /* A part of the job's page, in addition to the configuration and the charts. `view` names a component of the page
@@ -243,7 +243,8 @@ struct method_estimate {
 /* A checkpoint of the job that a run belongs to. */
 struct method_checkpoint {
     int64_t seq, step;
-    double density; /* density at which the checkpoint's weights were trained; NaN if the method has no density */
+    double density; /* share of active positions (density) at which the weights were trained; NaN if the method has no
+                       density */
     bool stage_end; /* whether METHOD_STAGE_END requested it */
 };
 /* Access to all checkpoints of this job; the newest one has the highest index. */
@@ -300,8 +301,8 @@ struct method_evaluation {
     int64_t seed; /* seed of the samples of the domain; -1: the validation set; -2: the test set */
 };
 
-/* A change to one motif, or to all motifs of a channel, that a model has found in an input. The rest of the model reads
- * the changed motifs. */
+/* A change to one motif, or to all motifs of a channel, that a model has found in an input. The model then computes its
+ * output from the changed motifs. */
 struct method_edit {
     bool everywhere; /* true: all motifs of `channel`; false: the motif at (row, col) */
     int64_t row, col, channel;

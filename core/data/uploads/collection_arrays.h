@@ -47,13 +47,14 @@ enum status array_labels_use(struct builder *b, const struct arrays *a, enum arr
  * index into the arrays. */
 enum status array_labels_take(struct builder *b, const struct arrays *a, enum array_use use, int64_t sample,
                               struct error *err);
-/* Adds a warning about columns of y whose label no sample has. Call it after all samples. */
+/* Adds a warning that lists the labels that no sample has, if y has a column for each label or contains indices of
+ * labels. Call it after all samples. */
 enum status array_labels_unused(struct builder *b, const struct arrays *a, enum array_use use, struct error *err);
 /* Adds the boxes. Sample i of the arrays is the collection's sample first + i. */
 enum status array_boxes_take(struct builder *b, const struct arrays *a, int64_t first, struct error *err);
 
-/* Ids of samples. A file may contain an array of ids: text, or integers of any size. Two samples may have the same
- * id. The collection stores the ids as `records`. */
+/* Ids of samples. A file may contain an array of ids: text, or integers of any size. Two samples may have the same id.
+ * The collection stores them in its list `records`. */
 struct id_list {
     struct collection_names names;
     int room;

@@ -1,7 +1,7 @@
 /* Writes a stored data set as an .npz file (collection_export.h). The arrays are those that uploads have
- * (collection_npz.c), with channels last. Labels are integers that index the array `names`, except sets and counts,
- * which have a column for each label if that array is not too large. The array x comes last, because the reader needs
- * the others first to know how x must be read. Nothing but the plan of the arrays is in memory. */
+ * (collection_npz.c), with channels last. The array y of sets and counts has a column for each name, if y is then not
+ * too large. All other labels are indices into the array `names`. The array x comes last, because the reader needs the
+ * others first to know how x must be read. Nothing but the plan of the arrays is in memory. */
 #include "core/data/uploads/collection_export.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct collection_export {
     elements_fn write[NPZ_STREAM_ARRAYS];
     const struct collection_names *texts[NPZ_STREAM_ARRAYS]; /* arrays of text: their elements */
     int arrays;
-    bool columns, ragged;              /* columns: y has a column for each label; ragged: lengths differ */
+    bool columns, ragged; /* columns: y has a column for each label; ragged: the file needs the array `length` */
     char option[OPTIONS][STATED_TEXT]; /* elements of the array `options` */
     char *option_name[OPTIONS];
     struct collection_names options;
@@ -305,7 +305,8 @@ static enum status plan_boxes(struct collection_export *e, struct error *err)
     return STATUS_OK;
 }
 
-/* Whether all names are integers that the reader writes in the same way. */
+/* Whether all names are integers in usual decimal form. If so, the file contains the integers, and the reader makes the
+ * same names from them. */
 static bool integers(const struct collection_names *names)
 {
     for (int i = 0; i < names->count; i++) {

@@ -25,15 +25,17 @@ struct builder {
     struct collection_limits limits;
     enum collection_target wanted; /* the target that the user has chosen; NONE: none */
     struct value_store store;
-    /* capacities of the arrays of samples, labels and boxes; labels: number of elements of c->label in use */
+    /* samples_room, labels_room, boxes_room: capacities of the arrays of c; labels: number of elements of c->label in
+     * use */
     int64_t samples_room, labels_room, boxes_room, labels;
     int64_t at; /* index + 1 of the sample to which labels and groups are added */
     struct name_list vocabulary, groups;
     int64_t *box_sample; /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
-    int64_t numbers, numbers_room; /* TARGET_NUMBER: how many numbers were added so far, and capacity of their array */
-    int width;                     /* TARGET_NUMBER: how many numbers the first sample has; all other samples need the
-                                    * same number */
+    /* For TARGET_NUMBER. numbers: how many were added so far; numbers_room: capacity of their array; width: how many
+     * numbers the first sample has, and every other sample must have. */
+    int64_t numbers, numbers_room;
+    int width;
 };
 void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,
                   const struct collection_limits *limits);
@@ -61,8 +63,8 @@ enum status builder_label(struct builder *b, const char *text, struct error *err
 enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err);
 /* Sets the group of the current sample. */
 enum status builder_group(struct builder *b, const char *name, struct error *err);
-/* Adds a box of any sample. place: row0, row1, col0, col1. Metrics visit the boxes of a sample in the order in which
- * they were added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
+/* Adds a box of any sample. place: row0, row1, col0, col1. The boxes of one sample keep the order in which they were
+ * added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
 /* For targets that are numbers (collection_numbers.c); NUMBERS_MOST limits the numbers of a sample. builder_value()
@@ -75,7 +77,8 @@ enum status builder_values(struct builder *b, const char *text, size_t bytes, st
 /* Names the next number of a sample. Without names, a single number is called "value", and several numbers are called
  * by their indices. */
 enum status builder_value_name(struct builder *b, const char *name, struct error *err);
-/* Checks that every sample has its numbers, and names them. builder_finish() calls it. */
+/* Checks that every sample has as many numbers as the first one, and gives each of these numbers a name.
+ * builder_finish() calls it. */
 enum status builder_numbers_finish(struct builder *b, struct error *err);
 
 /* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks the boxes. The

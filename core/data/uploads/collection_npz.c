@@ -87,7 +87,8 @@ static bool looks_first(const struct npy_header *x)
 /* Warns about arrays of three dimensions whose shape suggests signals of several channels. */
 static enum status warn_of_thin_pictures(struct collection *c, int64_t rows, int64_t cols, struct error *err)
 {
-    enum { THIN = 16, LONG = 8 }; /* largest number of rows, smallest ratio of columns to rows, for this warning */
+    /* the conditions of the warning: at most THIN rows, and at least LONG times as many columns */
+    enum { THIN = 16, LONG = 8 };
     if (rows <= THIN && cols >= LONG * rows)
         return collection_warn(
             c, err, "thin-pictures",

@@ -5,8 +5,8 @@
 #include "core/data/uploads/collection_arrays.h"
 
 enum {
-    NPZ_LINE = 1 << 20,          /* most columns of a sample of one row, without the array `length` */
-    NPZ_OTHER_NUMBERS = 1 << 27, /* most elements of an array other than x */
+    NPZ_LINE = 1 << 20, /* upper limit of the columns of a sample of one row, in a file that has no array `length` */
+    NPZ_OTHER_NUMBERS = 1 << 27, /* upper limit of the elements of an array other than x */
 };
 
 struct npz {

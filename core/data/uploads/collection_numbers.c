@@ -1,7 +1,7 @@
 /* Numbers as targets: how readers add them to a collection, sample by sample, and the checks at the end.
  *
  * Every sample must have as many numbers as the first one. Numbers are stored as floats, exactly as they were uploaded.
- * Methods standardise them with figures of their training part. */
+ * Methods standardise them by the mean and the standard deviation of the training samples. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@ enum { STATED_TEXT = 40 }; /* bytes of one text with its NUL */
 struct stated {
     enum collection_target target; /* target=...; NONE: not stated */
     enum collection_layout layout; /* layout=...; AUTO: not stated */
-    enum collection_kind kind;     /* kind=recordings, motifs or images; TABLE: not stated */
+    enum collection_kind kind;     /* kind=recordings, kind=motifs or kind=images; the value TABLE: not stated */
     bool y_index;                  /* y=index: integers in y are indices into `names` */
     bool boxes_index;              /* boxes=index: the symbols of boxes are indices into `names` */
     bool rna;                      /* alphabet=rna: the sequences are RNA */
@@ -24,8 +24,8 @@ bool stated_same(const struct stated *a, const struct stated *b);
 /* Gives the samples the stated kind and alphabet, after their shape is known. STATUS_INVALID: the shape does not fit
  * the kind or the alphabet. */
 enum status stated_apply(const struct stated *stated, struct collection *c, struct error *err);
-/* Checks the finished collection: motifs have the names, sizes and values that their readers rely on, and a profile has
- * numbers. */
+/* Checks the finished collection: a collection of motifs must have the names, sizes and values that queries rely on,
+ * and a profile must have numbers. */
 enum status stated_check(const struct stated *stated, struct collection *c, struct error *err);
 
 #endif

@@ -232,7 +232,7 @@ static enum status add_regions(struct tar *t, const char *name, size_t bytes, co
     return status;
 }
 
-/* Returns which text of a table of cells the member is; NULL: none. */
+/* Returns where the text of a member is stored, if the member is one of the files of a table of cells; else NULL. */
 static struct text *cells_text(struct tar *t, const char *last)
 {
     static const char *const names[] = {"matrix.mtx", "features.tsv", "genes.tsv", "barcodes.tsv"};

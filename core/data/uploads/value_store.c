@@ -201,7 +201,7 @@ static enum status take_pending(struct value_store *s, struct error *err)
         return status;
     if (count * width > value_store_left(s))
         return too_large(s, err);
-    unsigned char *bytes = (unsigned char *)s->sample; /* the loop overwrites the floats with bytes, from the front */
+    unsigned char *bytes = (unsigned char *)s->sample; /* the loop writes byte i over floats that it has read already */
     for (int64_t i = 0; width == 1 && i < count; i++) {
         unsigned char byte = 0;
         float value;

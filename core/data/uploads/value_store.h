@@ -46,8 +46,8 @@ void value_store_close(struct value_store *s); /* a zeroed struct is allowed */
 enum status value_store_next(struct value_store *s, int64_t count, float **values, struct error *err);
 /* Appends values that are whole numbers from 0 to 255. */
 enum status value_store_bytes(struct value_store *s, const unsigned char *bytes, int64_t count, struct error *err);
-/* Replaces each of `count` samples by `times` copies of its values. Sample i consists of the values
- * [begin[i] * scale, begin[i + 1] * scale). */
+/* Writes the values of each of `count` samples `times` times, one copy after the other. Sample i has the values from
+ * index begin[i] * scale to index begin[i + 1] * scale - 1. */
 enum status value_store_repeat(struct value_store *s, const int64_t *begin, int64_t count, int64_t scale, int times,
                                struct error *err);
 /* Copies values [first, first + count) to `to`; the store must contain bytes (VALUE_BYTES). */

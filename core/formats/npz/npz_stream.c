@@ -207,7 +207,8 @@ static size_t copy_some(const void *from, size_t size, uint64_t offset, void *to
     return now;
 }
 
-/* Copies bytes of the data of a part, at most those of one block of elements. */
+/* Copies bytes of the data of one array, beginning at `offset` in these data. Copies at most as many elements as fit
+ * into s->block. Returns the number of bytes. */
 static size_t copy_data(struct npz_stream *s, int part, uint64_t offset, void *to, size_t count)
 {
     struct part *p = &s->part[part];
@@ -225,7 +226,7 @@ static size_t copy_data(struct npz_stream *s, int part, uint64_t offset, void *t
 static void add_sum(struct part *p, uint64_t offset, const void *bytes, size_t count)
 {
     if (offset > p->summed || offset + count <= p->summed)
-        return; /* the sum lacks bytes before these, or it already contains all of these */
+        return; /* bytes before `offset` are not in the checksum yet, or all of these bytes already are */
     size_t known = (size_t)(p->summed - offset);
     p->sum = (uint32_t)crc32(p->sum, (const Bytef *)bytes + known, (uInt)(count - known));
     p->summed = offset + count;

@@ -15,7 +15,7 @@ enum { WINOGRAD_TILES = V_TILE(V_WIDE ? 14 : 6) };
  * usual place. */
 struct winograd_use {
     int lanes;          /* number of channels in use of the last input block */
-    bool in_half, half; /* whether the last input block and the output block are half blocks */
+    bool in_half, half; /* in_half: the last input block is a half block; half: the output block is one */
 };
 
 INLINE bool winograd_half(int lanes)

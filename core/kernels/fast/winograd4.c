@@ -83,7 +83,7 @@ INLINE void dout_line(const vf y[4], vf out[6])
 struct ahead {
     struct map_strip strip[2];
     int blocks[2];
-    int pieces, pixels;       /* number of pieces of a row, and of pixels of a piece */
+    int pieces, pixels;       /* pieces: pieces of a row; pixels: pixels of a piece */
     int map, block, y, piece; /* the next piece */
 };
 

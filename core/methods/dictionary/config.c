@@ -156,8 +156,8 @@ struct lists {
         exponent[DICTIONARY_LIST];
 };
 
-/* Parses the lists of a configuration. An empty list gets the one value of the field that it would replace. A list
- * whose text cannot be parsed has the count -1. */
+/* Parses the lists of a configuration. If a list such as `l0s` is empty, its only element becomes the value of the
+ * field `l0`. A list whose text cannot be parsed has the count -1. */
 static struct lists read_lists(const struct dictionary_config *c)
 {
     struct lists l;

@@ -19,8 +19,8 @@ static const double ROW = 30000;
 static const double WEIGHT = 60;     /* updating one weight */
 static const double UPDATE = 3e6;    /* the part of an update that does not depend on the sizes */
 static const double THRESHOLD = 600; /* training one threshold of JUMPRELU on one sample */
-static const double PRODUCT = 0.65;  /* an operation of a product in a FISTA iteration, which is a large product */
-static const double ITERATION = 20;  /* one entry in a FISTA iteration, without the matrix products */
+static const double PRODUCT = 0.65;  /* an operation of the matrix products of FISTA, which are large and fast */
+static const double ITERATION = 20;  /* one entry of a code in one iteration of FISTA, without the matrix products */
 static const double PURSUIT = 10;    /* a multiplication and addition of OMP or IHT */
 
 enum { GFLOPS = 60 };

@@ -21,7 +21,8 @@
  * doubles, because a checkpoint stores them as a table. NaN: not measured. */
 struct outcome {
     double loss;                           /* mean squared error of a sample, in the units of the data */
-    double l0, explained, shrinkage, dead; /* dead: share of latents that never fired */
+    double l0, explained, shrinkage, dead; /* l0: mean number of active latents; explained: share of the variance; dead:
+                                              share of latents that never fired */
     double mcc, mcc_sd, uniqueness, precision, recall, f1, f1_sd, accuracy;
     double absorption_full, absorption_fraction, found[RECOVERY_DECILES];
     /* agreement of pairs of seeds: mean |cosine| and mean cosine of matched latents, and MCC of their codes */

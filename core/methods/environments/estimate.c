@@ -85,8 +85,8 @@ static struct rows rows_of(const struct environments_config *c, const char *data
     return r;
 }
 
-/* Number of edges whose changes the model learns. In a binary tree, an unseen leaf takes away two edges: its own, and
- * one because the two other edges of its parent count as one edge. */
+/* Number of edges whose changes the model learns. In a binary tree, each unseen leaf lowers the number by two: the
+ * leaf's own edge is gone, and the two other edges of its parent count as one (model/edges.h). */
 static double edges_of(const struct environments_config *c, const struct rows *r)
 {
     double leaves = c->data == DATA_TABLE ? r->nodes / 2 : environments_leaves(c), unseen = (double)c->unseen;

@@ -185,8 +185,8 @@ static enum status take_input(const struct method_model *m, const struct method_
 struct reading {
     float *block;
     float *x, *y, *mean;   /* x, y: [features] the row and its reconstruction; mean: [latent] the code */
-    float *deviation, *on; /* [latent] deviation: set if `uncertain`; on: probability of being on, set if `uncertain`
-                              and `spiked` */
+    float *deviation, *on; /* [latent] deviation: set if `uncertain`; on: probability that the latent variable is on,
+                              set if `uncertain` and `spiked` */
     bool uncertain, spiked;
 };
 

@@ -7,7 +7,7 @@
 
 struct spread {
     double median, low, high; /* quartiles; NaN without values */
-    double mean, deviation;   /* standard deviation of the population, not of a sample */
+    double mean, deviation;   /* deviation: standard deviation of the population, not of a sample */
 };
 struct summary {
     struct factors_case c; /* the first case that this row summarises */

@@ -84,7 +84,7 @@ const char *pathways_group_name(const struct pathways_config *config, int group)
  * the text is no ascending list. */
 int pathways_nonzeros(const struct pathways_config *config, int64_t out[PATHWAYS_POINTS]);
 /* Number of columns from which a code of this case draws its support. For worst supports, these are only the columns
- * that overlap one column. */
+ * that overlap with one drawn column. */
 int64_t pathways_columns(const struct pathways_case *c);
 
 #endif

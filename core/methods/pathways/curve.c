@@ -69,7 +69,8 @@ static double student(int freedom)
                                    2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
     if (freedom <= 20)
         return table[freedom];
-    double v = freedom, z = 1.959964; /* Cornish-Fisher expansion; its error is below 1e-3 for freedom > 20 */
+    double v = freedom, z = 1.959964; /* z: quantile of the normal distribution; Cornish-Fisher expansion, with an error
+                                         below 1e-3 for freedom > 20 */
     return z + (z * z * z + z) / (4 * v) + (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * v * v);
 }
 

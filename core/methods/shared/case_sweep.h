@@ -46,7 +46,7 @@ struct case_sweep_table {
 
     /* Calls case_sweep_plan() and fills the list of cases from the configuration, which the run already contains. */
     enum status (*plan)(struct method_run *run, struct error *err);
-    /* Clears the progress of the current case. May choose another phase. */
+    /* Clears the progress of the current case. If the case needs no training, sets the phase to CASE_SWEEP_EVALUATE. */
     void (*begin)(struct method_run *run);
     /* If the current case is not open, opens it with initial weights and sets `opened`. */
     enum status (*open)(struct method_run *run, struct error *err);

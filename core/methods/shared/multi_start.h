@@ -21,7 +21,8 @@ struct multi_start_table {
     enum status (*update)(void *fit, struct error *err);
     enum status (*objective)(void *fit, double *objective, struct error *err); /* the lowest one wins */
     void (*copy)(void *to, const void *from); /* copies weights, optimiser and position */
-    /* Declares the arrays of a role as entries of a snapshot, with the prefix before their names. */
+    /* Declares the arrays that have the role `role` as entries of a snapshot. The name of each entry begins with
+     * `prefix`. */
     enum status (*snapshot)(void *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
                             struct error *err);
     struct params *(*params)(const void *fit);

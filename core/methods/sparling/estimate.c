@@ -236,8 +236,8 @@ static double collected_bytes(const struct sparling_config *c)
 /* A rectifier without thresholds lets about this share of the positions through. */
 static const double RECTIFIED = 0.5;
 
-/* Share of the positions that are active in an evaluation. A training that ends before it has collected its first
- * thresholds is evaluated without thresholds. */
+/* Share of the positions that are active in an evaluation. A training that ends before it has collected enough values
+ * for its first thresholds is evaluated without thresholds. */
 static double active_share(const struct sparling_config *c)
 {
     struct sparling_geometry map = sparling_geometry(c);

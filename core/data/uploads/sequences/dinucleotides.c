@@ -1,9 +1,9 @@
 /* The shuffle of Altschul and Erickson (1985, Molecular Biology and Evolution 2:526).
  *
- * A sequence is a walk through a graph whose nodes are letters and whose edges are its pairs of neighbours. The order
- * in which the edges of each node are used determines the walk. The walk uses all edges if the last edges of the nodes
- * form a tree towards the final letter. So the function draws such a tree, puts its edges last, shuffles the other
- * edges of each node, and walks. */
+ * A sequence is a walk through a graph. The nodes of the graph are letters, and each pair of neighbours in the sequence
+ * is an edge. The order in which the edges of each node are used determines the walk. The walk uses all edges if the
+ * last edges of the nodes form a tree towards the final letter. So the function draws such a tree, shuffles the other
+ * edges of each node, puts the edge of the tree after them, and walks. */
 #include "core/data/uploads/sequences/dinucleotides.h"
 
 #include <stdbool.h>

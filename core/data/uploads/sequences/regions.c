@@ -53,7 +53,8 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
     b->c->kind = COLLECTION_SEQUENCES;
     b->c->channels = SPLICING_BASES;
     b->c->rows = 1;
-    s->labels.most = (int)b->limits.samples; /* the label of every region may be different, for example a number */
+    s->labels.most = (int)b->limits.samples; /* every region may have a label of its own, for example a number, so there
+                                                may be as many labels as samples */
     bool both = options->label_column > 0 && options->label && options->label[0] != '\0';
     enum status status = both ? error_set(err, STATUS_INVALID, NULL,
                                           "label and label_column both state the label of a region; leave one out")
@@ -161,7 +162,8 @@ static enum status find_label(struct regions *s, const struct line *line, struct
     return name_list_add(&s->labels, text.at, text.size, label, err);
 }
 
-/* Sets the window of a region: in narrowPeak, which has ten columns, around the summit, otherwise around the middle. */
+/* Sets the window of a region. The window is around the middle of the region or, if the line has the ten columns of
+ * narrowPeak and states a summit, around the summit. If the option `window` is 0, the window is the region itself. */
 static enum status find_window(const struct regions *s, const struct line *line, const struct plain_line *field,
                                int fields, struct region *r, struct error *err)
 {
@@ -271,7 +273,8 @@ static enum status join(struct regions *s, struct error *err)
 
 /* ---- samples ------------------------------------------------------------------------------------------------- */
 
-/* Adds the label of a region: each word of a column as a name, or a stated text or the name of a file as one name. */
+/* Adds the label of a region. If the label comes from a column, each of its words is a name. Otherwise the label is a
+ * text that the user has stated or the name of the file, and the whole text is one name. */
 static enum status add_label(struct regions *s, const struct region *r, struct error *err)
 {
     if (r->label < 0)

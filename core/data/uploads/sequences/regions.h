@@ -3,7 +3,8 @@
  * genome.fa.gz and its indexes. The record of a sample is called "chr1:100-300" (counted from 0), so that motifd can
  * give the places of sites in the genome. A region on the strand '-' becomes its reverse complement, and its name ends
  * with "(-)". Regions whose window crosses the end of a chromosome are left out. Targets that are numbers come from a
- * column of the file, or they are means of a signal, which is in the operator's folder that `signal` names.
+ * column of the file, or they are means of a signal along the genome. The upload's option `signal` names the operator's
+ * folder that contains the signal.
  *
  * regions_add() only collects regions, about 100 bytes for each. regions_finish() reads their bases, one window at a
  * time. One thread at a time. */

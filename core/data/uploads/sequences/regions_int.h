@@ -23,7 +23,7 @@ struct regions {
     int64_t count, room, left_out, unmatched;
     int files;
     int64_t longest; /* bases of the longest window */
-    char *letters;   /* [longest]; the next two arrays have the same length */
+    char *letters;   /* letters, bases and other: scratch for one window, [longest] each */
     uint8_t *bases, *other;
     struct bigwig *signal; /* NULL: the targets are not values of a signal */
     int bins;              /* number of values of the signal for each region */

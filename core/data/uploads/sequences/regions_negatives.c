@@ -10,8 +10,8 @@
 #include "core/data/uploads/sequences/regions_int.h"
 
 enum { TRIES = 2000, STREAM_MATCHED = 0x4743, STREAM_SHUFFLED_REGIONS = 0x5352 };
-/* Limits for a matched negative, as shares of its length. GC_BIN: difference of its number of G and C from that of the
- * region; UNKNOWN_MOST: number of unknown bases. */
+/* Limits for a window that serves as the negative of a region, as shares of the window's length. GC_BIN: by how much
+ * the numbers of G and C of window and region may differ; UNKNOWN_MOST: how many bases of the window may be unknown. */
 static const double GC_BIN = 0.02, UNKNOWN_MOST = 0.1;
 
 /* Returns whether window `r` overlaps any region. sorted: the regions, sorted by place. */
@@ -42,8 +42,8 @@ static void count_bases(const uint8_t *bases, int64_t length, int64_t *gc, int64
     }
 }
 
-/* Draws a window of the same length at a random place of the genome. False: the window would cross the end of its
- * sequence. */
+/* Draws a window of `length` bases at a random place of the genome. Returns false if the window would cross the end of
+ * a chromosome. */
 static bool draw_window(const struct regions *s, int64_t length, const struct philox *from, uint64_t *at,
                         struct region *out)
 {

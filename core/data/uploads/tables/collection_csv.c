@@ -87,7 +87,7 @@ static enum status take_header(const struct csv *csv, const struct roles *roles,
     return STATUS_OK;
 }
 
-/* Adds the label of a row, or its numbers. */
+/* Adds the label of a row or, if the target is numbers, the numbers of the row. */
 static enum status take_label(struct builder *b, const struct csv *csv, const struct roles *roles, struct error *err)
 {
     enum status status = STATUS_OK;

@@ -135,7 +135,7 @@ static enum status read_row(struct table *t, int64_t row, struct error *err)
     return status;
 }
 
-/* Refuses a table that is too large before its first row is read. */
+/* Refuses a table that is too large. The caller checks the size before it reads the first row. */
 static enum status check_size(const struct table *t, struct error *err)
 {
     const struct table_head *head = &t->reader.head;

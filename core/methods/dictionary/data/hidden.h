@@ -27,7 +27,8 @@ enum status hidden_vectors(const struct hidden *h, const struct kernels *kernels
  * vectors. Estimates of jobs use both numbers. */
 double hidden_work(const struct hidden *h);
 int64_t hidden_bytes(const struct hidden *h, int threads);
-/* Share of the variance of the features that the rug's best ReLU output explains, in closed form. */
+/* Returns, in closed form, the share of the features' variance that a rug with the best ReLU output explains. p:
+ * probability that a feature is active; ratio: n_d / n_s. */
 double hidden_explained(double p, double ratio);
 
 #endif

@@ -30,7 +30,8 @@ struct evaluation {
         float *norm, *ones; /* [width] norm: norms of the rows; ones: all 1, for functions that multiply by norms,
                                because the values in `kept` already contain the norms */
     } seed[DICTIONARY_SEEDS];
-    struct pair_moments pair[DICTIONARY_SEEDS][DICTIONARY_SEEDS]; /* [a][b] moments of seeds a < b */
+    struct pair_moments pair[DICTIONARY_SEEDS][DICTIONARY_SEEDS]; /* [a][b] with a < b: moments of the codes of seeds a
+                                                                     and b, for their correlations */
     struct comparison *comparison;
     struct gallery_codes *gallery; /* the gallery of seed 0; NULL if the run has several cases */
 };

@@ -8,9 +8,9 @@
 #include "core/coding/plain.h"
 #include "core/methods/dictionary/model/step_int.h"
 
-/* Before update t, the sums over earlier batches are multiplied by 1 - 1 / n, with n = t / FORGETTING between 1 and
- * MEMORY. The sums thus depend on about the last n batches only. They soon forget the codes of the first updates,
- * when the dictionary was still poor. */
+/* Before update t, the sums over earlier batches are multiplied by 1 - 1 / n, where n is t / FORGETTING, but at least 1
+ * and at most MEMORY. The sums thus depend on about the last n batches only. They soon forget the codes of the first
+ * updates, when the dictionary was still poor. */
 static const double MEMORY = 10, FORGETTING = 6;
 
 /* The penalty begins at FIRST times the mean norm of the samples, or at the configured penalty if that is larger. In

@@ -20,8 +20,8 @@ struct infer {
 /* scratch: infer_scratch() floats. */
 struct infer infer_make(const struct sae *sae, const struct kernels *kernels, float *scratch);
 size_t infer_scratch(const struct sae_shape *shape);
-/* Computes the codes of up to INFER_ROWS scaled samples. x: [count][inputs], code: [count][width]. An entry of a
- * code is the factor of its row of the decoder, whose norm need not be 1. Entries that are not active are 0. */
+/* Computes the codes of up to INFER_ROWS scaled samples. x: [count][inputs], code: [count][width]. Entry j of a code is
+ * the factor of row j of the decoder; the rows need not have norm 1. Entries that are not active are 0. */
 void infer_codes(const struct infer *infer, const float *x, int count, float *code, float *scratch);
 
 #endif

@@ -29,8 +29,8 @@ static void gram_task(void *context, int chunk, int worker)
     s->kernels->gemm(&call);
 }
 
-/* Chooses the picks of a row. h contains the products of the decoder's rows with the residual, and is updated after
- * each pick. */
+/* Makes the picks of sample r of the batch. h contains the products of the decoder's rows with the sample's residual;
+ * the function updates h after each pick. */
 static void pick_row(struct step *s, int r)
 {
     const struct sae_shape *shape = &s->sae->shape;

@@ -76,7 +76,7 @@ struct step_outcome {
  * learner and the sizes of the shape that step_create() got. Not for FISTA. train: also writes the gradients of the
  * autoencoder's arrays and marks them as ready. Returns false if the pool was stopped. */
 bool step_run(struct step *step, struct sae *sae, const float *x, int count, bool train, struct step_outcome *out);
-/* The rate of step_finish() in the trainings of SynthSAEBench, and their number of updates. */
+/* The trainings of SynthSAEBench call step_finish() with the rate STEP_LONG_RATE and have STEP_LONG_UPDATES updates. */
 #define STEP_LONG_RATE 3e-4
 #define STEP_LONG_UPDATES 195312
 /* After a training batch and its update: updates the state of the autoencoder (unfired, cut, tuner), and moves the

@@ -36,8 +36,9 @@ enum status dictionary_open_model(const void *config, const struct kernels *kern
 void dictionary_close_model(struct method_model *model);
 uint64_t dictionary_model_bytes(const struct method_model *model);
 
-/* The first dictionary as one convolution without extent, from `inputs` channels: a sample is a signal of one position.
- * POST /v1/pathways/recover then says which guarantee covers a code. */
+/* Describes the first dictionary as a convolution with kernels of one position: a sample is a signal that has one
+ * position and `inputs` channels. With it, POST /v1/pathways/recover tells under which guarantee a code can be
+ * recovered. */
 size_t dictionary_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
 
 enum { DICTIONARY_QUERIES = 7, DICTIONARY_SCHEMAS = 5 };

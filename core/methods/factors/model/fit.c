@@ -17,8 +17,8 @@ enum { ARENA_BLOCK = 1 << 18 };
 enum {
     PIECE_BYTES = 4 << 20,     /* upper limit of the memory for activations of the decoder */
     SKIPPING_BYTES = 32 << 20, /* upper limit of the memory for activations of a decoder that skips zeros */
-    VIEW_LEAST = 4             /* fit_view() takes this number of rows at once or more, or the whole batch if that is
-                                  smaller */
+    VIEW_LEAST = 4 /* fit_view() takes at least this number of rows at once; if a batch has fewer rows, it takes the
+                      whole batch */
 };
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
@@ -47,7 +47,7 @@ double fit_piece_bytes(bool skipping)
     return skipping ? SKIPPING_BYTES : PIECE_BYTES;
 }
 
-/* Number of rows that pass through the decoder at once. It is at least `least`, or the whole batch if that is smaller.
+/* Number of rows that pass through the decoder at once. It is at least `least`, but not more than the rows of a batch.
  * A decoder that skips zeros takes larger pieces, because for features with few latent variables a large piece hardly
  * costs more than a small one. */
 static int piece_of(const struct fit *f, int least)

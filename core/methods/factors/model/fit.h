@@ -32,7 +32,8 @@ struct fit_setup {
     int64_t batch, epochs, zeros_after;
     double group_penalty; /* OI-VAE: weight of the group lasso */
     double rate;          /* VSC: alpha, the prior probability that a latent variable is on */
-    bool printed;         /* VSC: use the divergence of a published program instead of the derived one */
+    bool printed; /* VSC: true: the divergence that a published program computes; false: the divergence that follows
+                     from the model */
     uint64_t seed;
     bool relative;   /* divide a row by its sum before the encoder */
     int64_t warm_up; /* VSC: epochs of warm-up (latent_model.warmth) */

@@ -14,7 +14,8 @@
 #include "core/nn/layers.h"
 
 enum factors_model { MODEL_SPARSE_VAE, MODEL_VAE, MODEL_BETA_VAE, MODEL_VSC, MODEL_OI_VAE, MODEL_NMF, FACTORS_MODELS };
-enum { LATENT_PSEUDO = 10, LATENT_SHARPNESS = 10 }; /* VSC: number of pseudo-inputs; steepness of the gates */
+/* For VSC. LATENT_PSEUDO: number of pseudo-inputs; LATENT_SHARPNESS: steepness of the gates. */
+enum { LATENT_PSEUDO = 10, LATENT_SHARPNESS = 10 };
 enum factors_likelihood { LIKELIHOOD_GAUSSIAN, LIKELIHOOD_MULTINOMIAL, LIKELIHOOD_BERNOULLI };
 
 struct latent_shape {
@@ -36,10 +37,11 @@ struct latent_model {
     struct latent_shape shape;
     struct params *params;
     struct linear encoder[2], mean, log_variance;
-    /* VSC: the head that gives gamma; the weights that make the pseudo-inputs */
+    /* VSC: odds_head: the head that gives gamma; selector: the weights that make the pseudo-inputs */
     struct linear odds_head, selector;
-    struct weight *pseudo;                   /* VSC: [LATENT_PSEUDO][features] */
-    struct weight *group, *group_bias;       /* OI-VAE: [features * group][latent], [features * group] */
+    struct weight *pseudo; /* VSC: [LATENT_PSEUDO][features] */
+    /* OI-VAE: W as [features * group][latent], and b as [features * group] */
+    struct weight *group, *group_bias;
     struct weight *first, *head, *head_bias; /* [hidden][latent], [features][hidden], [features] */
     struct linear second;
     struct weight *mask;      /* [features][latent] W; NULL except in the sparse VAE */

@@ -20,12 +20,12 @@ static bool letters(const struct dataset_config *c, bool sound)
 /* Sets the window and the width of g. The first convolution is wide enough for a whole motif, and only few residual
  * units follow. Such a g has few weights, so it generalises better than one of many small kernels, and it marks motifs
  * in the middle of their windows. In pictures the window has 21 positions. A motif of a sequence or signal may be much
- * longer, so there the window has about a tenth of the positions: 29 to 61, or 31 to 63 for bases. For letters other
- * than bases, one residual unit is enough. Samples of four channels are bases, whose motifs may lie on either strand: g
- * needs twice the features and more units to join the strands. Recordings keep kernels of 3 positions and windows of
- * 21, the length of a word: in a longer window, g could mark a word at a position beside it. If each picture is small
- * and has one class, such as a texture, the evidence may be anywhere in the picture, so the window contains the whole
- * picture, up to 39 pixels. */
+ * longer, so there the window has about a tenth of the sample's positions, but at least 29 and at most 61 (for bases 31
+ * and 63). For letters other than bases, one residual unit is enough. Samples of four channels are bases, whose motifs
+ * may lie on either strand: g needs twice the features and more units to join the strands. Recordings keep kernels of 3
+ * positions and windows of 21, the length of a word: in a longer window, g could mark a word at a position beside it.
+ * If each picture is small and has one class, such as a texture, the evidence may be anywhere in the picture, so the
+ * window contains the whole picture, up to 39 pixels. */
 static void fit_window(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
@@ -90,8 +90,9 @@ static void fit_empty(struct sparling_config *config, const struct method_given 
 }
 
 /* Sets the limit of the number of motifs for bases, in which chance copies of short motifs are frequent: as many as a
- * label has names, or as the largest count says. A set does not say how often a name occurs, so it limits the number of
- * channels. As for `never_empty`, the distances of channels from their thresholds must be comparable. */
+ * label has names, or as the largest count says. If labels are sets, which do not say how often a name occurs, sets the
+ * limit of the number of active channels instead. As for `never_empty`, the distances of channels from their thresholds
+ * must be comparable. */
 static void fit_most(struct sparling_config *config, const struct method_given *given,
                      const struct dataset_facts *facts)
 {
@@ -144,7 +145,8 @@ static void fit_numbers(struct sparling_config *config, const struct method_give
         config->validation_samples = 1000;
 }
 
-/* Sets the fields for which the field `effort` stands. Its value normal leaves them as the preset sets them. */
+/* Sets the number of samples and the other fields that follow from the field `effort`. If `effort` is normal, these
+ * fields keep the values of the preset. */
 static void fit_effort(struct sparling_config *config, const struct method_given *given)
 {
     bool quick = config->dataset.effort == EFFORT_QUICK;

@@ -1,5 +1,5 @@
-/* Changes during training to uploaded sequences of letters: sequences whose positions are one-hot, such as bases,
- * amino acids and events. */
+/* Functions that change uploaded sequences of letters during training. In such a sequence each position is one-hot, as
+ * for bases, amino acids or events. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DATASET_LETTERS_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DATASET_LETTERS_H
 

@@ -56,7 +56,8 @@ struct domain_shape {
     int numbers; /* > 0: the target is this many numbers, which token() names, and labels are empty; 0: the target is a
                     label */
     int margin;  /* number of columns at each end that contain no boxes; motif errors ignore these columns */
-    int trivial; /* the last `trivial` symbols are trivial: the motif errors of chance are also reported without them */
+    int trivial; /* the last `trivial` symbols are trivial to find; the errors of chance are also reported without them
+                  */
     int boxes;   /* upper limit of the boxes of a sample */
     int picture_rows; /* rows of the grey picture of an input; 0: as many as the input has */
 };

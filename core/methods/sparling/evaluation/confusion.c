@@ -191,7 +191,7 @@ static const char *const feet[FOOT_LINES] = {"row none: false positives; column 
 
 struct sheet {
     struct picture *picture;
-    int labels, left, right, top, feet; /* right, top: upper left corner of the first matrix cell */
+    int labels, left, right, top, feet; /* column `right` and row `top`: upper left corner of the first matrix cell */
     int named;                          /* number of channels with a name; each has a line below the footer */
 };
 

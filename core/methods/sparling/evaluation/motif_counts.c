@@ -148,6 +148,6 @@ void motif_counts_result(const struct method_run *run, const struct sink *out)
     sink_integer(out, "unused", unused);
     sink_number(out, "least_use",
                 c->motifs > 0 ? least * (double)run->config.channels_motif / c->motifs
-                              : 0); /* 1 if all channels have the same number of motifs */
+                              : 0); /* motifs of the least used channel, divided by the mean over channels */
     sink_end_object(out);
 }

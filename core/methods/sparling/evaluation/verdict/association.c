@@ -104,7 +104,8 @@ static bool is_name(const struct association_channel *of, int token)
     return false;
 }
 
-/* Whether the channel marks `token` in samples that have none of its names so far. */
+/* Whether `token` becomes a further name of the channel (association_of_channel()). Looks only at samples whose label
+ * has none of the names that the channel has so far. */
 static bool marks_too(const struct association *a, const uint64_t *x, const struct association_channel *of, int token)
 {
     const uint64_t *t = present_row(a, token);

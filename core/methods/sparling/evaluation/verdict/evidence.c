@@ -217,8 +217,8 @@ static bool reaches(const struct method_run *run, const int32_t *label, int leng
     return needs > 0 ? says >= needs : says == needs;
 }
 
-/* For each count c, counts the sample if its label is at least c, if its answer is at least c, and if both are. An
- * answer that is wrong by one is still right for most c. */
+/* Adds a sample to three numbers for each count c: the samples whose label is at least c, those whose answer is at
+ * least c, and those for which both hold. An answer that is wrong by one is still right for most c. */
 static void read_count(struct method_run *run, const struct domain_truth *truth, const int32_t *answer, int length)
 {
     for (int32_t t = 0; t < run->domain.shape.tokens; t++) {
@@ -417,7 +417,7 @@ static void measure_constants(const struct evidence *e, struct evidence_sums *su
     for (int64_t i = 0; i < n; i++) {
         int64_t equal = 0;
         for (int64_t k = 0; k < n && (k >= i || !same_label(e, i, k));
-             k++) /* stops at an earlier sample with this label: that sample has counted it */
+             k++) /* ends early if an earlier sample k has the same label: the loop has counted this label for k */
             equal += k >= i && same_label(e, i, k);
         if (equal > most) {
             most = equal;
