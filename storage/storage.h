@@ -236,7 +236,8 @@ enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], stru
 /* Works like storage_job_claim(), but considers only the queued jobs of one task. */
 enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID], struct error *err);
 
-/* Adds up the bytes of all checkpoints and files of an owner's jobs. Takes time in proportion to their number. */
+/* Adds up the bytes of all checkpoints and files of an owner's jobs. The time of the call grows in proportion to the
+ * number of these checkpoints and files. */
 enum status storage_owner_bytes(struct storage *storage, const char *owner, int64_t *bytes, struct error *err);
 /* Reads the requested state of a job, which its executor checks between steps. */
 enum status storage_job_requested(struct storage *storage, const char *id, enum requested_state *requested,
@@ -248,7 +249,8 @@ enum status storage_job_requested(struct storage *storage, const char *id, enum 
 enum status storage_job_leave(struct storage *storage, const char *id, enum job_event event, const char *result,
                               const char *error, enum job_state *state, struct error *err);
 
-/* Lazy. Replaces the progress text. A finished job is not changed. */
+/* Replaces the progress text of a job; does nothing if the job is finished. A lazy write: returns before the change is
+ * on disk (see the top of this file). */
 enum status storage_job_progress(struct storage *storage, const char *id, const char *progress, struct error *err);
 
 /* Removes all metric points with a step greater than `last_step`. An executor calls this before it continues from a
@@ -273,8 +275,9 @@ struct storage_metric {
     struct storage_point point;
 };
 
-/* Lazy. Appends points to the series of a job. Steps must not decrease: a point at the last step replaces its value, a
- * point before the last step is dropped and counted (storage_stats). Points of an unknown job are dropped. */
+/* Appends points to the series of a job. A lazy write: returns before the change is on disk. Steps must not decrease: a
+ * point at the last step replaces its value, a point before the last step is dropped and counted (storage_stats).
+ * Points of an unknown job are dropped. */
 enum status storage_metric_append(struct storage *storage, const char *id, const struct storage_metric *metrics,
                                   size_t count, struct error *err);
 
@@ -306,7 +309,8 @@ enum status storage_metric_read(struct storage *storage, const char *id, const s
 struct storage_event {
     int64_t id; /* increases over all jobs of the store and is never reused */
     char job[STORAGE_ID];
-    /* Types that the store itself adds, in the transaction of the change:
+    /* Types of the events that the store itself adds. It adds the event and makes the change that the event reports in
+     * one transaction:
      *     "state"       data is the name of the state
      *     "progress"    data is the progress text; the store keeps the newest 600 of a job
      *     "metric"      data is "FIRST LAST": points with steps in [FIRST, LAST] were appended
@@ -317,7 +321,7 @@ struct storage_event {
     int64_t time;
 };
 
-/* Lazy. Adds an event to a job. */
+/* Adds an event to a job. A lazy write: returns before the change is on disk. */
 enum status storage_event_append(struct storage *storage, const char *id, const char *type, const char *data,
                                  struct error *err);
 
@@ -356,8 +360,8 @@ struct storage_checkpoint_writer;
  * snapshot_writer requires (its context is the writer); it waits when the disk is slower than the caller. commit() and
  * abandon() free the writer, also when they fail.
  * commit() also applies the retention rule. It keeps: the latest checkpoint, the one with the best accuracy, the last
- * stage_end of each density, pinned checkpoints, and checkpoints from which an unfinished job starts. All metrics,
- * progress and events that the same thread passed before commit() are on disk when it returns. */
+ * checkpoint with stage_end at each density, pinned checkpoints, and checkpoints from which an unfinished job starts.
+ * All metrics, progress and events that the same thread passed before commit() are on disk when it returns. */
 enum status storage_checkpoint_begin(struct storage *storage, const char *id, const struct storage_checkpoint_new *what,
                                      struct storage_checkpoint_writer **writer, struct error *err);
 enum status storage_checkpoint_write(void *writer, const void *bytes, size_t count, struct error *err);
@@ -492,7 +496,7 @@ enum status storage_token_revoke(struct storage *storage, const char *name, stru
 /* ---- leases: jobs that another process trains -------------------------------------------------------- */
 
 #define STORAGE_LEASE_HASH 32
-#define STORAGE_FOREIGN 64 /* bytes of a foreign id with its NUL */
+#define STORAGE_FOREIGN 64 /* bytes of a foreign id (struct storage_lease) with its NUL */
 
 struct storage_lease {
     char job[STORAGE_ID];
@@ -504,7 +508,7 @@ struct storage_lease {
     int tries;                  /* leases granted since the job's newest checkpoint */
     int64_t seen;               /* time of the last message from the trainer */
     enum job_event ending;      /* for LEASE_ENDED: how the run ended */
-    const char *result, *error; /* for LEASE_ENDED: result or error document; the one that does not apply is NULL */
+    const char *result, *error; /* for LEASE_ENDED: result document or error document of the run; the other is NULL */
 };
 
 /* All functions that change a lease are urgent and follow the table in lease_state.h. CONFLICT: the table does not
@@ -559,7 +563,7 @@ enum status storage_notice_next(struct storage *storage, int64_t now, struct are
                                 struct error *err);
 /* Removes a delivered notice. */
 enum status storage_notice_delivered(struct storage *storage, int64_t id, struct error *err);
-/* Counts a failed delivery; the next one is due at due_at, at most STORAGE_NOTICE_DELAY_MAX from now. */
+/* Counts a failed delivery. The notice is due again at due_at, which is at most STORAGE_NOTICE_DELAY_MAX from now. */
 enum status storage_notice_failed(struct storage *storage, int64_t id, int64_t due_at, struct error *err);
 /* Counts the notices that wait. */
 enum status storage_notice_count(struct storage *storage, int64_t *count, struct error *err);
@@ -578,10 +582,10 @@ struct storage_audit {
     char made[STORAGE_ID]; /* id of the job that the request created; "": none */
 };
 
-/* Lazy. Records a request before it is handled. The record is on disk no later than the change that the request
- * makes. */
+/* Records a request before it is handled. A lazy write: returns before the record is on disk. The record is on disk no
+ * later than the change that the request makes. */
 enum status storage_audit_begin(struct storage *storage, const struct storage_audit *entry, struct error *err);
-/* Lazy. Records how the request was answered. */
+/* Records how the request was answered. A lazy write: returns before the record is on disk. */
 enum status storage_audit_end(struct storage *storage, const char *request, int answer, const char *made,
                               struct error *err);
 /* Lists entries with ids below `before`, newest first. */

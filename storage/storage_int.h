@@ -1,5 +1,5 @@
-/* Private declarations of storage: the writer and its commands, the readers, the holds, the check. Only files of
- * storage/ include this. */
+/* Private declarations of storage: the writing thread and its commands, the pool of readers, the holds that keep a
+ * checkpoint while it is read, and the check after an unclean stop. Only files of storage/ include this. */
 #ifndef MOTIF_STORAGE_STORAGE_INT_H
 #define MOTIF_STORAGE_STORAGE_INT_H
 
@@ -60,14 +60,14 @@ struct writer {
     int urgent, depth, blocked;
     size_t lazy_bytes;
     int64_t lazy_due;    /* monotonic ms at which the oldest lazy command must be committed */
-    bool closing, sweep; /* sweep: the table `pending_delete` may have rows */
+    bool closing, sweep; /* closing: the store is closing; sweep: the table `pending_delete` may have rows */
     bool tidy;           /* true: truncate the write-ahead log when no commands arrive */
     int64_t commits, commands;
     double commit_seconds, commit_seconds_max;
     struct histogram commit_times;
     /* Only the writing thread uses these members: */
     int wal_frames, wal_next;    /* wal_frames: number of frames in the write-ahead log; wal_next: number of frames at
-                                    which the log is copied back */
+                                    which the log is copied into the database file */
     int synchronous;             /* level of PRAGMA synchronous on the connection; -1: unknown */
     struct command *retry_queue; /* commands that wait for disk space, in order of arrival (retry_queue.c) */
     size_t retry_bytes;
@@ -90,8 +90,8 @@ enum status writer_post(struct storage *storage, struct command *command, struct
 bool writer_merge(struct storage *storage,
                   enum status (*run)(struct storage *, struct db *, struct command *, struct error *),
                   bool (*merge)(struct command *queued, void *context), void *context);
-/* Queues a bulk command and returns at once. The caller still owns the command, and calls writer_wait() before it uses
- * the command again. */
+/* Queues a bulk command (which writes bytes of a checkpoint) and returns at once. The caller still owns the command,
+ * and calls writer_wait() before it uses the command again. */
 enum status writer_bulk(struct storage *storage, struct command *command, struct error *err);
 enum status writer_wait(struct storage *storage, struct command *command, struct error *err);
 /* Runs on the writing thread. Moves commands that have a retry rule from the list to the retry queue (retry_queue.c).
@@ -175,8 +175,9 @@ struct check {
 enum status check_at_start(struct storage *storage, struct error *err);
 /* Starts the thread that checks the remaining tables, if there are any. */
 enum status check_start(struct storage *storage, struct error *err);
-/* Interrupts the check if the write-ahead log has reached this size and the check keeps the log from restarting. Called
- * on the writing thread. */
+/* The writing thread calls this when it could not copy the whole write-ahead log into the database file. If the log has
+ * reached the size check_log_bytes, interrupts the statement with which the check reads a table, because SQLite cannot
+ * restart the log at its beginning while that statement runs. */
 void check_give_way(struct storage *storage, int64_t log_bytes);
 /* Ends the check thread. Returns true if nothing is left to check and no damage was found. */
 bool check_stop(struct storage *storage);
@@ -184,10 +185,10 @@ bool check_stop(struct storage *storage);
 /* ---- the store and shared helpers -------------------------------------------------------------------- */
 
 struct id_source {      /* source of job ids; only the writing thread uses it */
-    uint64_t high, low; /* the last id: 48 bits of milliseconds, 80 random bits */
+    uint64_t high, low; /* the upper and lower 64 bits of the last id: 48 bits of milliseconds, 80 random bits */
 };
 
-struct file_identity { /* the file that was opened, whatever its path names later */
+struct file_identity { /* identifies the opened file, even if its path later names another file */
     bool known;
     dev_t device;
     ino_t inode;
@@ -218,18 +219,18 @@ int64_t clock_now_ms(void); /* milliseconds since 1970 */
 int64_t clock_monotonic_ms(void);
 double clock_seconds(void); /* seconds of the monotonic clock */
 /* The time for a new row, on the writing connection: clock_now_ms(), but not before the time of the previous row. So
- * events stay in the order of their times when the clock is set back. If the clock goes back by more than a day, the
- * earlier times were wrong, and the new time counts. */
+ * events stay in the order of their times when the clock is set back. If the clock is set back by more than a day, the
+ * store assumes that the earlier times were wrong, and returns the time of the clock. */
 int64_t db_stamp(struct db *db);
-enum status db_stamp_resume(struct db *db, struct error *err); /* sets the earliest time to that of the newest event */
+enum status db_stamp_resume(struct db *db, struct error *err); /* makes db_stamp() continue after the newest event */
 
-/* id.c: reads the last id from the database. */
+/* id.c: reads the id of the newest job from the database, because the next id must be larger. */
 enum status id_resume(struct id_source *ids, struct db *db, struct error *err);
 /* Creates the next id. */
 enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err);
 
 /* file.c: opens, creates and locks the database file, and records its identity. CONFLICT: another process has it open,
- * perhaps under another name. release() of the store closes the descriptor. */
+ * perhaps under another name. storage_close() closes the descriptor. */
 enum status file_hold(struct storage *storage, struct error *err);
 /* Records which file is the write-ahead log, which SQLite keeps while a connection is open. */
 enum status file_identify_log(struct storage *storage, struct error *err);
@@ -238,7 +239,8 @@ enum status file_identify_log(struct storage *storage, struct error *err);
 enum status file_in_place(const struct storage *storage, struct error *err);
 
 /* job_read.c */
-/* The columns that job_row_read() reads. The statement selects them from a table with the columns of `job`. */
+/* The columns that job_row_read() reads. A statement selects them from the table `job`, or from a table with the same
+ * columns. */
 #define JOB_COLUMNS                                                                                                    \
     "id, kind, preset, name, task, state, requested_state, priority, threads, config, params, progress, result, "      \
     "error,"                                                                                                           \
@@ -271,7 +273,7 @@ enum status notice_add(struct db *db, int64_t job, struct error *err);
 /* job.c: applies JOB_EVENT_YIELD to every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
 
-/* chain.c: adds the chain row of a complete checkpoint, in a transaction. */
+/* chain.c: adds the row with the facts of a complete checkpoint to the table `chain`, in a transaction. */
 enum status chain_add(struct storage *storage, struct db *db, int64_t checkpoint, struct error *err);
 
 /* metric.c: does the work of storage_job_rewind() in a transaction. */

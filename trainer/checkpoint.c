@@ -15,8 +15,8 @@
 
 /* ---- saving ------------------------------------------------------------------------------------------ */
 
-/* A save that is in progress. If it has not ended half a second after a cancel, it stops together with the thread pool,
- * because a cancelled job needs no checkpoint. */
+/* A save that is in progress. Half a second after a cancel, the thread pool is stopped, and a save that has not ended
+ * then fails: a cancelled job needs no checkpoint. */
 struct saving {
     struct job_run *run;
     struct snapshot_writer to;
@@ -96,7 +96,8 @@ static enum status weights_only(const struct snapshot_reader *from, bool *only, 
     size_t count = 0;
     enum status status = snapshot_contents(from, &entries, &count, err);
     *only = status == STATUS_OK && count > 0 && entries[count - 1].role == SNAPSHOT_WEIGHT; /* weights come first, so
-                                                                                               the last entry tells */
+                                                                                               all are weights if the
+                                                                                               last entry is one */
     free(entries);
     return status;
 }

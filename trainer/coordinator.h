@@ -20,7 +20,7 @@
 #include "core/base/snapshot.h"
 #include "storage/storage.h"
 
-/* Whose checkpoints to read: those of the job itself, or of the job that it starts from or evaluates. */
+/* The job whose checkpoints to read: this job itself, or its source, the job that it starts from or evaluates. */
 enum run_of { RUN_OF_JOB, RUN_OF_SOURCE };
 
 struct coordinator {
@@ -47,7 +47,8 @@ struct coordinator {
     enum status (*open)(void *context, enum run_of of, struct storage_checkpoint_pick pick, void **reader,
                         struct snapshot_reader *from, struct storage_checkpoint *info, struct error *err);
     void (*close)(void *context, void *reader); /* `reader` may be NULL */
-    /* Removes metric points after `last_samples`, because the run continues from there. */
+    /* Removes the metric points with more than `last_samples` samples, because the run continues from a checkpoint with
+     * that number of samples; -1: removes all points. */
     enum status (*rewind)(void *context, int64_t last_samples, struct error *err);
 
     /* Called after every step. Returns true if the run must save a checkpoint and yield. */

@@ -23,7 +23,7 @@ struct distributed_run {
     const atomic_bool *stop_requested; /* set by a signal handler: the run must save a checkpoint and yield */
     /* how the run ended; valid after leave() */
     enum job_event end;
-    char failure[512]; /* the beginning of the error document of a failed run */
+    char failure[512]; /* if the run failed: the first bytes of its error document */
 };
 
 /* Returns the coordinator for this rank's run_job(); it points to `distributed`. */

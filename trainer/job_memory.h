@@ -13,14 +13,14 @@
 #include <stdint.h>
 
 struct job_memory {
-    int64_t held, peak; /* bytes allocated now, and the most so far */
+    int64_t held, peak; /* held: bytes allocated now; peak: largest value of `held` so far */
     int64_t limit;      /* an allocation that would exceed it fails; 0: no limit */
     bool reached;       /* an allocation has failed because of the limit */
 };
 
-/* Returns the limit of a run on a machine where a job may need `allowed` bytes according to its estimate (0: no limit).
- * A job that the daemon accepts must be able to run. The limit is therefore larger than `allowed`: estimates can be
- * wrong by a quarter, and the blocks that a run allocates are never quite full. */
+/* Returns the upper limit of the bytes that a run may allocate; 0: no limit. The daemon accepts jobs whose estimate is
+ * at most `allowed` bytes (0: any), and every accepted job must be able to run. The limit is therefore larger than
+ * `allowed`: estimates can be wrong by a quarter, and the blocks that a run allocates are never quite full. */
 int64_t job_memory_limit(int64_t allowed);
 
 /* Counts the allocations of the calling thread from now on, until job_memory_end(). `account` stays valid until then.

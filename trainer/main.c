@@ -61,7 +61,7 @@ static const struct option_spec option_table[] = {
 
 struct arguments {
     const char *server, *job, *data, *kernels;
-    long long threads, memory, job_memory, buffer, patience, parent; /* parent: -1 if the option is not set */
+    long long threads, memory, job_memory, buffer, patience, parent; /* parent: process id; -1: --parent is not set */
     bool token_input, requeued;
 };
 

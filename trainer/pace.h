@@ -7,7 +7,7 @@
 
 struct pace {
     double recent; /* samples per second, smoothed over about 10 s; 0: unknown */
-    double steady; /* smoothed over about a quarter of the run, at least 10 s; 0: unknown */
+    double steady; /* samples per second, smoothed over a quarter of the run's age, at least 10 s; 0: unknown */
 };
 
 /* Adds `samples` that took `elapsed` seconds to the pace of a run that is `age` seconds old. If `samples` or `elapsed`

@@ -5,7 +5,8 @@
  * - MODEL: sparse-vae or vae.
  * - PRECISION: float or bf16.
  * - ANCHORS, THREES (0..1): the shares of the features that depend on one factor and on three factors. All other
- *   features depend on two. With these arguments, the decoder skips the zeros of its mask.
+ *   features depend on two. If these arguments are given, the decoder does not compute the entries that its mask sets
+ *   to zero.
  *
  * The model uses the softmax likelihood. The rows consist of zeros and ones; a tenth of the values are ones. The
  * program runs two updates to warm up, and then measures. It prints one JSON object: the median time of an update, and

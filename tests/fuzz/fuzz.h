@@ -1,6 +1,6 @@
 /* A fuzz target defines what this header declares: the function that libFuzzer calls, and valid inputs to start
  * from. random.c starts from these inputs; libFuzzer starts from a folder of files instead. A target ends the
- * process when a property that must hold does not hold. */
+ * process when a required property (FUZZ_CHECK) is violated. */
 #ifndef MOTIF_TESTS_FUZZ_H
 #define MOTIF_TESTS_FUZZ_H
 

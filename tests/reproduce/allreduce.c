@@ -1,6 +1,6 @@
 /* Measures how long MPI's all-reduce of floats takes, for several sizes. docs/lab/scaling.md fits its network model
- * to the result. allreduce.sh builds and runs this program. The normal build leaves it out, because no program of
- * the build needs it.
+ * to the result. allreduce.sh builds and runs this program. It is not a part of the normal
+ * build.
  *
  * Prints one line for each size: bytes, shortest and median seconds. The shortest time is that of the network alone.
  * The median includes delays by other programs on the machine. */

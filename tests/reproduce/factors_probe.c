@@ -5,7 +5,7 @@
  *      factors_probe boosting            importances of the columns for y
  *      factors_probe logistic            objective of the logistic regression of the class y on x
  *      factors_probe nmf LATENT PENALTY  objective of the factorisation of x
- *      factors_probe lda TOPICS          bound on the likelihood of topics for the counts x */
+ *      factors_probe lda TOPICS          lower bound on the log likelihood of the counts x under the fitted topics */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

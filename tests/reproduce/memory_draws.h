@@ -1,5 +1,5 @@
-/* The configurations that memory_peaks.c draws. Each form of a kind has basic settings and a list of the fields that
- * memory_peaks.c changes at random. */
+/* The configurations that memory_peaks.c draws. A form is a group of configurations of one kind of job: it has basic
+ * settings, and a list of the fields that memory_peaks.c sets at random. */
 #ifndef MOTIF_TESTS_REPRODUCE_MEMORY_DRAWS_H
 #define MOTIF_TESTS_REPRODUCE_MEMORY_DRAWS_H
 

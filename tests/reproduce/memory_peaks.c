@@ -34,7 +34,7 @@ enum { TRIES = 1000, TEXT = 1600, RUNS_MOST = 4000 };
 static const double WORK_MOST = 1.5, BYTES_MOST = 3e9, SHARE = 0.25, SLACK = 8e6;
 
 struct outcome {
-    int64_t resident, allocated; /* bytes; 0: the child ended before it could report them */
+    int64_t resident, allocated; /* peaks in bytes; 0: the child ended before it could report them */
     char stage[32], error[256];
 };
 

@@ -46,12 +46,12 @@ struct timed {
     struct comm comm;
     struct comm *inner;
     double waited, moved, called; /* waited: seconds until all ranks arrived; moved: seconds of the calls after that;
-                                     called: thread seconds of the calls */
+                                     called: processor seconds of this thread in the calls */
     int64_t bytes;
-    struct each *each[CALLS]; /* [EACH] the first calls of each kind */
+    struct each *each[CALLS]; /* each[c]: times of the first EACH calls of kind c */
     int64_t count[CALLS];
-    double update[UPDATES], begun; /* update: thread seconds of the calls in each update; begun: `called` at the start
-                                      of the current update. The call WAIT ends an update. */
+    double update[UPDATES], begun; /* update[u]: processor seconds of this thread in the calls of update u, which ends
+                                      with a call WAIT; begun: `called` at the start of the current update */
     int updates;
 };
 

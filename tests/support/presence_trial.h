@@ -36,7 +36,7 @@ enum method_request trial_step(struct trial *t);
 void trial_end(struct trial *t);
 /* Saves the run and replaces it by a new one that loads the checkpoint. */
 void trial_reload(struct trial *t);
-/* Computes one hash over all arrays whose names begin with `prefix`. */
+/* Computes one hash of all weights whose names begin with `prefix`. */
 void trial_hash(struct trial *t, const char *prefix, char out[HASH_TEXT]);
 /* Trains to the end. Calls trial_reload() after every `every` steps (0: never). Writes the hash of the weights and
  * the hash of all metrics. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 struct printed {
-    int fd, before; /* the descriptor that is redirected, and a copy of it */
+    int fd, before; /* fd: the descriptor that is redirected; before: a copy of it, made before that */
 };
 
 static inline struct printed printed_begin(int fd)

@@ -13,14 +13,14 @@ struct rank_plan {
     const char *data;
     int threads;                     /* number of threads of each rank */
     int64_t updates;                 /* number of updates after which to stop; 0: at the end of the run */
-    struct run_env_bytes *from, *to; /* checkpoint to load, and where rank 0 saves; either may be NULL */
+    struct run_env_bytes *from, *to; /* from: checkpoint to load; to: where rank 0 saves one; either may be NULL */
 };
 
 /* The results of a rank. All but the times are the same on all ranks. */
 struct rank_witness {
     int losses;
     double loss[RANK_LOSSES];    /* the metric "loss", or "recovered" in runs without a loss */
-    char weights[65], state[65]; /* SHA-256 of the weights and of the whole checkpoint at the end */
+    char weights[65], state[65]; /* SHA-256 at the end. weights: of the weights; state: of the whole checkpoint */
     double seconds;
     int64_t updates;
 };

@@ -1,5 +1,5 @@
-/* Runs a method on ranks that are threads, and records what each rank published and saved: for the tests of distributed
- * work items. If a rank or a check fails, the test fails. */
+/* Runs a method on ranks that are threads, and records what each rank published and saved. For tests of methods that
+ * distribute their work items over the ranks. If a rank or a check fails, the test fails. */
 #ifndef MOTIF_TESTS_SUPPORT_RANK_THREADS_H
 #define MOTIF_TESTS_SUPPORT_RANK_THREADS_H
 
@@ -40,8 +40,8 @@ struct rank_thread {
 
 /* Runs a method on ranks until all work items together have done `until` updates (0: to the end). Returns an array of
  * `ranks` entries; the caller calls rank_threads_close(). from: checkpoint to load; NULL: none. story (may be NULL):
- * receives what rank 0 publishes. Each step of rank 0 does one piece of work; the other ranks take longer steps, so
- * that the ranks' steps differ. */
+ * receives what rank 0 publishes. The steps of rank 0 are as short as possible; the steps of the other ranks are
+ * longer, so that the ranks do not step at the same times. */
 struct rank_thread *rank_threads_run(const struct method *method, const void *config, int ranks,
                                      struct run_env_bytes *from, int64_t until, struct story *story);
 void rank_threads_close(struct rank_thread *all, int ranks);

@@ -39,8 +39,8 @@ struct run_env {
 enum status run_env_open(struct run_env *environment, int threads, const char *kernels, struct error *err);
 void run_env_close(struct run_env *environment);
 
-/* run_env_save() saves a run into memory. run_env_reader() makes a reader of saved bytes, which must outlive the
- * reader. */
+/* run_env_save() saves a run into memory. run_env_reader() makes a reader of saved bytes; the bytes must stay valid as
+ * long as the reader is used. */
 enum status run_env_save(const struct method *method, struct method_run *run, struct run_env_bytes *bytes,
                          struct error *err);
 struct snapshot_reader run_env_reader(struct run_env_bytes *bytes);

@@ -1,6 +1,6 @@
-/* Shared by the wire tests of one kind of job. The functions test the page of the kind with a dry run of every
- * preset, the documents of a finished job, and that a pause changes no result. Each test program starts one
- * daemon. */
+/* Shared by the wire tests of the kinds of jobs; each test program tests one kind and starts one daemon. The functions
+ * test the page of the kind, a dry run of each of its presets, the documents of a finished job, and that a pause
+ * changes no result. */
 #ifndef MOTIF_TESTS_KIND_H
 #define MOTIF_TESTS_KIND_H
 

@@ -91,7 +91,7 @@ static void samples_have_true_boxes_and_a_picture(void **state)
 }
 
 /* Sends a recording of one second at 16 kHz to a model whose input is three seconds at 8 kHz. The daemon resamples
- * the recording and places it at the beginning of the input, which has 129 frames. */
+ * the recording and places it at the beginning of the input. Three seconds are 129 frames of the spectrogram. */
 static void recordings_of_any_rate_and_length_are_read(void **state)
 {
     enum { RATE = 16000 };

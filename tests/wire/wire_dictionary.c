@@ -1,5 +1,5 @@
 /* Tests the method dictionary over HTTP: its page, dry runs of its presets, a run of several learners with its
- * pictures, a single one with its latents, and a pause. */
+ * pictures, a run of a single learner with its latents, and a pause. */
 #include <math.h>
 
 #include "tests/wire/kind.h"
@@ -61,7 +61,8 @@ static void a_single_case_lists_its_latents(void **state)
     assert_begins(id, "/latents/3", "{\"job\"");
 }
 
-/* The guarantees of the kind pathways for a code of a trained dictionary: one active latent is always found. */
+/* The kind pathways tells whether a code of a trained dictionary is guaranteed to be recovered: a code with one active
+ * latent is, a code with six is not. */
 static void pathways_knows_which_codes_of_a_dictionary_are_guaranteed(void **state)
 {
     char id[JOB_ID], path[256], body[300];

@@ -107,7 +107,7 @@ static void a_plain_dictionary_is_a_convolution_of_several_channels(void **state
         for (int k = 0; k < 3; k++)
             assert_true(fabs(cJSON_GetArrayItem(cJSON_GetArrayItem(support, i), k)->valuedouble - wanted[i][k]) < 1e-5);
     reply_close(&reply);
-    /* two atoms of one sample are more than the coherence allows */
+    /* with two active atoms in one sample, no bound guarantees recovery: the coherence is too large */
     recover(ATOMS "\"code\":[[0,0,1],[0,1,1]],\"length\":1}", 200, &reply);
     assert_string_equal(json_text(reply.json, "guarantee"), "none");
     assert_int_equal(json_number(layer_of(&reply, 0), "stripe"), 2);

@@ -66,8 +66,8 @@ struct remote {
 /* ---- remote_queue.c: the queue, and the thread that sends it ----------------------------------------- */
 enum status remote_start(struct remote *remote, struct error *err);
 void remote_stop(struct remote *remote); /* ends the sender thread and drops the messages that it has not sent */
-/* Queues a message; waits while the queue is full, and before a checkpoint while another one is queued. Takes
- * ownership, also if it fails. */
+/* Queues a message. Waits while the queue is full; if the message is a checkpoint, also while another checkpoint is
+ * queued. Owns the message from then on, also if this fails. */
 enum status remote_post(struct remote *remote, struct message *message, struct error *err);
 /* Moves the pending report to the queue. The caller holds the lock. */
 enum status remote_flush(struct remote *remote, struct error *err);

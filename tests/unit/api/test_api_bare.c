@@ -43,7 +43,7 @@ static void process_without_callbacks_gives_empty_facts(void **state)
     assert_null(strstr(f->body, "process_resident_memory_bytes"));
 }
 
-/* While the daemon shuts down, requests that would start something get status 503, and /metrics reports the
+/* While the daemon shuts down, requests for streams of events and for /readyz get status 503, and /metrics reports the
  * shutdown. */
 static void draining_refuses_what_would_start_something(void **state)
 {

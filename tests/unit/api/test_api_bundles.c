@@ -157,7 +157,7 @@ static int send_parts(struct api_fixture *f, const struct parts *p, const char *
 
 #define LINK(member) "/attestation/checkpoints/0" member
 static const struct {
-    const char *pointer, *json; /* the pointer of a value in the manifest, and the new value */
+    const char *pointer, *json; /* pointer: JSON pointer of a value in the manifest; json: its new value */
     bool chained;               /* recompute the hashes of the chain after the change */
     const char *word;           /* text in the expected error; "": any error; NULL: the api must accept the bundle */
 } changes[] = {

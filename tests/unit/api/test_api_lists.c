@@ -177,7 +177,7 @@ static void names_and_latest_stand_for_ids(void **state)
     assert_string_equal(text_at(f, "/id"), other);
     assert_list(f, "owner=anna", "run-1");
     assert_list(f, "preset=large", "twice");
-    f->who = "anna"; /* one's own newest job comes first */
+    f->who = "anna"; /* "latest" is the newest job of the token that asks */
     assert_int_equal(ask(f, "GET", "/v1/jobs/latest", NULL), 200);
     assert_string_equal(text_at(f, "/id"), mine);
     /* a query needs a model: anna's job has none, so "latest" is the newest job that has one */

@@ -49,7 +49,7 @@ static const struct request_case writes[] = {
     {"DELETE", "/v1/datasets/@", NULL, 204, SET, {NULL}, {NULL}, false},
 };
 
-/* Requests that change nothing. Those about a job read one that has every kind of content. */
+/* Requests that change nothing. If a request reads a job, this job has every kind of content. */
 static const struct request_case reads[] = {
     {"POST", "/v1/jobs?dry_run=1", job_body, 200, NONE, {NULL}, {NULL}, true},
     {"POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"density\":7}}", 422, NONE, {NULL}, {NULL}, false},

@@ -47,7 +47,7 @@ static const struct config_setting pathways[] = {
         NULL                                                                                                           \
     }
 
-/* An "@" in the target stands for the id of one model, and an "@" in the body for the id of `other`. */
+/* An "@" in the target stands for the id of the subject of the case, and an "@" in the body for the id of `other`. */
 static const struct {
     struct request_case c;
     enum subject other;

@@ -414,8 +414,8 @@ static void *leave_slot(void *context)
 }
 
 /* The gate calls this function while the query waits. The function stores the next checkpoint, which deletes the
- * previous one. It must not leave the slot itself, because the gate holds its lock, so another thread leaves the
- * slot. */
+ * previous one. The gate holds its lock during the call, so this function cannot leave the slot; it lets another
+ * thread do that. */
 static bool replace_meanwhile(void *context)
 {
     struct replacing *r = context;

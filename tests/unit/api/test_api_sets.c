@@ -416,7 +416,7 @@ static void parts_of_broken_uploads_count_until_they_are_swept(void **state)
     api_upload_close(s->f->api, upload);
 }
 
-/* The sweep of old parts leaves a part that an upload is writing, even when its last byte is old. */
+/* The sweep of old parts does not remove a part that an upload is writing, even if its last write was long ago. */
 static void part_in_use_is_not_swept(void **state)
 {
     struct sets *s = *state;
@@ -436,8 +436,8 @@ static void part_in_use_is_not_swept(void **state)
     assert_int_equal(end(s, target, upload), 201);
 }
 
-/* The values of this set need 24 bytes. Its document, its labels and its preview need more than a hundred, and
- * count too. */
+/* All files of a set count towards the limit of 100 bytes. The values of this set need only 24 bytes, but its document,
+ * its labels and its preview need more than 100. */
 static void every_file_of_a_set_counts(void **state)
 {
     struct sets *s = *state;
@@ -526,8 +526,8 @@ static void set_of_an_unfinished_job_is_not_deleted(void **state)
     assert_int_equal(folder_entries(s->root, ""), 0);
 }
 
-/* Jobs of unknown kinds, and of kinds without data sets, use none. A configuration that the api cannot read is an
- * error, and prevents the deletion. */
+/* A job of an unknown kind, or of a kind without data sets, does not prevent the deletion of a set. A job whose
+ * configuration the api cannot read does: the deletion fails. */
 static void unreadable_configuration_prevents_deletion(void **state)
 {
     struct sets *s = *state;

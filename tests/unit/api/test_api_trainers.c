@@ -189,7 +189,8 @@ static void repeated_messages_change_nothing(void **state)
         tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":3,\"series\":{\"loss\":[[150,1],[160,\"x\"]]}}"), 422);
     assert_non_null(strstr(text_at(t->f, "/errors/0/detail"), "point 1 of \"loss\""));
     assert_int_equal(points_of(t, "loss"), 4); /* the refused report has stored no point */
-    t->f->log[0] = '\0';                       /* lines without a valid level and text are dropped */
+    t->f->log[0] = '\0';                       /* only the first of the lines below has a valid level and a text; the
+                                                * others are dropped */
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@",
                           "{\"sequence\":3,\"progress\":null,\"series\":{\"low\":[[5,\"-inf\"]]},"
                           "\"lines\":[[\"warn\",\"mind\"],[\"odd\",\"x\"],[7,\"x\"],[\"info\",7],[\"info\"]]}"),
@@ -281,7 +282,7 @@ static void checkpoint_arrives_in_pieces(void **state)
     int seq = (int)number_at(t->f, "/seq");
     assert_true(seq > 0);
     assert_int_equal(stored_checkpoints(t), before + 1);
-    for (int i = 0; i < 2; i++) { /* a trainer that announces a checkpoint that is stored already gets its number */
+    for (int i = 0; i < 2; i++) { /* the checkpoint is stored already, so each announcement returns its number */
         assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
         assert_int_equal(number_at(t->f, "/seq"), seq);
     }

@@ -296,9 +296,9 @@ static void a_plain_map_shows_ink_and_motifs(void **state)
     };
     draw_motif_map(&buf, &image, motifs, 5, 80, false);
     assert_string_equal(text(), "    3\n"
-                                /* A character stands for two rows of the map. If both contain motifs that are not
-                                 * maximal, the stronger motif is drawn. A maximal motif is drawn instead of any motif
-                                 * that is not maximal. */
+                                /* A character stands for two rows of the map and shows one motif. A motif is maximal if
+                                 * no motif in its footprint is stronger. A maximal motif is drawn before one that is
+                                 * not maximal; of two motifs that are not maximal, the stronger one is drawn. */
                                 "74@  \n");
 }
 

@@ -174,7 +174,7 @@ void ended(enum job_state wanted, const char *says)
     if (state != wanted || strstr(text, says) == NULL)
         fail_msg("the job is %s: %s; wanted %s: %s", job_state_name(state), text, job_state_name(wanted), says);
     enum job_state after;
-    if (state == JOB_QUEUED) /* it must not be in the way of the next case */
+    if (state == JOB_QUEUED) /* the next case must not claim this job */
         assert_int_equal(storage_job_request(storage, job, JOB_EVENT_CANCEL, &after, NULL, NULL), STATUS_OK);
 }
 

@@ -1,5 +1,5 @@
-/* Executors with a real store, whose programs are shell scripts. The clock of the executors is the test's: their waits
- * take no time, and a function of the test runs instead of each wait, to make the next event happen. */
+/* Executors with a real store. The programs that they start are shell scripts. A clock of the test replaces the real
+ * one: when an executor waits, no time passes, and a function of the test runs, which makes the next event happen. */
 #ifndef MOTIF_TESTS_UNIT_SERVER_EXECUTOR_FIXTURE_H
 #define MOTIF_TESTS_UNIT_SERVER_EXECUTOR_FIXTURE_H
 
@@ -11,11 +11,13 @@
 extern struct storage *storage;
 extern struct executor executor;
 extern struct job_control control;
-extern char folder[], path_of_trainer[80]; /* a folder for programs and other files, and a program that ends at once */
+extern char folder[], path_of_trainer[80]; /* folder: for programs and other files; path_of_trainer: a program that ends
+                                              at once */
 extern char job[STORAGE_ID];               /* id of the job of the present case */
 extern char text[8192];                    /* what content() and ended() have read */
 extern const char *mpirun[60], *slurm_options[60], *srun[60];
-extern double elapsed, since; /* seconds that the executors have waited; the value of a moment that a test notes */
+extern double elapsed, since; /* elapsed: seconds that the executors have waited; since: `elapsed` at a moment that
+                                 the test chooses */
 extern int waits;             /* number of waits */
 extern bool hanging;          /* the present child does nothing more, so time passes while the executor waits for it */
 extern void (*happens)(void); /* what happens during a wait; NULL: nothing */

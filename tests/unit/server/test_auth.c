@@ -135,7 +135,7 @@ static void names_of_tokens_are_checked(void **state)
     assert_int_equal(auth_check_name("a\nb", NULL), STATUS_INVALID);
 }
 
-/* What the console passes on; the words come from another process. */
+/* The console passes on words that come from another process, so tokens_do() must check each of them. */
 static void requests_of_the_console_are_checked(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Tests the loading of a TLS certificate and its key: a pair that fits is shown, any failure of GnuTLS is reported, and
- * then the certificate before stays. */
+/* Tests the loading of a TLS certificate and its key. If the two fit each other, new connections get the certificate.
+ * If GnuTLS fails, the failure is reported, and new connections still get the certificate that was loaded before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +102,7 @@ static int teardown(void **state)
     return unlink(cert) + unlink(key) + unlink(other_key) + rmdir(folder);
 }
 
-/* Returns the number of certificates that a new connection is shown, or -1 if there are none. */
+/* Returns the length of the certificate chain that a new connection gets, or -1 if no certificate is loaded. */
 static int shown(void)
 {
     gnutls_pcert_st *chain;

@@ -1,5 +1,5 @@
-/* Runs the command `motifd bench` with a result that the test chooses: how it becomes tables for a person, and what
- * happens without memory. */
+/* Runs the command `motifd bench` with a result that the test chooses. Tests that the command prints the result as
+ * tables, and what it does if memory is missing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

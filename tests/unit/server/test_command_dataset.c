@@ -106,7 +106,8 @@ pid_t __wrap_waitpid(pid_t pid, int *how, int options)
     return __real_waitpid(pid, how, options);
 }
 
-/* Makes `espeak-ng` of PATH a script. Its ninth word is the file that it must write; a.wav and b.wav are recordings. */
+/* Puts a script with the name espeak-ng first in PATH. The ninth argument of the script is the file that it must write;
+ * it can copy the recordings a.wav and b.wav, which this function makes. */
 static void speak_by(const char *script)
 {
     char path[80];
@@ -168,7 +169,8 @@ static void a_wait_that_a_signal_ends_is_repeated(void **state)
     wait_failures = 1;
     assert_int_equal(two_voices("waited"), EXIT_OK);
     assert_int_equal(access("waited", F_OK), 0);
-    speak_by("exit 0"); /* a lost process must not write while the command removes what there is */
+    speak_by("exit 0"); /* a script that writes nothing: the command does not wait for a lost process
+                         * before it removes the files of the set */
     wait_codes[0] = ECHILD;
     wait_failures = 1;
     assert_int_equal(two_voices("lost"), EXIT_FAULT);
@@ -178,7 +180,7 @@ static void a_wait_that_a_signal_ends_is_repeated(void **state)
     }
 }
 
-/* Any allocation or system call that fails: the set is whole, or there is none and the error says so. */
+/* Whichever allocation or system call fails, the command makes the whole set, or it makes none and reports an error. */
 static void a_fault_leaves_the_whole_set_or_none(void **state)
 {
     speak_by(good);

@@ -26,7 +26,7 @@
 #include "tests/support/fault_calls.h"
 #include "tests/support/open_files.h"
 
-/* The next calls of one function fail with EINTR, or with another code. */
+/* How many of the next calls of poll(), recv() and accept4() fail with the code `failure`. */
 static atomic_int polls, receives, accepts;
 static atomic_int failure = EINTR;
 static bool fails(atomic_int *count)
@@ -391,7 +391,7 @@ static void calls_that_a_signal_ends_are_repeated(void **state)
         assert_int_equal(atomic_load(counts[i]), 0);
         console_stop(console);
     }
-    /* a connection that breaks instead is an error */
+    /* a broken connection (ECONNRESET) is an error for the client */
     struct console *console = start();
     struct buf out;
     struct error err = {0};

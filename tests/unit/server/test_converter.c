@@ -23,7 +23,8 @@
 static char folder[] = "/tmp/motif-converter-XXXXXX", program[64];
 static struct error err;
 
-/* The next waits fail with EINTR. If `lost` is set, the program ends, but its wait status is unknown. */
+/* interruptions: number of the next calls of waitpid() that fail with EINTR. If `lost` is set, the program ends, but
+ * its wait status is unknown. */
 static int interruptions;
 static bool lost;
 pid_t __real_waitpid(pid_t pid, int *how, int options);
@@ -47,7 +48,8 @@ struct taken {
     size_t bytes;
     size_t most; /* take() fails after this number of bytes */
     char text[4096];
-    int looks, stop_after; /* stop_after: number of calls of stopped() after which the upload is abandoned */
+    int looks, stop_after; /* looks: number of calls of stopped(); stop_after: number of calls after which the upload is
+                              abandoned */
 };
 
 static enum status take(void *context, const struct byte_source *table, struct error *fault)

@@ -34,7 +34,7 @@ int __wrap_raise(int number)
     exit(RAISED + number);
 }
 
-static bool no_keys; /* the values of threads cannot be set */
+static bool no_keys; /* true: pthread_setspecific() fails */
 int __real_pthread_setspecific(pthread_key_t key, const void *value);
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
@@ -246,7 +246,8 @@ static void *look_for_stack(void *context)
     return NULL;
 }
 
-/* A thread whose stack for handlers cannot be remembered has none: it must not keep one that was freed. */
+/* crash_thread() gives a thread a stack for signal handlers. If it cannot store the stack as a value of the thread, it
+ * frees the stack; the thread must then have no such stack. */
 static void a_thread_has_a_stack_for_handlers_or_none(void **state)
 {
     pid_t pid = fork();

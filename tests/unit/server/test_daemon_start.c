@@ -54,7 +54,8 @@ static int teardown(void **state)
     return rmdir(folder);
 }
 
-/* Serves until the SIGTERM that waits already. Returns the exit code; `out` and `log_text` receive what it printed. */
+/* Sends this process a SIGTERM and starts the daemon, which ends as soon as it reads the signal. Returns the exit code;
+ * `out` and `log_text` receive what it printed. */
 static int serve(const struct settings *settings, void (*arm)(int n), int n)
 {
     struct printed first = printed_begin(STDOUT_FILENO), second = printed_begin(STDERR_FILENO);

@@ -164,7 +164,8 @@ static void a_path_that_is_too_long_is_an_error(void **state)
     data_remove(to);
 }
 
-/* Folders within folders are copied up to a fixed depth; deeper ones are left out, and all of them are removed. */
+/* data_copy() copies folders within folders up to a fixed depth and leaves deeper ones out. data_remove() removes all
+ * of them. */
 static void the_depth_of_folders_is_bounded(void **state)
 {
     char name[200] = "deep", copy[300];

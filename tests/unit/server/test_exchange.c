@@ -152,8 +152,8 @@ struct request {
     int usual;         /* status without a fault */
 };
 
-/* Sends the request and reads the answer. The fault can also make send() fail; for the daemon, the client has then
- * broken the connection. */
+/* Sends the request and reads the answer. The fault can also make the daemon's send() fail; the daemon then assumes
+ * that the client has broken the connection. */
 static const char *answer_to(int fd, const struct request *request, size_t *size)
 {
     enum { ROOM = 1 << 20 };

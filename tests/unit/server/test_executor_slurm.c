@@ -26,7 +26,7 @@ static void programs_of_slurm(const char *sbatch)
 static void notice_hanging(void)
 {
     hanging = there_is("hangs");
-    if (elapsed > 60.0) /* it is killed now; scancel must not count as hanging */
+    if (elapsed > 60.0) /* the executor has killed sbatch; the scancel that follows must not hang */
         drop("hangs");
 }
 
@@ -67,7 +67,8 @@ static void report_when_granted(void)
         report_success();
 }
 
-/* All words arrive, even where both settings have as many as the daemon allows. */
+/* sbatch and srun get all words of their settings, even if both settings have the largest number of words that the
+ * daemon allows. */
 static void sbatch_gets_the_options_of_the_daemon(void **state)
 {
     char wanted[400];
@@ -116,7 +117,7 @@ static void jobs_of_slurm_that_vanish_are_submitted_five_times(void **state)
     ended(JOB_FAILED,
           "job 17 of Slurm is gone and did not report why; it was submitted 5 times without a new checkpoint");
     assert_true(elapsed > 0.9 + 2 + 4 + 8 + 16);
-    /* the tries of an earlier daemon count */
+    /* leases that an earlier daemon granted count as submissions */
     begin("slurm", 1);
     for (int i = 0; i < 5; i++)
         grant("slurm", "");
@@ -191,7 +192,8 @@ static void unwanted_jobs_leave_the_queue_of_slurm(void **state)
     assert_true(elapsed - since > 30.0 && elapsed - since < 36.0);
 }
 
-/* Leases of other executors, and leases without a number, are not adopted. */
+/* The executor slurm does not adopt a job whose lease another executor granted, or whose lease contains no job number
+ * of Slurm. */
 static void only_jobs_of_slurm_are_adopted(void **state)
 {
     static const char *const cases[][2] = {{"process", "17"}, {"slurm", ""}};

@@ -115,7 +115,7 @@ static void pause_now(void)
     request(JOB_EVENT_PAUSE);
 }
 
-/* The tries of an earlier daemon count. */
+/* A lease that an earlier daemon granted counts as a start of the trainer. */
 static void a_job_without_progress_is_not_started_again(void **state)
 {
     begin("process", 1);
@@ -138,7 +138,7 @@ static void cancel_when_deaf(void)
         since = elapsed = 1.0;
         request(JOB_EVENT_CANCEL);
     }
-    hanging = since > 0.0 && elapsed - since < patience; /* afterwards it was killed, and ends */
+    hanging = since > 0.0 && elapsed - since < patience; /* the executor has killed the child after `patience` */
 }
 
 /* Programs that ignore signals are killed: a trainer 1.2 s after the cancel, and an mpirun 10 s after it. */
@@ -203,7 +203,8 @@ static void no_trainer_starts_before_the_daemon_serves(void **state)
 static pid_t stray;
 static bool ranks_of_stray;
 
-/* The first wait follows the signal to a trainer; the 201st, after 10 s, follows that to an mpirun. */
+/* Reaps the stray process once it has ended. The executor kills a trainer before its first wait, and an mpirun before
+ * its 201st wait, after 10 s. */
 static void reap_stray(void)
 {
     if (stray > 0 && waits > (ranks_of_stray ? 200 : 0) && waitpid(stray, NULL, 0) == stray)
@@ -239,7 +240,7 @@ static void a_stray_trainer_is_killed_before_the_next_one_starts(void **state)
         assert_int_equal(stray, 0);
         assert_true(i == 0 ? elapsed < 1.0 : elapsed > 10.0 && elapsed < 11.0);
     }
-    /* a process that ends only in name is waited for, but not for ever */
+    /* a killed process that nobody reaps stays a zombie: the executor waits for it, but not for ever */
     begin("process", 1);
     executor.options.trainer = "/no/such/trainer";
     stray = start_stray();
@@ -247,9 +248,10 @@ static void a_stray_trainer_is_killed_before_the_next_one_starts(void **state)
     grant("process", id);
     run();
     ended(JOB_FAILED, "trainer-not-started");
-    assert_true(elapsed > 10.1 && elapsed < 10.3); /* with 0.2 s before the second try */
+    assert_true(elapsed > 10.1 && elapsed < 10.3); /* 10 s for the zombie, and 0.2 s between the two
+                                                    * tries to start the trainer */
     assert_int_equal(waitpid(stray, NULL, 0), stray);
-    /* ids that name no process, or another one than the trainer, kill nothing */
+    /* the executor kills no process if the id of the lease names none, or one that is not the trainer */
     pid_t other = start_stray();
     char later[64];
     (void)snprintf(id, sizeof id, "%d", (int)other);

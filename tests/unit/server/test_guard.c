@@ -53,7 +53,7 @@ static void only_loopback_and_allowed_hosts_are_accepted(void **state)
     assert_int_equal(CHECK(&loopback, "GET", H("Accept", "*/*")), 400);
     assert_int_equal(CHECK(&everywhere, "GET", H("Host", "anything.example")), 0);
     assert_int_equal(CHECK(&everywhere, "GET", H("Host", "any/thing")), 400);
-    /* beyond loopback, a list of names refuses others, and the machine's own names stay */
+    /* a server that listens beyond loopback accepts the listed names and the machine's own names, and no others */
     const struct guard_rules listed = {.allow_host = "motif.example", .target_max = 4096, .headers_max = 16384};
     assert_int_equal(CHECK(&listed, "GET", H("Host", "MOTIF.example")), 0);
     assert_int_equal(CHECK(&listed, "GET", H("Host", "localhost:8080")), 0);
@@ -69,7 +69,7 @@ static void similar_hosts_are_refused(void **state)
     assert_int_equal(CHECK(&loopback, "GET", H("Host", "128.0.0.1")), 421);
     assert_int_equal(CHECK(&loopback, "GET", H("Host", "127.0.0.-")), 421);
     assert_int_equal(CHECK(&loopback, "GET", H("Host", "localhosu")), 421);
-    assert_int_equal(CHECK(&loopback, "GET", H("Host", "motif.examplf")), 421); /* as long as a name of the list */
+    assert_int_equal(CHECK(&loopback, "GET", H("Host", "motif.examplf")), 421); /* same length as a listed name */
     assert_int_equal(CHECK(&loopback, "GET", H("Host", "[]")), 400);
     assert_int_equal(CHECK(&loopback, "GET", H("Host", "[::1x]")), 400);
     assert_int_equal(CHECK(&loopback, "GET", H("Host", "[::1]x")), 400);

@@ -1,5 +1,5 @@
 /* Tests the delivery of notices with a receiver that this file plays in the place of libcurl: answers, failures,
- * missing memory, and an end of the daemon within a delivery. */
+ * missing memory, and a daemon that ends during a delivery. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -102,7 +102,7 @@ static void take_report(const struct http_request *request, struct buf *out)
     played.reports++;
     buf_format(out, played.wants != NULL ? "{\"requested_state\":\"%s\"}" : "{\"requested_state\":null}", played.wants);
     if (json_parse(request->body, request->body_bytes, &root, NULL) != STATUS_OK)
-        return; /* the parser finds no memory: the test of allocations counts no points */
+        return; /* no memory for the parser; only the test of failed allocations comes here, and it counts no points */
     cJSON_ArrayForEach (series, cJSON_GetObjectItemCaseSensitive(root, "series")) {
         cJSON_ArrayForEach (point, series) {
             const cJSON *value = cJSON_GetArrayItem(point, 1);

@@ -19,7 +19,7 @@
 enum { RANKS = 3, OWN = 1, NUMBERS = 10, FAILURE = 13 };
 
 static struct {
-    int calls, fails_at; /* the call with this number fails; -1: none */
+    int calls, fails_at; /* calls: number of calls so far; fails_at: number of the call that fails, -1: none */
     int size, level;
     int broadcasts, most_broadcast, gathers, uneven_gathers, finalized, aborted;
     int waits_in_test; /* MPI_Test reports this many times that an operation is not complete */
@@ -148,7 +148,7 @@ int __wrap_MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Com
     return counted();
 }
 
-/* Delivers the other ranks' parts of this rank's share. */
+/* Each rank adds up a share of the numbers. Delivers the numbers of this rank's share that the other ranks hold. */
 int __wrap_MPI_Ialltoallv(const void *from, const int *counts, const int *places, MPI_Datatype type, void *to,
                           const int *to_counts, const int *to_places, MPI_Datatype to_type, MPI_Comm comm,
                           MPI_Request *request);

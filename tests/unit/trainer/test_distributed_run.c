@@ -369,7 +369,8 @@ static bool fake_stop(void *context)
     return ((struct fake_outside *)context)->stop_requested;
 }
 
-/* In a run with one rank, the outer coordinator alone decides, also whether the run gives up a step. */
+/* In a run with one rank, the outer coordinator alone decides whether the run must stop, and whether it ends in the
+ * middle of a step. */
 static void one_rank_asks_only_the_outside(void **state)
 {
     atomic_bool stop_requested = false;
@@ -391,7 +392,7 @@ static void one_rank_asks_only_the_outside(void **state)
     coordinator.close(coordinator.context, reader);
     assert_int_equal(w.open_readers, 0);
     assert_int_equal(coordinator.rewind(coordinator.context, 6, NULL), STATUS_CONFLICT);
-    /* the outer coordinator never requests that a step is given up */
+    /* without must_stop(), the outer coordinator never ends a step early */
     assert_false(coordinator.must_stop(coordinator.context));
     distributed.outside.must_stop = fake_stop;
     assert_false(coordinator.must_stop(coordinator.context) || coordinator.must_yield(coordinator.context));

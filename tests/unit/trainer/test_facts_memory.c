@@ -54,7 +54,8 @@ static void the_smallest_limit_counts(void **state)
         /* in a container, the file at the root has the group's limit */
         {"0::/my.slice\n", "max\n", "2000000\n", 1000, 2000000},
         {"0::/my.slice\n", NULL, "2000000\n", 1000, 2000000},
-        {"12:memory:/old\n", "1000000\n", "2000000\n", 1000, 2000000}, /* version 1 has no unified group */
+        {"12:memory:/old\n", "1000000\n", "2000000\n", 1000, 2000000}, /* control groups of version 1: the line names no
+                                                                        * group of version 2 ("0::") */
         {"", NULL, "", 1000, 4096000},                                 /* files without content */
         {"0::/my.slice\n", "max\n", "max\n", 1000, 4096000},
         {"0::/my.slice\n", "9000000\n", NULL, 1000, 4096000}, /* more than the machine has */

@@ -194,7 +194,7 @@ static void a_refused_request_fails_the_run_with_the_reason_of_the_daemon(void *
         played.refusal = 422;
         error_clear(&err);
         enum status status = whole_session(1000, &err);
-        if (status == STATUS_OK && played.requests == all) /* the sender had one report more to send in this session */
+        if (status == STATUS_OK && played.requests == all) /* this session ended before request n */
             continue;
         assert_int_not_equal(status, STATUS_OK);
         assert_non_null(strstr(err.message, n == 0 || played.end[0] != '\0' ? "not this" : "not recorded"));

@@ -295,7 +295,8 @@ static void a_failing_call_of_the_coordinator_fails_the_job_with_its_message(voi
             failed += outside.end == JOB_EVENT_FAIL;
             assert_true(outside.end == JOB_EVENT_FAIL || outside.sleeps == 1);
         }
-    /* Only a save that finds the disk full or the queue full is repeated. */
+    /* The run repeats only a save that fails because the disk or the queue is full (STATUS_IO); if it fails again, and
+     * for every other call, the job fails. */
     assert_true(repeated > 0 && failed > 3 * all - 1);
     forget();
 }
@@ -566,7 +567,7 @@ static void an_evaluation_without_its_parameters_fails(void **state)
     forget();
 }
 
-/* If the stored progress contains the time of the run, the time continues from there. */
+/* If the stored progress contains the seconds that earlier runs of the job took, the run adds its own time to them. */
 static void the_seconds_of_earlier_runs_count(void **state)
 {
     static const char *const progress[] = {"{\"seconds\":5000}", "{\"seconds\":-5000}", "{\"seconds\":\"5000\"}", "{"};

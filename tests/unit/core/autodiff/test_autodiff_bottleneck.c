@@ -1,5 +1,5 @@
 /* Tests the operations that replace the sparse layer in the baselines (noise and KL sparsity), and the presence
- * objective that reads its input. */
+ * objective, which reads the input of the sparse layer. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
@@ -306,7 +306,7 @@ static void lift_raises_the_strongest_value_of_images_without_one_above_its_thre
     for (int i = 0; i < IMAGES * ONE; i++)
         x[i] = (real)((i * 37) % 101) / R(101.0);
     x[1 * ONE + 17 * PIXELS + 3] = R(3.8);  /* above its threshold, 3.7 */
-    x[2 * ONE + 17 * PIXELS + 34] = R(3.0); /* larger than 2.3 below, but farther from its threshold, 3.7 */
+    x[2 * ONE + 17 * PIXELS + 34] = R(3.0); /* larger than 2.3 (next line), but farther below its threshold */
     x[2 * ONE + 4 * PIXELS + 5] = R(2.3);
     for (int threads = 1; threads <= 2; threads++) {
         struct probe p;
@@ -369,7 +369,7 @@ static void limit_leaves_the_highest_peaks_of_each_image(void **state)
         for (int image = 0; image < LIMITED; image++) {
             const real *before = x + image * ONE, *after = y + image * ONE;
             int peaks = peaks_of(before, threshold, near);
-            real lowest = R(1.0), highest = R(0.0); /* of the values that stay, and of those that do not */
+            real lowest = R(1.0), highest = R(0.0); /* lowest peak that stays, highest peak that is removed */
             assert_int_equal(peaks_of(after, threshold, near), peaks < most ? peaks : most);
             for (int i = 0; i < ONE; i++) {
                 real height = before[i] - threshold[i / PIXELS];

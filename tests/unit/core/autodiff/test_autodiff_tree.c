@@ -1,4 +1,5 @@
-/* Compares the gradients of heads on a tree, and of columns scaled to unit variance, with central differences. */
+/* Compares gradients with central differences: those of linear heads for the nodes of a tree (op_tree_heads), and those
+ * of the operation that scales columns to unit variance (op_unit_columns). */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ static struct tensor *build_both(struct probe *p, const void *context)
     return op_tree_heads(&p->exec, op_add(&p->exec, z, z), c->node, c->base, c->changes, c->heads);
 }
 
-/* Node 2 uses the edge of node 1 with the opposite sign; node 5 has no edge. */
+/* Nodes 1 and 2 share a row of `changes`, with opposite signs; node 5 has no row, so its head equals its parent's. */
 static void tree_gradients_match_differences(void **state)
 {
     static const int parent[] = {-1, 0, 0, 1, 1, 3}, edge[] = {-1, 0, 0, 1, 2, -1};

@@ -78,8 +78,8 @@ static void fista_reaches_a_point_where_no_entry_can_improve(void **state)
     free(scratch);
 }
 
-/* Compares FISTA with basis pursuit of the method pathways. Pursuit may use negative entries, FISTA may not. The
- * test therefore gives pursuit the rows and their negatives as two sets of filters. */
+/* Compares FISTA with the basis pursuit of the method pathways. Basis pursuit may use negative entries, FISTA may not.
+ * FISTA therefore gets a dictionary that contains each row and its negative. */
 static void fista_has_the_objective_of_basis_pursuit_with_both_signs(void **state)
 {
     static float both[2 * ATOMS * INPUTS], code[PLAIN_ROWS * 2 * ATOMS], signed_code[ATOMS], folded[ATOMS];

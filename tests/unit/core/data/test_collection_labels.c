@@ -335,7 +335,8 @@ static void long_names_are_cut_between_characters(void **state)
     collection_close(&c);
 }
 
-/* A class whose name says that the other one is absent gets a warning; other pairs of classes and sets get none. */
+/* If a set has two classes, and the name of one says that the other is absent ("bound", "unbound"), the upload causes a
+ * warning. Other names cause none. */
 static void classes_that_name_an_absence_are_reported(void **state)
 {
     static const struct {
@@ -398,8 +399,8 @@ static void add_png(struct archive *a, const char *name, uint8_t grey)
 
 /* ---- bytes, floats, files ----------------------------------------------------------------------------------- */
 
-/* Checks which arrays the collection stores as bytes, and that reading returns the values of the file, stored as
- * bytes or as floats. */
+/* Checks which arrays the collection stores as bytes and which as floats. Reading a value must return that of the file
+ * in both cases. */
 static void values_are_bytes_where_that_loses_nothing(void **state)
 {
     static const float whole[12] = {0, 1, 2, 255, 4, 5, 6, 7, 8, 9, 10, 11}, parts[12] = {0.5F, 1.5F},

@@ -500,8 +500,8 @@ static void planted_motifs_have_the_expected_frequencies(void **state)
         for (int j = 0; j < 1000; j++)
             sites += classes[j] != SITE_NONE;
     }
-    /* A sequence gets 25 words, and later words overwrite at most one word in five. Each of the ten models occurs about
-     * equally often. */
+    /* 25 motifs are planted in a sequence, and later motifs overwrite at most one in five. The motifs of each of the
+     * ten affinity models occur about equally often. */
     assert_in_range(count, 200 * 20, 200 * 25);
     for (int i = 0; i < 10; i++)
         assert_in_range(of[i], count / 10 * 7 / 10, count / 10 * 13 / 10);

@@ -67,7 +67,7 @@ static void fast_rows_and_columns_match_ref(void **state)
 }
 
 /* Two transforms of a vector multiply it by its length n, because the matrix H satisfies H H = n I. This holds for
- * short vectors, and for long ones that are treated as tables. */
+ * short vectors, and for long vectors, which the code arranges as a table of rows and columns. */
 static void transform_applied_twice_multiplies_by_n(void **state)
 {
     for (int n = 1; n <= 1 << 20; n *= 4) {

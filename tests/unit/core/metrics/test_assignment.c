@@ -131,7 +131,8 @@ static bool at_once(void *context)
     return true;
 }
 
-/* A matrix of equal scores takes the longest: each search visits all lines that are matched already. */
+/* A matrix of equal scores takes the longest: the search for each row visits all columns that are matched
+ * already. */
 static void a_stopped_pool_ends_the_search(void **state)
 {
     enum { COUNT = 6000 }; /* about two minutes of processor time */

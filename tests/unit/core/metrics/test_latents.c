@@ -145,7 +145,8 @@ static void the_fraction_compares_main_latents_with_the_three_largest_others(voi
     assert_ok(recovery_create(split[0], 2, truth[0], 3, 3, &r, NULL, err));
     assert_int_equal(r.own[1], 1);
     struct recovery_sample both = {(int32_t[]){0, 1}, (float[]){0.5f, 1}, 2, NULL, 0};
-    /* the main latent contributes M = 0.5, the other one A = 0.6 >= 0.4 * 1.3; recovery.h: q = min(A, 1.3 - M) */
+    /* The projection on the feature is 1.3. The main latent contributes M = 0.5, and the other latent A = 0.6, which is
+     * at least 0.4 * 1.3. The absorbed part is then q = min(A, 1.3 - M) = 0.6 (recovery.h). */
     recovery_absorb(&r, &both, 0, 1.3, ones);
     assert_near(r.absorbed_share, 0.6 / 1.1);
     recovery_absorb(&r, &both, 0, 0.8, ones); /* q = min(0.6, 0.3) */

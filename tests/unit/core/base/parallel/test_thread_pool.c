@@ -23,7 +23,7 @@
 
 struct job {
     int workers;          /* thread_pool_workers() */
-    atomic_flag busy[16]; /* [workers] a chunk with this number is running */
+    atomic_flag busy[16]; /* busy[w]: worker w is running a chunk */
     int runs[MOST];       /* not atomic, so that TSan reports a chunk that runs twice at the same time */
     atomic_int wrong_worker;
     double results[MOST];
@@ -286,7 +286,7 @@ static void a_stopped_pool_leaves_out_the_rest(void **state)
         assert_false(thread_pool_run(pool, count_and_stop, &s, 1)); /* the pool stays stopped */
         assert_false(thread_pool_run(pool, count_and_stop, &s, 0));
         assert_int_equal(atomic_load(&s.ran), ran);
-        while (!thread_pool_stopped(own)) /* a pool asks another one only every few milliseconds */
+        while (!thread_pool_stopped(own)) /* `own` checks only every few milliseconds whether `pool` was stopped */
             (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         thread_pool_stop_when(pool, NULL, NULL);
         assert_true(thread_pool_run(pool, count_and_stop, &s, 10));

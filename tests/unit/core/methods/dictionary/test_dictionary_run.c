@@ -161,7 +161,7 @@ static bool contains(const int32_t *list, int count, int wanted)
 
 enum { PLAIN_INPUTS = 9, PLAIN_WIDTH = 20, PLAIN_SAMPLES = 80, PLAIN_BATCH = 40 };
 
-/* Adds sample r of the batch. unit: the dictionary's rows, scaled to norm 1. */
+/* Adds sample r of the batch to the figures `f`. unit: the dictionary's rows, scaled to norm 1. */
 static void add_plain_sample(const struct method_run *run, const struct plain *unit, int r, struct plain_figures *f,
                              bool *fired)
 {
@@ -381,8 +381,8 @@ static void results_that_are_shares_lie_between_0_and_1(void **state)
     }
 }
 
-/* Every feature of a rug writes a unit vector. The squared products of the vectors of different features have the mean
- * (n_s / n_d - 1) / (n_s - 1). */
+/* A rug writes n_s features into n_d dimensions, each as a unit vector. The squared inner products of the vectors of
+ * two different features have the mean (n_s / n_d - 1) / (n_s - 1). */
 static void vectors_of_a_rug_are_those_of_the_paper(void **state)
 {
     enum { N = 64, D = 16 };
@@ -522,7 +522,7 @@ static void the_verdict_names_latents_that_do_not_recur(void **state)
     free(findings);
 }
 
-/* The tables of a run's charts, which name the panels. */
+/* The CSV tables of the two charts of a run. A table contains the names of its chart's panels. */
 struct tables {
     char cases[16384], latents[16384];
 };

@@ -231,7 +231,7 @@ static void thresholds_move_further_than_adam_moves_them_if_the_training_is_shor
 {
     static const struct {
         double rate; /* largest change by the tuner: 3e-4 in a training of 195,312 updates */
-        float moved; /* distance by which a threshold moves if Adam moves it by 0.01 */
+        float moved; /* expected total move of a threshold that Adam has moved by 0.01 */
     } cases[] = {{1e-4, 0.01f}, {3e-4, 0.01f}, {6e-4, 0.02f}, {0.02, 0.1f}};
     struct sae_shape shape = shape_of(LEARNER_JUMPRELU, INPUTS, WIDTH, 4);
     struct thread_pool *pool;

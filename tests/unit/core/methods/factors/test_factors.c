@@ -404,7 +404,8 @@ static void models_of_counts_beat_plain_frequencies(void **state)
 /* ---- factorisation ------------------------------------------------------------------------------------ */
 
 struct looks {
-    double last, longest; /* processor time in seconds of the last check, and the longest time between two checks */
+    double last, longest; /* in seconds of processor time. last: time of the last check; longest: longest time between
+                             two checks */
 };
 
 static double processor_seconds(void)

@@ -397,7 +397,7 @@ static void compare_anchors(void *context, struct method_run *run)
     int anchors;
     double plain = plain_anchors_apart(run, &anchors);
     *(double *)context = plain;
-    assert_true(anchors > 8); /* the run computes them eight at a time */
+    assert_true(anchors > 8); /* more than the run computes at once, which is eight */
     assert_true(run->outcomes[0].anchors_apart == plain);
 }
 

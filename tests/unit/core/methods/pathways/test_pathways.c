@@ -273,8 +273,8 @@ static void local_norms_equal_their_definition(void **state)
             struct local_window entries = {1, (int)count, 1, 1, w->window_w * w->channels};
             double literal = local_norm_literal(map, count, (size_t)(w->window_w * w->channels), alpha);
             assert_near(literal, plain_norm(&entries, map, alpha), 1e-6);
-            /* Windows of the literal norm may start at any entry, not only at the first channel of a position. The
-             * literal norm is therefore at least as large as the local norm. */
+            /* A window of local_norm_literal() may start at any entry, a window of local_norm() only at the first
+             * channel of a position. The first norm is therefore at least as large as the second. */
             if (w->height == 1)
                 assert_true(literal >= local_norm(w, map, alpha, scratch) - 1e-6);
         }

@@ -569,10 +569,10 @@ static void ignore_boolean(void *context, const char *key, bool value) {}
 static void ignore_text(void *context, const char *key, const char *value) {}
 static void ignore(void *context, const char *key) {}
 
-/* Half of the samples contain one of four digits, the other half contain two different digits. Windows of 5 pixels give
- * cells of 9 x 9 positions. The constant k depends on alpha, the share of the data that a wrong motif spoils
- * (core/metrics/importance.h). Alpha is computed for the deletion of a digit and for its exchange, and k uses the
- * smaller value. Computed by hand, for a line of three places:
+/* Half of the samples contain one of four digits, the other half contain two different digits. A window has 5 pixels,
+ * so the cell of a motif (the positions whose windows overlap its window) has 9 x 9 positions. The constant k depends
+ * on alpha, the share of the data that a wrong motif spoils (core/metrics/importance.h). Alpha is computed for the
+ * deletion of a digit and for its exchange, and k uses the smaller value. Computed by hand, for a line of three places:
  *
  * - Deletion: half of the samples have two digits, and half of these contain the given digit, so a quarter of the data
  *   changes. It changes into six patterns (one of three other digits, at either end of the line). Each pattern receives

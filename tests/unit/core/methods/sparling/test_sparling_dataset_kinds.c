@@ -218,8 +218,7 @@ static void values_in_zero_to_one_are_unchanged(void **state)
     double number = (double)planes[0] * COUNT;
     assert_true(fabs(number - round(number)) < 1e-4 && planes[47] == planes[0]);
     d.domain->grey(d.state, planes, grey);
-    /* The mean of the values is in the middle of their range, so grey 0 stands for the least value and grey 1 for the
-     * largest. */
+    /* grey 0 stands for the least value of the data set, and grey 1 for the largest */
     assert_true(fabs((double)grey[0] - fabs((double)(planes[0]) / ((COUNT - 1.0) / COUNT))) < 1e-5);
     for (int i = 0; i < 48; i++)
         given[i] = 0.25F;

@@ -30,9 +30,9 @@ struct curves {
     int at[CUTS];
 };
 
-/* A score is the sum of `weight`, [SIDE]; weight[i] belongs to the offset i - HALF. For each cut, returns two falls of
- * the score: `low` when the part of the motif before the cut is replaced, `high` when the part after the cut is
- * replaced. */
+/* Computes how far the score of a motif falls when a part of the motif is replaced. The score is the sum of weight[i]
+ * over [SIDE], where weight[i] belongs to the offset i - HALF. For each cut: low[] is the fall when the part before the
+ * cut is replaced, high[] the fall when the part after the cut is replaced. */
 static struct curves curves_of(const double *weight)
 {
     struct curves c;

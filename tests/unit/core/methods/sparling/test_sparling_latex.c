@@ -259,7 +259,7 @@ static void run_through(int threads, int every, struct outcome *out)
 
 /* Collects numbers of a result, from its top level and from its member "fne_by_symbol". */
 struct numbers_expected {
-    int depth, misses; /* misses: the depth at which "fne_by_symbol" began, 0 outside of it */
+    int depth, misses; /* depth: depth of nesting; misses: depth at which "fne_by_symbol" began, 0 outside of it */
     double ce, ce_assignment, ce_majority, of_zero, of_bar;
 };
 

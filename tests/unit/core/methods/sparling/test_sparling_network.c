@@ -153,7 +153,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
             exact += all;
         }
     }
-    assert_true(exact >= 160); /* at least all even samples are decoded exactly */
+    assert_true(exact >= 160); /* at least the samples with an even index: 4 in each of 40 rounds */
     close_setup(&s);
 }
 

@@ -339,9 +339,10 @@ static void better_answers_on_training_samples_ask_for_more_samples(void **state
     struct evidence_sums *few = &evidence_of(f)->sums;
     few->trained = few->trained_exact = 290;
     few->read = 145;
-    few->exact = few->unordered = 105; /* 72.4 %: the lower end of the difference is 20.8 points */
+    few->exact = few->unordered = 105; /* 72.4 % of the test samples, and 100 % of the training samples: the
+                                        * difference is at least 20.8 points at a confidence of 95 % */
     assert_non_null(found(f, "learned-by-heart"));
-    few->exact = few->unordered = 107; /* 73.8 %: the lower end is below 20 points */
+    few->exact = few->unordered = 107; /* 73.8 %: the bound on the difference is below 20 points */
     assert_null(found(f, "learned-by-heart"));
 }
 
