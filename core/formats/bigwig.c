@@ -28,7 +28,7 @@ static void prepare(void)
     (void)pthread_once(&once, initialise);
 }
 
-/* Writes the intervals of one chromosome, from first to end. */
+/* Writes `count` intervals of one chromosome, the first of which is *at. */
 static int write_chromosome(bigWigFile_t *file, const char *name, const struct bigwig_interval *at, size_t count)
 {
     const char *names[BLOCK];

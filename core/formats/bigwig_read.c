@@ -150,7 +150,8 @@ static bool push(struct bigwig *b, uint64_t node)
     return fits;
 }
 
-/* Takes the next node that waits, and its items of `branch` or `leaf` bytes each. */
+/* Removes the last node from the list of waiting nodes, and reads its *count items into b->items. An item has `leaf`
+ * bytes if the node is a leaf, else `branch` bytes. */
 static bool next_node(struct bigwig *b, size_t branch, size_t leaf, bool *is_leaf, size_t *count)
 {
     unsigned char head[NODE];

@@ -126,7 +126,8 @@ static int64_t place(const struct faidx_sequence *s, int64_t base)
     return s->offset + base / s->line_bases * s->line_bytes + base % s->line_bases;
 }
 
-/* Reads up to `count` bytes of the text; *got is 0 at its end. */
+/* Reads up to `count` bytes of the FASTA text from offset `at`, after decompression. *got is 0 at the end of the
+ * text. */
 static enum status read_text(const struct faidx *index, int64_t at, char *to, size_t count, size_t *got,
                              struct error *err)
 {

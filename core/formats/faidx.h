@@ -28,7 +28,7 @@ struct faidx {
 enum status faidx_open(const char *path, const char *shown, struct faidx *out, struct error *err);
 void faidx_close(struct faidx *index);
 
-/* The sequence of a name; NULL: there is none. */
+/* Returns the sequence with this name; NULL: there is none. */
 const struct faidx_sequence *faidx_find(const struct faidx *index, const char *name);
 /* Reads the letters [start, end) of a sequence, which must lie inside. letters: [end - start]. STATUS_CORRUPT: the file
  * does not fit its index. STATUS_IO. */

@@ -132,7 +132,8 @@ static enum status begin(struct builder *b, struct error *err)
     return status;
 }
 
-/* Adds a sample of `columns` columns to the collection, after its values were added to the store. */
+/* Counts a new sample of `columns` columns in the collection. Call it after the values of the sample were added to the
+ * store. */
 static void counted(struct builder *b, int64_t columns)
 {
     struct collection *c = b->c;
@@ -413,8 +414,8 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
     struct collection *c = b->c;
     int32_t *to = NULL, *groups = NULL;
     bool numbers = b->wanted == TARGET_NUMBER;
-    /* labels are not sorted by name, because the reader has added them as indices into its own vocabulary, or because
-     * the targets are numbers */
+    /* true: labels keep their order. The reader has added them as indices into a vocabulary of its own, or the targets
+     * are numbers. */
     bool numbered = c->vocabulary.count > 0 || numbers;
     if (c->count == 0 || c->cols == 0)
         return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");

@@ -192,8 +192,8 @@ static void write_x(const struct collection_export *e, int64_t first, int64_t co
 
 /* ---- the plan ---------------------------------------------------------------------------------------------- */
 
-/* Adds an array to the plan of the file. dim: the sizes of its dimensions. If there are fewer than NPY_RANK of them, -1
- * follows the last one. */
+/* Adds an array to the plan of the file. dim: the sizes of the array's dimensions; if the array has fewer than NPY_RANK
+ * dimensions, -1 ends the list. */
 static struct npz_stream_array *plan(struct collection_export *e, const char *name, const char *type, size_t item,
                                      const int64_t *dim, elements_fn write)
 {

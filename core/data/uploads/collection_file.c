@@ -235,8 +235,8 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
            (c->boxes == 0 || (c->box && rising(c->box_start, c->count, 0) && c->box_start[c->count] == c->boxes));
 }
 
-/* Finds the numbers that are the targets, if the target is numbers; the names were read before. Returns false if the
- * numbers are missing or one of them is not finite. */
+/* If the targets are numbers, finds the numbers in the file. Call it after read_names(). Returns false if the numbers
+ * are missing or one of them is not finite. */
 static bool find_numbers(struct collection *c, const struct mapped *m)
 {
     if (c->target != TARGET_NUMBER)

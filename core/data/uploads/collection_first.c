@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Upper limits of the list of first samples. */
+/* Upper limits of the samples in the list, of the letters of a sequence, and of the columns of a table. */
 enum { SAMPLES = 8, LETTERS = 200, COLUMNS = 32 };
 
 const struct alphabet *collection_alphabet(const struct collection *c)

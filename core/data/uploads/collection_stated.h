@@ -15,7 +15,7 @@ struct stated {
     bool y_index;                  /* y=index: integers in y are indices into `names` */
     bool boxes_index;              /* boxes=index: the symbols of boxes are indices into `names` */
     bool rna;                      /* alphabet=rna: the sequences are RNA */
-    bool profile;                  /* profile=yes: the numbers of a sample are a profile along its columns */
+    bool profile;                  /* profile=yes: the numbers of a sample are values at places along its columns */
 };
 
 /* Reads the array. STATUS_INVALID: a text is unknown, or the array does not contain text. */

@@ -179,7 +179,7 @@ static enum status add_media(struct tar *t, const char *name, const struct byte_
     return status;
 }
 
-/* Returns whether a member contains ids instead of samples, by its name: "id.npy", "ids-0003.npy". */
+/* Returns whether the name of a member says that it contains ids instead of samples: "id.npy", "ids-0003.npy". */
 static bool ids_named(const char *name)
 {
     size_t bytes = strncmp(name, "ids", 3) == 0 ? 3 : 2;
@@ -202,7 +202,8 @@ static enum status add_arrays(struct tar *t, const char *name, const struct byte
                                    : npz_add_tensors(&t->npz, bytes, err);
 }
 
-/* Returns the length of a file's name without its ending, if the file contains regions, else 0. */
+/* Returns the length of a file's name without the ending, if the ending is that of a file of regions (".bed"); else
+ * 0. */
 static size_t regions_named(const char *name)
 {
     static const char *const endings[] = {".bed", ".narrowPeak", ".broadPeak"};
@@ -216,7 +217,7 @@ static size_t regions_named(const char *name)
     return 0;
 }
 
-/* Adds the regions of a file. The name of the file is the label of regions without another label. */
+/* Adds the regions of a file. Regions that have no other label get the name of the file as their label. */
 static enum status add_regions(struct tar *t, const char *name, size_t bytes, const struct byte_source *from,
                                struct error *err)
 {

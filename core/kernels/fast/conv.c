@@ -27,8 +27,8 @@ INLINE ptrdiff_t tap_step(int dilation)
     return (dilation > 1 ? dilation : 1) * L;
 }
 
-/* Computes one tile of n pixels and `groups` registers of output channels (groups / PV blocks); both are constants
- * after inlining. `in`, `out` and `add` point at the tile's first pixel. */
+/* Computes one tile of n pixels and `groups` registers of output channels (PV registers make a block); n and groups are
+ * constants after inlining. `in`, `out` and `add` point at the tile's first pixel. */
 INLINE void tile(const int n, const int groups, const struct conv_call *c, const float *in, const float *weights,
                  ptrdiff_t weight_block, const float *bias, const float *add, float *out)
 {

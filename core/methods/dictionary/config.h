@@ -14,7 +14,7 @@
 #include "core/methods/method.h"
 #include "core/planted/planted.h"
 
-/* Indices into the choices of the table; the order must match config.c. */
+/* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum dictionary_source { SOURCE_PLANTED, SOURCE_IID, SOURCE_RUG, SOURCE_TRAINED, SOURCE_DATASET };
 enum dictionary_scale { SCALE_AVERAGE, SCALE_NONE };
 

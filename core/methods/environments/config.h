@@ -11,7 +11,7 @@
 #include "core/methods/environments/model/fit.h"
 #include "core/methods/method.h"
 
-/* Indices into the choices of the table; the order must match config.c. */
+/* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum environments_baseline {
     BASELINE_NONE, /* no baseline: tree-based regularisation itself */
     BASELINE_NO_PENALTY,

@@ -267,7 +267,7 @@ static int nodes_with_data(const struct environments *all, int nodes, int *list)
     for (int i = 0; i < all->rows; i++)
         list[all->node[i]] = 1;
     for (int v = 0; v < nodes; v++)
-        if (list[v]) /* count <= v, so this overwrites only entries that were read */
+        if (list[v]) /* overwrites an entry that the loop has read already, because count <= v */
             list[count++] = v;
     return count;
 }

@@ -11,7 +11,7 @@
 #include "core/methods/factors/model/nmf.h"
 #include "core/methods/method.h"
 
-/* Indices into the choices of the table; the order must match config.c. */
+/* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum factors_experiment { EXPERIMENT_ONE, EXPERIMENT_RHO, EXPERIMENT_FOLDS };
 enum factors_data { DATA_SYNTHETIC, DATA_RATINGS, DATA_ABSTRACTS, DATA_CELLS, DATA_SHIFTED };
 enum factors_precision { PRECISION_FLOAT, PRECISION_BF16 };

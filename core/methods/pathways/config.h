@@ -18,8 +18,8 @@
 #define PATHWAYS_CASES 96
 #define PATHWAYS_POINTS 24
 
-/* Indices into the choices of the table; the order must match config.c. The first three families are those of
- * dictionary.h. */
+/* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. The first three
+ * families are those of dictionary.h. */
 enum pathways_family { PATHWAYS_GAUSS, PATHWAYS_SIGNS, PATHWAYS_SPARSE, PATHWAYS_HADAMARD };
 enum pathways_signs { SIGNS_RANDOM, SIGNS_PLUS, SIGNS_ADVERSARIAL };
 enum pathways_support { SUPPORT_ANY, SUPPORT_SPIKES, SUPPORT_WORST };

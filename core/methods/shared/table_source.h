@@ -1,5 +1,5 @@
-/* The field `dataset_name` of methods that read tables: it names a data set, and a hash binds the job to its contents.
- */
+/* The field `dataset_name` of methods that read tables: it names a data set, and a hash binds the job to the contents
+ * of this data set. */
 #ifndef MOTIF_CORE_METHODS_SHARED_TABLE_SOURCE_H
 #define MOTIF_CORE_METHODS_SHARED_TABLE_SOURCE_H
 

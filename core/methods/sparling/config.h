@@ -14,7 +14,7 @@
 #include "core/methods/sparling/domains/domain.h"
 #include "core/methods/sparling/domains/domains.h"
 
-/* Indices into the choices of the table; the order must match config.c. */
+/* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum sparling_sparsity {
     SPARSITY_PER_CHANNEL,
     SPARSITY_SINGLE,

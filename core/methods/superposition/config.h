@@ -10,7 +10,7 @@
 #include "core/methods/method.h"
 #include "core/superposed/model.h"
 
-/* Indices into the choices of the table; the order must match config.c. */
+/* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum superposition_model { MODEL_TRAINED, MODEL_RUG, MODEL_LINEAR, MODELS };
 enum superposition_experiment {
     EXPERIMENT_ONE,

@@ -1,6 +1,7 @@
 /* Reads sequences of bases, one record at a time. The words after a record's name are its label. With a GFF3 file (in a
  * tar, collection_tar.c) each base has a class instead: donor, acceptor or neither. Records are then cut into windows
- * of GENE_PIECE bases with GENE_FLANK bases of context on either side, grouped by record (splicing_genes.h). */
+ * of GENE_PIECE bases with GENE_FLANK bases of context on either side (splicing_genes.h); all windows of a record have
+ * the same group. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,8 @@ struct regions;
 enum status regions_open(struct builder *b, const struct collection_options *options, struct regions **regions,
                          struct error *err);
 void regions_close(struct regions *regions); /* NULL is fine */
-/* Adds the regions of a file. name: text of `name_bytes` bytes, the label of regions without another label. */
+/* Adds the regions of a file. name: text of `name_bytes` bytes, which becomes the label of the regions that have no
+ * other label. */
 enum status regions_add(struct regions *regions, const struct byte_source *from, const char *name, size_t name_bytes,
                         struct error *err);
 /* Adds a sample for each region, joins regions of several files if labels are sets, adds negatives and warnings, and

@@ -26,7 +26,7 @@ static bool taken(const struct table *t, const char *name)
     return name_list_find(&t->names, name, strlen(name)) >= 0;
 }
 
-/* Appends the first number to `name` that makes it unique, like anndata's var_names_make_unique(). */
+/* Appends a number to `name`: the first one that makes the name unique, like anndata's var_names_make_unique(). */
 static enum status add_number(const struct table *t, char name[TABLE_TEXT], struct error *err)
 {
     char numbered[TABLE_TEXT + 16];

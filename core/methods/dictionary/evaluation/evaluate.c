@@ -242,8 +242,8 @@ static enum status add_batch(struct method_run *run, int64_t position, int count
 
 /* ---- figures ------------------------------------------------------------------------------------------------- */
 
-/* Adds a seed's share of the mean scores to *o: how well the latents of the seed recover the true features. squares:
- * sums for the standard deviations. */
+/* Adds the scores of one seed, divided by the number of seeds, to the mean scores in *o. A score says how well the
+ * latents recover the true features. squares: sums for the standard deviations. */
 static void add_scores(const struct recovery_scores *score, double seeds, struct outcome *o, double squares[2])
 {
     o->mcc += score->mcc / seeds;

@@ -73,8 +73,8 @@ void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from);
 /* Computes the value that training minimises, over all rows: mean squared error plus penalty. Stores the
  * standard deviations of the latent variables over all rows in the fit. */
 enum status tree_fit_objective(struct tree_fit *fit, double *objective, struct error *err);
-/* Declares the optimiser's moments or the position in training as entries of a snapshot, whose names begin with
- * `prefix`. Call it for all fits with one role before calling it with the next role. */
+/* Declares the optimiser's moments or the position in training as entries of a snapshot. The name of each entry begins
+ * with `prefix`. Call it for all fits with one role before calling it with the next role. */
 enum status tree_fit_snapshot(struct tree_fit *fit, enum snapshot_role role, struct snapshot *snapshot,
                               const char *prefix, struct error *err);
 /* Ends the training: sets the deviations to those over all rows. With `refit`, it then fits the non-zero weights once

@@ -13,8 +13,8 @@ enum { SINGLE_SAMPLES = 3 * AUDIO_RATE };
 static const double CHUNK = 1.5;
 /* audio_scale units: input = (decibels - UNIT_ZERO_DB) / UNIT_DB. It is near 0 for noise, near 3.5 for loud speech. */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;
-static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75; /* decibels: the level that is white, and the range from white
-                                                             to black */
+/* In pictures, a level of PICTURE_LOW_DB decibels is white, and a level PICTURE_DB decibels above it is black. */
+static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75;
 
 struct domain_state {
     struct audio_config config;

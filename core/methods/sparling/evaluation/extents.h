@@ -10,7 +10,7 @@
 struct method_run;
 struct tensor;
 
-/* Motifs and true boxes of the channel's symbol that lie in each other's window, paired one to one. All members are
+/* Figures about pairs of a motif and a true box of the channel's symbol; boxes.c makes the pairs. All members are
  * doubles, because checkpoints save them as a row. */
 struct extent_truth {
     double pairs;    /* number of pairs */
