@@ -210,7 +210,8 @@ static bool states_format(struct exchange *x)
     return false;
 }
 
-/* The limit of the bytes of a route's body: that of the route, or a smaller one that the options set. */
+/* Returns the largest body that a route takes, in bytes: the limit in the route table, or a smaller limit that the
+ * options set. */
 static size_t body_most(const struct api *api, const struct api_route *route)
 {
     int64_t set = route_streams(route)                  ? api->options.upload_bytes

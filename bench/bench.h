@@ -32,7 +32,7 @@ struct bench_options {
 
 struct bench {
     const char *name, *meaning;
-    bool network; /* measures a SPARLING network; only then are preset, backward and set allowed */
+    bool network; /* measures a SPARLING network; other benchmarks refuse preset, backward and set */
     enum status (*run)(const struct bench_options *options, const struct sink *sink, struct error *err);
 };
 

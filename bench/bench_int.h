@@ -53,8 +53,8 @@ double bench_dnnl_conv(int pass, int images, int channels, int size, int threads
 /* Times a residual unit in libdnnl: timing[0] is the forward pass, timing[1] the backward pass. Returns false if
  * libdnnl is not built in or fails. */
 bool bench_dnnl_unit(int images, int channels, int size, int threads, double seconds, struct bench_timing timing[2]);
-/* Times our residual unit, and libdnnl's if it is built in; writes an object for forward, backward and both together.
- */
+/* Times the residual unit of this project and, if libdnnl is built in, the one of libdnnl. Writes three objects:
+ * forward pass, backward pass, and both together. */
 enum status bench_unit(const struct bench_options *options, struct thread_pool *pool, int channels, double seconds,
                        const struct sink *sink, struct error *err);
 

@@ -45,7 +45,7 @@ static void conv_task(void *context, int image, int worker)
         call.out = y;
         if (c->pass == 0)
             call.moments = c->moments +
-                           /* moments, which the next batch norm needs in training */
+                           /* in training, the forward pass also computes moments for the next batch norm */
                            (ptrdiff_t)image * 2 * blocks * MAP_LANES;
         c->kernels->conv_forward(&call);
     }

@@ -1,5 +1,5 @@
-/* Times the passes around the convolutions, which are limited by memory bandwidth (one image per chunk). The counted
- * bytes are those that a pass must move if no data stays in a cache between passes. */
+/* Times the passes of a network that memory bandwidth limits, such as batch norm and max pooling (one image per chunk).
+ * The counted bytes are those that a pass must move if no data stays in a cache between passes. */
 #include <math.h>
 #include <stdlib.h>
 

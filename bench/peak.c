@@ -90,7 +90,8 @@ double bench_fma_peak(struct thread_pool *pool, double seconds)
         p.state[t][1] = 1e-6f;
     }
 #if defined(__x86_64__)
-    /* Some processors execute two narrow instructions in the time of a wide one; the faster variant counts. */
+    /* Times both instruction sets and keeps the faster one: some processors execute two narrow instructions in the time
+     * of a wide one. */
     const struct {
         const char *name;
         double (*loop)(float *sink);

@@ -129,8 +129,8 @@ static enum status open_entries(struct entries *e, hid_t group, struct error *er
     return e->value && e->number ? STATUS_OK : no_memory(err);
 }
 
-/* Reads entry `at` into memory if it is not there yet, and checks that its column or row is below `numbers`. The
- * entries are visited in ascending order. */
+/* Reads entry `at` into memory if it is not there yet, and checks that the index of its column (compressed rows) or of
+ * its row (compressed columns) is below `numbers`. The entries are visited in ascending order. */
 static enum status find_entry(struct entries *e, int64_t at, int64_t numbers, struct error *err)
 {
     if (at < e->begin || at >= e->end) {

@@ -51,7 +51,7 @@ static void allowed(const cJSON *field, char *out, size_t bytes)
     }
 }
 
-/* Adds the meaning of a field and the domains that it applies to, if the server lists them. */
+/* Adds a cell with the meaning of a field and, if the server lists them, the domains that the field applies to. */
 static void add_meaning(struct table *table, const cJSON *field)
 {
     const cJSON *domains = json_member(field, "domains"), *domain = NULL;
@@ -299,7 +299,7 @@ static int version_run(struct ctl *ctl, const struct options *args)
     (void)args;
     if (!ctl->json)
         fprintf(ctl->out.stream, "motifctl %s\n", MOTIF_VERSION);
-    fflush(ctl->out.stream); /* prints this line before an error message on stderr */
+    fflush(ctl->out.stream); /* so that an error message on stderr comes after this line */
     int code = ctl_get(ctl, "/v1/system", &document);
     if (code != CTL_SUCCESS)
         return code;

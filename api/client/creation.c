@@ -8,7 +8,7 @@
 #include "api/client/ctl.h"
 
 #define ATTEMPTS 3
-#define WAIT_MOST_S 10 /* a longer Retry-After ends the attempts */
+#define WAIT_MOST_S 10 /* after a Retry-After of more seconds, the request is not sent again */
 
 static void random_key(char *out, size_t bytes)
 {

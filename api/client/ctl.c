@@ -116,7 +116,7 @@ static void complain(struct ctl *ctl, const char *text)
 
 int ctl_fault(struct ctl *ctl, int code, const struct error *err)
 {
-    /* a part of a message of libcurl, and what the user can do about it */
+    /* if libcurl's message contains the first text, the second text says what the user can do */
     static const char *const hints[][2] = {
         {"connect", "is the daemon running? `motifd serve` starts one; --server or MOTIFD_SERVER selects another"},
         {"certificate",
@@ -448,7 +448,7 @@ static bool match(void *context, const cJSON *job)
     return search->found < 2;
 }
 
-/* Copies the id of a job of the server. Returns an exit code. */
+/* Copies the id of a job from the document that the server sent. Returns an exit code. */
 static int take_id(struct ctl *ctl, const cJSON *job, char *id)
 {
     const char *found = json_string(job, "id");
@@ -497,7 +497,7 @@ int ctl_job_id(struct ctl *ctl, const char *wanted, bool model, char *id)
     struct search search = {.prefix = wanted};
     bool plain = wanted[0] && strspn(wanted, letters) == strlen(wanted);
     int code;
-    if (strlen(wanted) == 26 && plain) { /* a whole id is not looked up, because the server decides whether it exists */
+    if (strlen(wanted) == 26 && plain) { /* a complete id needs no search: the server says whether the job exists */
         snprintf(id, CTL_ID, "%s", wanted);
         return CTL_SUCCESS;
     }

@@ -59,10 +59,9 @@ extern const struct command command_submit, command_list, command_show, command_
  * the document (NULL for an empty body), which the caller frees; `json` may be NULL. Otherwise prints
  * the error on stderr and returns the exit code. The caller closes `answer` in any case. */
 int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_answer *answer, cJSON **json);
-/* Parses a document of the server, which the caller frees; NULL if it is not JSON. All text of the server that motifctl
- * prints comes from this function. In the result, escapes (\x1b, \u202e) replace control characters in strings and
- * member names, so that the server's text cannot control the terminal. With --json, ctl_print_json() makes these
- * replacements instead. */
+/* Parses a document of the server, which the caller frees; NULL if it is not JSON. Control characters in strings and
+ * member names become escapes (\x1b, \u202e), so that text from the server cannot control the terminal. With --json,
+ * this function leaves the text unchanged, and ctl_print_json() writes the escapes. */
 cJSON *ctl_parse(const struct ctl *ctl, const char *text, size_t bytes);
 /* GETs a document; the caller frees *json. */
 int ctl_get(struct ctl *ctl, const char *path, cJSON **json);
@@ -126,8 +125,8 @@ const cJSON *json_member(const cJSON *object, const char *name);
 struct json_text {
     char text[32];
 };
-/* Returns a number as text with this many digits behind the decimal point: unchanged ("2.50"), or a fraction as
- * percent ("66.7 %"). Returns "-" when the member is missing or not a number. */
+/* json_fixed() returns a number as text with `digits` digits behind the decimal point ("2.50"). json_percent() returns
+ * a fraction as percent ("66.7 %"). Both return "-" when the member is missing or not a number. */
 struct json_text json_fixed(const cJSON *object, const char *name, int digits);
 struct json_text json_percent(const cJSON *object, const char *name, int digits);
 

@@ -17,7 +17,7 @@ struct draw_motif {
     double row, column; /* position in pixels of the image */
     int channel;
     double value;
-    bool maximal; /* true: no other motif within its footprint is stronger */
+    bool maximal; /* true: this is the strongest of all motifs within its footprint */
 };
 
 /* Draws two rows of pixels per line of text (Unicode half blocks in true colour). The picture is at most `columns`

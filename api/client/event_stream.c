@@ -31,7 +31,7 @@ void event_stream_end(struct event_stream *stream)
     buf_close(&stream->data);
 }
 
-/* At the empty line that ends an event, passes the event to take(). */
+/* Called at the empty line that ends an event: passes the event to take(). Returns false if parsing must stop. */
 static bool dispatch(struct event_stream *stream)
 {
     bool go_on = true;

@@ -9,8 +9,8 @@
 
 struct event_stream { /* the caller sets it to zero before the first event_stream_begin() */
     char last[32];    /* id of the last complete event; "" before the first event */
-    /* Called for each event. `type` and `data` are "" for a block without an event, such as the first block of a
-     * stream. Returns false to stop the parser. */
+    /* Called for each event. Also called, with "" as `type` and `data`, for a block without data, such as the first
+     * block of a stream. Returns false to stop the parser. */
     bool (*take)(void *context, const char *type, const char *data);
     void *context;
     struct buf line, data;

@@ -29,8 +29,9 @@ void http_trust(const char *file)
     authorities_file = file;
 }
 
-/* Returns the file of http_trust(). Without one, and with TLS, returns the value of the first environment variable in
- * `variables` that is set: a variable may be there for other programs and must not matter to a server without TLS. */
+/* Returns the file that http_trust() has set. If there is none and the server uses TLS, returns the value of the first
+ * environment variable in `variables` that is set. Without TLS, the variables are not read, because they may be set for
+ * other programs. */
 static const char *find_authorities(bool tls)
 {
     static const char *const variables[] = {"MOTIFD_CACERT", "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
@@ -184,8 +185,8 @@ static bool add_header(struct curl_slist **list, const char *line)
     return longer != NULL;
 }
 
-/* Appends the header traceparent. The daemon has put its value into the environment of the trainer, so that the logs of
- * both contain the same trace. */
+/* Appends the header traceparent with the value of the environment variable TRACEPARENT. The daemon sets this variable
+ * for a trainer, so that the logs of the daemon and of the trainer contain the same trace. */
 static bool add_trace(struct curl_slist **list)
 {
     char line[80];
@@ -240,9 +241,9 @@ enum status http_call(struct http *http, const struct http_request *request, str
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
-    /* curl ends a transfer in which no byte arrives for CURLOPT_LOW_SPEED_TIME seconds. The limit for uploads is
-     * long, because the daemon answers an upload only when its values are stored, which takes minutes for gigabytes
-     * on a slow disk. Keep-alive packets notice a server that is gone. */
+    /* curl ends a transfer in which no byte arrives for CURLOPT_LOW_SPEED_TIME seconds. An upload gets 1800 seconds,
+     * because the daemon answers only when it has stored the values, which takes minutes for gigabytes on a slow disk.
+     * Keep-alive packets detect a server that is gone. */
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, request->from ? 1800L : 120L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);

@@ -10,8 +10,8 @@
 
 #define SIDE_MAX 4096
 #define CHANNELS_MAX 4096
-/* If the image has fewer pixels than this for each motif, only maximal motifs are drawn: those without a stronger motif
- * in their footprint. All motifs together would hide the input. */
+/* If an image has fewer than CROWD pixels per motif, only maximal motifs are drawn (those without a stronger motif in
+ * their footprint), because all motifs together would hide the input. */
 #define CROWD 20
 
 static double number_at(const cJSON *list, int index)

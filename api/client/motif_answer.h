@@ -31,7 +31,7 @@ struct motif_answer {
         char text[64];
     } * names; /* [channels] name of each channel, which the server derives from labels; "": none */
     bool has_truth;
-    bool numbers;                     /* prediction and label are numbers, which are never exactly right */
+    bool numbers;                     /* prediction and label are numbers, so whether they are equal is not shown */
     char prediction[256], label[256]; /* the predicted and the true label: symbols separated by spaces */
 };
 

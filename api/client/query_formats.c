@@ -57,7 +57,7 @@ const char *query_format_of_file(const cJSON *list, const char *file)
     return NULL;
 }
 
-/* Returns the format of a list whose member `key` has this value; NULL: there is none. */
+/* Finds in a list the format whose member `key` has this value; NULL: there is none. */
 static const cJSON *format_with(const cJSON *list, const char *key, const char *value)
 {
     const cJSON *row;

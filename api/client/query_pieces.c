@@ -8,7 +8,7 @@
 
 #include "core/base/utf8.h"
 
-#define RECORD "record" /* member of an answer that contains the name of the input */
+#define RECORD "record" /* in this member, each answer has the name of its input */
 
 /* ---- cutting ----------------------------------------------------------------------------------------------------- */
 
@@ -63,7 +63,8 @@ static void pieces_close(struct pieces *pieces)
     buf_close(&pieces->body);
 }
 
-/* Makes the next request. Returns false if there are no more records, or no memory (body.failed). */
+/* Makes the next request. Returns false if all records or rows have been sent, or if memory is short (body.failed is
+ * true). */
 static bool pieces_next(struct pieces *pieces, struct http_request *request)
 {
     const struct buf *file = &pieces->input->body;
@@ -105,7 +106,8 @@ static void add_names(const cJSON *answers, const char *text, size_t bytes)
     }
 }
 
-/* Appends the answers of `part` to those of the document. Takes ownership of `part`. Returns false if it has none. */
+/* Appends the answers of `part` to those of the document. Takes ownership of `part`. Returns false if `part` has no
+ * list of answers. */
 static bool join_answers(cJSON **document, cJSON *part)
 {
     cJSON *more = cJSON_GetObjectItemCaseSensitive(part, "answers");
@@ -160,7 +162,7 @@ int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **d
 enum { NPY_HEAD = 10, NPY_LINE = 256 };
 
 struct joined {
-    /* header of the first answer: the text before its first dimension, and the text after it */
+    /* of the header of the first answer: the text before the first dimension, and the text after that dimension */
     char before[NPY_LINE], after[NPY_LINE];
     long long rows;
     struct buf values;

@@ -12,7 +12,8 @@ enum status submission_file(cJSON *body, const char *text, struct error *err);
 /* Adds "field=value" to "config". A value that is valid JSON is copied letter by letter, so that the server receives
  * every digit of a number, even one that cJSON cannot represent. Any other value becomes a string. */
 enum status submission_set(cJSON *body, const char *assignment, struct error *err);
-/* Adds "from": {"job": id, "checkpoint": seq}; `colon` points at ":SEQ", or is NULL for the latest checkpoint. */
+/* Adds "from": {"job": id, "checkpoint": seq}. colon: text ":SEQ", from which the function reads seq; NULL: the latest
+ * checkpoint. */
 enum status submission_from(cJSON *body, const char *id, const char *colon, struct error *err);
 void submission_text(cJSON *body, const char *name, const char *value);
 /* Adds "checkpoint" to a query or an evaluation: a number when `text` is one, otherwise text, which the server

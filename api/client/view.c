@@ -209,7 +209,8 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
         char text[64];
         if (i >= 3 && json_member(result, "r2")) /* if targets are numbers, R squared replaces the last two errors */
             continue;
-        if (!json_member(result, errors[i].name)) /* null is printed too: it means that nothing was counted */
+        if (!json_member(result, errors[i].name)) /* only a missing error is left out; null is printed and means that
+                                                     nothing was counted */
             continue;
         term_percent(text, sizeof(text), json_number(result, errors[i].name));
         table_add(&table, errors[i].title);

@@ -1,5 +1,5 @@
 /* Writes JSON documents as YAML 1.2. A text is always between quotation marks, with the escapes of JSON, which YAML
- * reads as well: so a text never looks like a number, a date or a flag. */
+ * reads as well: so a reader of YAML never takes a text for a number, a date or a boolean. */
 #include "api/client/ctl.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static bool is_flow(const cJSON *item)
 }
 
 /* A key needs no quotation marks if it consists of small letters, digits and underscores, does not begin with a digit,
- * and is no flag such as "yes". */
+ * and is not read as a boolean, as "yes" is. */
 static void write_key(struct buf *out, const char *key)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";

@@ -12,8 +12,8 @@
 #include "core/data/uploads/collection_export.h"
 #include "storage/files/dataset.h"
 
-/* What a response reads from; it exists until the response is closed. The mapping keeps the data set readable, also if
- * it is deleted meanwhile. */
+/* What a response reads from; it exists until the response is closed. The data set is mapped into memory, so it stays
+ * readable even if it is deleted meanwhile. */
 struct data_download {
     struct collection collection;
     struct collection_export *file;

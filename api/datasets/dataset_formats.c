@@ -1,8 +1,8 @@
 /* Lists the formats of uploads with the options that each of them reads, so that clients offer no other options.
  *
- * The row of a format (core/data/uploads) states its options. The parameters of the route PUT /v1/datasets/{name} state
- * the type and the range of each option. The values of the options genome and signal are
- * folders of the operator. */
+ * struct collection_format (core/data/uploads) says which options a format reads. The parameters of the route PUT
+ * /v1/datasets/{name} state the type and the range of each option. The values of the options genome and signal are
+ * names of folders that the operator has provided. */
 #include "api/datasets/dataset_formats.h"
 
 #include <string.h>

@@ -148,8 +148,8 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         return false;
     }
     if (hash[0] == '\0' || strstr(text, hash) != NULL)
-        return true; /* perhaps the client uploads the existing data set again: same_again() compares the two when the
-                        upload has arrived */
+        return true; /* the client may be uploading the existing data set again: same_again() compares the two when all
+                        bytes have arrived */
     respond_problem(x, PROBLEM_CONFLICT,
                     "Another data set is named %s, and data sets never change: choose another name.", name);
     return false;
@@ -346,8 +346,8 @@ static enum status write_files(const struct arrived *a, const struct buf *about,
     return dataset_write(folder, "preview.png", preview->data, preview->size, err);
 }
 
-/* Stores the data set. The quotas count the bytes of all its files; their sizes are known before the first one is
- * written. */
+/* Stores the data set. The quotas count the bytes of all its files, so the function computes the sizes of the files
+ * before it writes the first one. */
 static enum status keep(struct exchange *x, const struct arrived *a, struct api_upload *upload, struct error *err)
 {
     char folder[DATASET_FILES];
@@ -417,7 +417,7 @@ static enum status same_again(struct exchange *x, const struct arrived *a, bool 
     for (int i = 0; i < 8; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, names[i]));
         if (!value && i >= 3)
-            value = i == 4 ? collection_negatives[NEGATIVES_NONE] : ""; /* older data sets lack these members */
+            value = i == 4 ? collection_negatives[NEGATIVES_NONE] : ""; /* older data sets lack names[3] to names[7] */
         same = same && value && strcmp(value, wanted[i]) == 0;
     }
     cJSON_Delete(about);

@@ -13,7 +13,7 @@ static int64_t arrived(const struct reservation *r)
     return r->part >= 0 && fstat(r->part, &what) == 0 ? (int64_t)what.st_size : 0;
 }
 
-/* Returns how many bytes the holders of reservations may still write: those of one owner, or all holders if `owner` is
+/* Returns how many reserved bytes have not been written yet: those of one owner, or of all owners if `owner` is
  * NULL. */
 static int64_t reserved(const struct reservations *all, const char *owner)
 {
@@ -40,8 +40,8 @@ static void unlink_reservation(struct reservations *all, struct reservation *r)
 static enum status apply_limit(const struct reservations *all, const char *root, const char *owner, int64_t limit,
                                int64_t least, int64_t *most, struct error *err)
 {
-    /* Adds up the reservations before it measures the files. Bytes that arrive in between count twice. If it measured
-     * the files first, they would not count at all. */
+    /* Adds up the reservations before it measures the files, so that bytes that arrive in between count twice. In the
+     * other order, these bytes would not count at all. */
     int64_t waiting = reserved(all, owner), used;
     enum status status = dataset_bytes(root, owner, &used, err);
     if (status != STATUS_OK)

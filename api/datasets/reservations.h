@@ -29,9 +29,10 @@ struct reservation_limits {
     int64_t all, owner;
 };
 
-/* Reserves `least` to `most` bytes, in place of those that `r` holds already. The caller sets r->owner and r->part. The
- * function sets r->bytes to the reserved bytes plus the bytes of the part, which have arrived. STATUS_LIMIT: fewer than
- * `least` bytes are free; `r` holds nothing then. STATUS_IO: the folder cannot be read. */
+/* Reserves as many bytes as are free, at least `least` and at most `most`, in place of the bytes that `r` has reserved
+ * so far. The caller sets r->owner and r->part. The function sets r->bytes to the reserved bytes plus the bytes of the
+ * part, which have arrived. STATUS_LIMIT: fewer than `least` bytes are free; `r` holds nothing then. STATUS_IO: the
+ * folder cannot be read. */
 enum status reserve(struct reservations *all, const struct reservation_limits *limits, struct reservation *r,
                     int64_t least, int64_t most, struct error *err);
 /* Releases the bytes; a reservation may hold nothing. */

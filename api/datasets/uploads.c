@@ -206,7 +206,7 @@ void upload_add(struct api_upload *u, const void *bytes, size_t count)
             break;
         }
         done += (size_t)now;
-        publish(u, now, false, false); /* no other thread changes `arrived`, so it is read without the lock */
+        publish(u, now, false, false); /* pwrite() reads `arrived` without the lock: only this thread changes it */
     }
 }
 

@@ -35,7 +35,7 @@ struct upload_request {
     char hash[HASH_TEXT]; /* SHA-256 of the whole upload in hex, which the client announced; "": not announced */
     int64_t offset;       /* bytes that arrived in earlier requests */
     int64_t most;         /* upper limit of the bytes of the whole upload */
-    int64_t stored;       /* upper limit of the bytes of the values as they are stored */
+    int64_t stored;       /* upper limit of the bytes that the stored values take */
     char owner[128];      /* name of the token that uploads and owns the partial file; "": none */
 };
 
@@ -45,8 +45,8 @@ enum status upload_begin(const char *root, const struct upload_request *request,
                          int64_t *there, struct error *err);
 /* Adds bytes; upload_finish() reports errors. */
 void upload_add(struct api_upload *upload, const void *bytes, size_t count);
-/* Waits for the parser after the last byte and reports the first error. hash: SHA-256 of all bytes, in hex. The upload
- * keeps the collection. */
+/* Called after the last byte: waits until the parser has finished, and reports the first error. hash: receives the
+ * SHA-256 of all bytes, in hex. The collection belongs to the upload. */
 enum status upload_finish(struct api_upload *upload, const struct collection **collection, char hash[HASH_TEXT],
                           int64_t *bytes, struct error *err);
 /* Frees the upload; NULL is fine. A partial file whose hash was announced stays for a later resume, unless

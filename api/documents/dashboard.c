@@ -49,7 +49,7 @@ static bool unpack(const struct dashboard_file *file, struct arena *arena, struc
 static void respond_file(struct exchange *x, const struct dashboard_file *file)
 {
     bool packed = takes_gzip(exchange_header(x, "Accept-Encoding")), page = file->path[0] == '\0';
-    bool changes = page || file == &python_client_file; /* another build may have other bytes at the same address */
+    bool changes = page || file == &python_client_file; /* their addresses stay the same when a build changes them */
     char etag[64];
     (void)snprintf(etag, sizeof etag, "\"%s%s\"", file->tag, packed ? "-gzip" : "");
     response_header(x->response, "Vary", "Accept-Encoding%s", page ? ", Accept" : "");
@@ -68,7 +68,7 @@ static void respond_file(struct exchange *x, const struct dashboard_file *file)
     respond_body(x, 200, file->type);
 }
 
-/* Responds with the text for clients that accept only text, and for builds without the page. */
+/* Responds with a text instead of the page: the client accepts only text, or the build does not contain the page. */
 static void respond_directory(struct exchange *x)
 {
     struct api_system system;

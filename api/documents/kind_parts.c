@@ -1,5 +1,5 @@
-/* Writes a method's queries, charts and panels from its table. So clients and the page need no code for a particular
- * kind. */
+/* Writes the queries, charts and panels that a method's table declares, so that clients and the page need no code for a
+ * particular kind. */
 #include "api/documents/kind_parts.h"
 
 #include <stdlib.h>

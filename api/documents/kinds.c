@@ -17,7 +17,8 @@ static const char *type_name(enum field_type type)
 }
 
 /* Writes the list "domains": the data for which a field of the configuration has an effect. The list contains the
- * values that `applies` names for `domain` or `data`. It is empty if the field has an effect for all data. */
+ * values in the clauses "domain=VALUE|VALUE" and "data=VALUE|VALUE" of `applies`. It is empty if the field has an
+ * effect for all data. */
 static void write_domains(const struct sink *out, const char *applies)
 {
     sink_begin_list(out, "domains");

@@ -57,7 +57,8 @@ static bool per_input(const struct method_query *query)
     return query->takes != METHOD_TAKES_NOTHING && query->takes != METHOD_TAKES_MODEL;
 }
 
-/* Lists the schema of each answer once. A method that names no schema contributes "object". */
+/* Lists the schemas of the answers of all methods that share the route, each schema once. A method that names no schema
+ * contributes "object". */
 static void write_any_of(const struct api *api, const struct method_query *query, const struct sink *out)
 {
     const char *seen[16];

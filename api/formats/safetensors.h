@@ -55,7 +55,8 @@ struct safetensors_content {
     size_t count;
 };
 /* Parses a file in memory, which must outlive the content and may be hostile. STATUS_INVALID: err->pointer leads to the
- * faulty tensor in the JSON, and *out is empty. Types that a stored stream lacks are refused. */
+ * faulty tensor in the JSON, and *out is empty. Refuses tensors of a type that a stored stream (core/base/snapshot.h)
+ * cannot contain. */
 enum status safetensors_parse(const void *bytes, size_t count, struct safetensors_content *out, struct error *err);
 void safetensors_content_close(struct safetensors_content *content); /* a struct that is all zero is allowed */
 const char *safetensors_note(const struct safetensors_content *content,

@@ -10,8 +10,8 @@
 
 #define CURSOR_TEXT 64
 
-/* filter: text that is different for every list and filter. cursor_read() returns false for a cursor that
- * cursor_write() did not make for this filter. */
+/* cursor_write() makes a cursor. filter: text that is different for every list and filter. cursor_read() reads the id
+ * from a cursor. It returns false if cursor_write() has not made the cursor for this filter. */
 void cursor_write(const char *id, const char *filter, char out[CURSOR_TEXT]);
 bool cursor_read(const char *cursor, const char *filter, char id[STORAGE_ID]);
 

@@ -28,7 +28,7 @@ struct exchange {
     struct query query;     /* query parameters, parsed and checked against the route's table */
     struct arena arena;     /* memory that lives until the response is complete */
     struct json_sink json;  /* writes to response->body */
-    const struct sink *out; /* the sink of `json`, for sink_*() */
+    const struct sink *out; /* &json.sink: handlers write the document to it with sink_*() */
 };
 
 /* ---- reading the request ---- */
@@ -43,7 +43,8 @@ int64_t exchange_query_integer(const struct exchange *x, const char *name, int64
 bool exchange_query_flag(const struct exchange *x, const char *name);
 /* Returns the value of a request header, or NULL. */
 const char *exchange_header(const struct exchange *x, const char *name);
-/* Name of the member that repeats the detail of a problem at this path (struct api_dialect), or NULL. */
+/* Returns the name of the additional member in which clients of this path look for the detail of a problem (struct
+ * api_dialect), or NULL. */
 const char *exchange_error_member(const struct exchange *x);
 /* Parses the body as a JSON object, which the caller deletes. After a failure it returns NULL and has responded. */
 cJSON *exchange_object(struct exchange *x);

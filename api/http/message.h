@@ -18,7 +18,7 @@ enum api_scope {
     API_SCOPE_READ,
     API_SCOPE_SUBMIT,
     API_SCOPE_ADMIN,
-    API_SCOPE_TRAINER /* for routes only: the caller must be the job's trainer and send the token of its lease */
+    API_SCOPE_TRAINER /* for routes only: the caller must be the job's trainer and send the token of the job's lease */
 };
 
 #define API_TARGET_MAX 4096                  /* upper limit of the bytes of a request target */
@@ -73,9 +73,9 @@ struct api_response {
     size_t (*read)(void *context, uint64_t offset, void *to, size_t count);
     void (*read_close)(void *context);
     void *read_context;
-    /* True for an event stream. The adapter sends `body` first. Then, while the client stays connected, it sends the
-     * events of `events_job` ("": of all jobs) whose ids exceed `events_after`, in the format of event_write(). With
-     * `events_stored`, the stream ends after the events that are stored when it opens. */
+    /* `events` is true for an event stream. The adapter sends `body` first. Then, while the client stays connected, it
+     * sends the events of `events_job` ("": of all jobs) whose ids exceed `events_after`, in the format of
+     * event_write(). With `events_stored`, the stream ends after the events that are stored when it opens. */
     bool events, events_stored;
     char events_job[32];
     int64_t events_after;

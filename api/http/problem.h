@@ -56,8 +56,8 @@ enum problem problem_of_error(enum status code);
 bool problem_is_public(enum status code);
 
 /* Appends a problem document to `out`. title: NULL for the table's. instance: the id of the request. faults: written as
- * the list `errors`; may be NULL. member: the name of a fault's place in that list, "pointer" or "parameter". error:
- * name of a member that repeats the detail (struct api_dialect); may be NULL. */
+ * the list `errors`; may be NULL. member: the name under which that list contains the place of each fault, "pointer" or
+ * "parameter". error: the name of an additional member that contains the detail (struct api_dialect); may be NULL. */
 void problem_write(struct buf *out, enum problem problem, int status, const char *title, const char *detail,
                    const char *instance, const char *member, const struct api_faults *faults, const char *error);
 

@@ -28,7 +28,7 @@ static const struct path_parameter {
     {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
     {"kind", DIGITS LETTERS "-_", "^[a-z0-9_-]{1,40}$", "name of a method", 40},
 };
-/* A parameter of any other name is the item of a query. The method's table defines such names. */
+/* A path parameter with any other name is the item of a query; the name comes from the method's table. */
 static const struct path_parameter item_parameter = {ROUTE_ITEM, DIGITS, "^[0-9]{1,9}$", "number of an item", 9};
 
 struct segments {
@@ -97,8 +97,8 @@ static bool begins_alike(const char *pattern, const struct segments *path)
     return path->count > 0 && strlen(path->text[0]) == length && strncmp(path->text[0], pattern + 1, length) == 0;
 }
 
-/* Compares the path of a pattern and of a target, and fills the parameters. If only the text of a parameter is wrong,
- * match->refused describes this parameter. */
+/* Returns whether a path matches a pattern, and copies the path's parameters to *match. If the path would match with
+ * another text of a parameter, match->refused and match->pattern describe this parameter. */
 static bool matches(const char *pattern, const struct segments *path, struct route_match *match)
 {
     match->count = 0;

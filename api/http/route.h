@@ -42,7 +42,8 @@ struct api_answer { /* a response of a route, which may be an error; a list ends
 
 /* Rules of a protocol that others have defined, for routes that follow it. */
 struct api_dialect {
-    const char *error; /* member of a problem document that repeats the detail, because clients read it there */
+    const char *error; /* name of an additional member of a problem document: clients of the protocol look for the
+                          detail there */
     bool typeless;     /* a body may come without Content-Type */
     const char *header, *header_meaning; /* a further header of requests, for the OpenAPI document; may be NULL */
 };

@@ -139,7 +139,8 @@ static size_t without_blank(const char *at, size_t length)
     return length;
 }
 
-/* Returns the value of parameter `name` in ";a=b; c=d" up to `end`, without quotes; its length goes to *length. */
+/* Finds the parameter `name` in the text from `at` to `end`, such as ";a=b; c=d". Returns the value of the parameter
+ * without quotes, and writes the length of the value to *length; NULL: there is no such parameter. */
 static const char *media_parameter(const char *at, const char *end, const char *name, size_t *length)
 {
     while (at < end && *at == ';') {
@@ -182,8 +183,8 @@ const char *media_short(const char *type)
     return strncmp(name, "x-", 2) == 0 ? name + 2 : name;
 }
 
-/* Returns how well a media range of Accept matches an offer: 3 for the type itself, 2 for all its subtypes, 1 for any
- * type, 0 for no match. */
+/* Returns how well a media range of an Accept header matches `offer`, a media type that the server can send: 3 if the
+ * range is this type, 2 if it is all subtypes of one type, 1 if it is any type, 0 if it does not match. */
 static int media_fit(const char *range, size_t length, const char *offer)
 {
     if (length == 3 && strncmp(range, "*/*", 3) == 0)
@@ -253,7 +254,7 @@ static bool range_number(const char **at, uint64_t *value)
     for (; isdigit((unsigned char)**at); (*at)++) {
         uint64_t digit = (uint64_t)(**at - '0');
         if (*value > (UINT64_MAX - digit) / 10) {
-            *value = UINT64_MAX; /* the number is too large for 64 bits; this one exceeds the size of any file */
+            *value = UINT64_MAX; /* the number is too large for 64 bits; UINT64_MAX exceeds the size of any file, too */
             while (isdigit((unsigned char)**at))
                 (*at)++;
             return true;

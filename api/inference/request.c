@@ -145,7 +145,7 @@ static enum status read_elements(const struct reading *g, const cJSON *tensor, c
     return tensor_read_bytes(type, g->binary, g->binary_bytes, count, at, values, err);
 }
 
-/* Reads the tensor, and makes an input of each position of its first axis. */
+/* Reads the tensor. Each index of its first axis becomes one input. */
 static enum status read_tensor(const struct reading *g, const cJSON *tensor, struct error *err)
 {
     static const char *const members[] = {"name", "shape", "datatype", "parameters", "data", NULL};

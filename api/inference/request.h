@@ -23,7 +23,7 @@ struct inference_output {
 size_t inference_offers(const struct method *method, struct inference_output *out);
 const char *inference_datatype(const struct method *method, const struct inference_output *output);
 
-/* A model: a job with a checkpoint whose kind has tensors. */
+/* A model: a job that has a checkpoint, and whose method describes its inputs and outputs as tensors. */
 struct inference_target {
     struct storage_job job;
     const struct method *method;

@@ -24,9 +24,9 @@ const struct tensor_datatype *tensor_datatype(const char *name);
 /* Writes the names of the numeric data types with commas between them. */
 void tensor_datatype_names(char *out, size_t room);
 
-/* Reads `count` elements as float32 from a JSON list, flat or nested, or from the bytes of the binary extension.
- * pointer: the JSON pointer of the data, for errors. STATUS_INVALID: another number of elements, or an element that the
- * data type does not have. */
+/* Read `count` elements as float32: tensor_read_json() from a JSON list, flat or nested, tensor_read_bytes() from the
+ * bytes of the binary extension. pointer: the JSON pointer of the data, for errors. STATUS_INVALID: another number of
+ * elements, or an element that the data type cannot represent. */
 enum status tensor_read_json(const struct tensor_datatype *type, const cJSON *data, size_t count, const char *pointer,
                              float *out, struct error *err);
 enum status tensor_read_bytes(const struct tensor_datatype *type, const void *bytes, size_t size, size_t count,

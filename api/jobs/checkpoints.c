@@ -127,7 +127,7 @@ static void respond_download(struct exchange *x, struct download *download, cons
     uint64_t total = safetensors_bytes(download->file), first = 0, last = total - 1;
     const char *range = exchange_header(x, "Range"), *condition = exchange_header(x, "If-Range");
     if (condition != NULL && strcmp(condition, etag) != 0)
-        range = NULL; /* If-Range contains another version, so send the whole file */
+        range = NULL; /* the client has a part of another version of the file, so it gets the whole file */
     enum range kind = range_parse(range, total, &first, &last);
     if (kind == RANGE_NOT_SATISFIABLE) {
         download_close(download);

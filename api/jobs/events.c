@@ -123,7 +123,8 @@ static bool beginning(struct exchange *x, int64_t newest, int64_t otherwise, int
     return true;
 }
 
-/* True when no event follows `after`: the job has finished and the client has seen its last event. */
+/* True when no event with an id above `after` will come: the job has finished, and the client has seen its last
+ * event. */
 static bool is_over(struct exchange *x, const struct storage_job *job, int64_t after, struct error *err)
 {
     struct storage_event *events;

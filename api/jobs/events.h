@@ -11,7 +11,8 @@
  * - state: `state`.
  * - progress: `progress`, as in the job document.
  * - metric: `series`, {name: [[step, value], ...]}, the new points. They are read from the stored series when the event
- *   is sent. If there are more than EVENT_POINTS of a series, they are thinned like GET .../metrics.
+ *   is sent. Of more than EVENT_POINTS new points of a series, only some are sent, chosen as for GET
+ *   /v1/jobs/{id}/metrics.
  * - checkpoint: `seq`.
  *
  * A handler opens a stream by setting api_response.events; server/ sends the stream. */

@@ -60,7 +60,8 @@ static void method_links(struct exchange *x, const struct storage_job *job)
 {
     const struct method *method = api_method(x->api, job->kind);
     for (size_t i = 0; method != NULL && method->open != NULL && i < method->query_count; i++) {
-        /* true: no link is written, because the query is about an item, or GET and POST of its path share a link */
+        /* true: the query gets no link, because its path contains an item, or because an earlier query with the same
+         * path has written the link */
         bool linked = method->queries[i].item != NULL;
         for (size_t before = 0; before < i; before++)
             linked |= method->queries[before].item == NULL &&
@@ -119,8 +120,8 @@ static void source(const struct sink *out, const char *key, const struct storage
     sink_end_object(out);
 }
 
-/* Writes the fields that apply. The stored configuration contains all fields; it is written unchanged when this build
- * lacks the kind or one of the fields. */
+/* Writes the fields of the configuration that have an effect. The stored configuration contains all fields; it is
+ * written unchanged if this build lacks the kind or one of the fields. */
 static void config_document(struct exchange *x, const struct storage_job *job)
 {
     const struct method *method = api_method(x->api, job->kind);
@@ -150,7 +151,7 @@ static void config_document(struct exchange *x, const struct storage_job *job)
     free(config);
 }
 
-/* Names of the members of a job document, in the order in which it has them. */
+/* Names of the members of a job document, in the order of the document. */
 static const char *const member_names[] = {
     "id",       "kind",        "preset",          "name",       "owner",      "tags",
     "task",     "state",       "requested_state", "priority",   "threads",    "executor",
@@ -159,7 +160,7 @@ static const char *const member_names[] = {
     "links"};
 #define MEMBERS (sizeof member_names / sizeof member_names[0])
 
-/* Which members a document has. A list of names has commas at both ends, such as ",id,name,". */
+/* Which members of a job document are written. `fields` has commas at both ends, such as ",id,name,". */
 struct view {
     struct exchange *x;
     const struct storage_job *job;

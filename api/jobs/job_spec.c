@@ -323,8 +323,8 @@ static bool is_given(const void *context, const char *field)
     return found != NULL && config_member(found, r->config) != NULL;
 }
 
-/* Calls the method to find its data sets. Failures of the daemon (memory, unreadable files) are returned as errors;
- * everything else is a fault of the job. */
+/* Lets the method find the data sets that the configuration names. Failures of the daemon (memory, unreadable files)
+ * are returned as errors; everything else is a fault of the job. */
 static enum status resolve(const struct reading *r, struct error *err)
 {
     const struct api_job_rules *rules = r->rules;

@@ -49,7 +49,8 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
                           struct api_faults *faults, struct error *err);
 void api_job_spec_close(struct api_job_spec *spec);
 
-/* Read single members of a job, which other request bodies have too. Each returns false after it has added a fault. */
+/* The following functions read single members of a job, which other request bodies have too. Each returns false after
+ * it has added a fault. */
 bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_faults *faults);
 /* Writes the tags as a JSON list. */
 bool job_tags_read(const cJSON *value, char tags[JOB_TAGS_TEXT], struct api_faults *faults);

@@ -80,7 +80,8 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
     repeat_respond(x, outcome, id);
 }
 
-/* Finds the job and the checkpoint of "from". Adds a fault when one is missing or the job is of another kind. */
+/* Finds the job and the checkpoint of "from". Adds a fault if the job or the checkpoint does not exist, or if the job
+ * is of another kind. */
 static enum status find_source(struct exchange *x, struct api_job_spec *spec, int64_t *seq, struct api_faults *faults,
                                struct error *err)
 {

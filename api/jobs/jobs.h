@@ -1,5 +1,5 @@
-/* Handlers of /v1/jobs, /v1/events and the routes below a job. routes.c has one row for each handler. Each handler
- * sends a response. */
+/* Handlers of /v1/jobs, of /v1/events, and of routes that begin with /v1/jobs/{id}. routes.c has one row for each
+ * handler. Each handler sends a response. */
 #ifndef MOTIF_API_JOBS_JOBS_H
 #define MOTIF_API_JOBS_JOBS_H
 

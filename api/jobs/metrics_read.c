@@ -79,8 +79,8 @@ static enum status check_name(struct exchange *x, const struct storage_job *job,
     return STATUS_OK;
 }
 
-/* Checks those names of the query that are not in `series`, the series that were found. False: the function has
- * responded. */
+/* `series` are the series that the query has found. Checks the names in the query for which it has found no series.
+ * False: the function has responded. */
 static bool names_known(struct exchange *x, const struct storage_job *job, const struct storage_metric_query *query,
                         const struct storage_series *series, size_t count)
 {

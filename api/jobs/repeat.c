@@ -1,4 +1,4 @@
-/* The part of a response that submissions and imports have in common (repeat.h). */
+/* Reads Idempotency-Key, and responds to a request that has created a job (repeat.h). */
 #include "api/jobs/repeat.h"
 
 #include <string.h>

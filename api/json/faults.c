@@ -1,4 +1,5 @@
-/* Faults of a client's document: a bounded list, and suggestions which name the client meant (by edit distance). */
+/* Faults of a client's document: collects them in a list of limited length, and suggests by edit distance which name
+ * the client meant. */
 #include "api/json/faults.h"
 
 #include <stdarg.h>
@@ -21,7 +22,8 @@ void api_faults_add(struct api_faults *faults, const char *pointer, const char *
     va_end(args);
 }
 
-/* Returns the Levenshtein distance of two names; NAME_MAX_BYTES if one of them has more than NAME_MAX_BYTES bytes. */
+/* name_distance() returns the Levenshtein distance of two names; NAME_MAX_BYTES if one of them has more than
+ * NAME_MAX_BYTES bytes. */
 #define NAME_MAX_BYTES 48
 static size_t name_distance(const char *a, const char *b)
 {

@@ -44,7 +44,7 @@ void json_canonical(const cJSON *value, struct buf *out);
  * character boundary when the buffer is full. */
 void json_pointer_add(char *pointer, size_t size, const char *token, size_t token_bytes);
 
-/* Returns the first member of an object or item of a list; NULL if it is empty or `group` is NULL. */
+/* Returns the first member of an object, or the first item of a list. Returns NULL if the group is empty or NULL. */
 const cJSON *json_first(const cJSON *group);
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): item is a name */
 #define JSON_EACH(item, group) for (const cJSON *item = json_first(group); item != NULL; item = item->next)

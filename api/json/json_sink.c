@@ -43,8 +43,8 @@ static uint64_t power_of_ten(int exponent)
     return power;
 }
 
-/* Computes the first `digits` digits as an integer, rounded to even. False: so few digits do not distinguish the number
- * from other doubles. */
+/* Computes the first `digits` digits of the number as an integer; rounds a half to even. False: with so few digits, the
+ * number would read back as another double. */
 static bool digits_of(const struct plain_float *f, int digits, uint64_t *out)
 {
     int shift = digits - f->whole; /* at most 20 */
@@ -55,8 +55,8 @@ static bool digits_of(const struct plain_float *f, int digits, uint64_t *out)
     bool up = rest > half || (rest == half && (quotient & 1) != 0);
     unsigned __int128 error = up ? unit - rest : rest;
     *out = (uint64_t)quotient + up;
-    return error << 30 <= scale; /* The rounding error must be at most half a unit in the last place of a double, which
-                                  * is 2^-30 of a unit in the last place of a float. */
+    return error << 30 <= scale; /* The rounding error must be at most half a unit in the last place of a double; this
+                                    is 2^-30 units in the last place of a float. */
 }
 
 /* Writes a number whose digits are those of `value`. digits: the number of all digits; whole: the number of digits
@@ -127,7 +127,7 @@ void json_write_number(struct buf *out, double value)
 
 void json_write_text(struct buf *out, const char *value)
 {
-    size_t bytes = strlen(value), run = 0; /* run: start of the bytes that need no escape and are not written yet */
+    size_t bytes = strlen(value), run = 0; /* run: index of the first byte that is not written yet */
     buf_text(out, "\"");
     for (size_t at = 0; at < bytes;) {
         unsigned char c = (unsigned char)value[at];

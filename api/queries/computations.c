@@ -1,5 +1,5 @@
-/* POST /v1/KIND/NAME: runs a computation from a method's table on convolutions and a signal, without a job of that
- * kind.
+/* POST /v1/KIND/NAME: runs a computation of a method on convolutions and a signal. The daemon needs no job of the kind
+ * KIND for it.
  *
  * The convolutions come from the body, or from the model of any job that has convolutions. This file reads the JSON;
  * the method computes the answer. */
@@ -21,7 +21,7 @@
 enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
 
 struct recovery {
-    struct method reading; /* contains only the table of options; config_read_object() expects a method */
+    struct method reading; /* has only the table of options, because config_read_object() takes a method */
     const struct method_computation *computation;
     struct query_run *run;
     struct storage_job job; /* the job that the body names; else all zero */
@@ -152,7 +152,8 @@ static void read_length(struct recovery *r, const cJSON *length)
     }
 }
 
-/* Reads [[position, filter, value], ...] or [[row, column, filter, value], ...]. */
+/* Reads the non-zeros of a code: [[position, filter, value], ...] or, in two dimensions, [[row, column, filter, value],
+ * ...]. */
 static void read_code(struct recovery *r, const cJSON *code)
 {
     int count = cJSON_IsArray(code) ? cJSON_GetArraySize(code) : 0, members = r->request.rank == 2 ? 4 : 3;
@@ -301,7 +302,7 @@ static void choose_layers(struct recovery *r, const struct method_model *model, 
         api_faults_add(r->faults, "/job", "has a model without convolutions");
 }
 
-/* Reads the signal or its code, and the options. The layers must have been read before. */
+/* Reads either the signal or its code (read_code()), and then the options. The layers must have been read before. */
 static void read_question(struct recovery *r, const cJSON *body, struct error *err)
 {
     const cJSON *signal = cJSON_GetObjectItemCaseSensitive(body, "signal");

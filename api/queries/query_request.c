@@ -132,9 +132,9 @@ static bool prepare(struct exchange *x, struct query_request *a)
     return true;
 }
 
-/* Reads ?checkpoint= and the parameters of the query. If the body is JSON, a parameter in the query string is a
- * fault, because it must be a member of the body. The values are checked again here, because the route admits the
- * parameters of every method that shares it. */
+/* Reads ?checkpoint= and the parameters of the query. If the body is JSON, a parameter in the query string is a fault,
+ * because it must be a member of the body. The values are checked again here, because the route accepts the parameters
+ * of all methods that share the route. */
 static bool read_query_string(struct exchange *x, struct query_request *a)
 {
     const char *checkpoint = exchange_query(x, "checkpoint");
@@ -213,7 +213,8 @@ static enum status read_parameters(const struct query_request *a, cJSON *body, s
     return STATUS_OK;
 }
 
-/* Reads the members that are not parameters, for a query without inputs: "with" or "checkpoint". */
+/* For a query without inputs: reads the member that is not a parameter, "with" (the id of another job) or
+ * "checkpoint". */
 static enum status read_members(struct exchange *x, struct query_request *a, const cJSON *body, struct error *err)
 {
     bool model = a->query->takes == METHOD_TAKES_MODEL;

@@ -28,8 +28,9 @@ struct query_request {
     struct query_run *run;          /* set while the query computes */
 };
 
-/* Reads the request of a route from a method's table into `a`, which the caller zeroes. Returns false after it has sent
- * an error. The caller must call query_request_close() in both cases. */
+/* Reads a request into `a`, which the caller zeroes. The route of the request must come from a method's table
+ * (query_routes.h). Returns false after it has sent an error. The caller must call query_request_close() in both
+ * cases. */
 bool query_request_read(struct exchange *x, struct query_request *a);
 void query_request_close(struct query_request *a);
 

@@ -63,7 +63,7 @@ bool query_same_route(const struct method_query *one, const struct method_query 
            (one->item != NULL) == (other->item != NULL);
 }
 
-/* Adds a text, unless the query of another method has already added one of the same media type. */
+/* Adds a text format of answers, unless the query of another method has already added one with the same media type. */
 static void add_text(struct merged *out, const struct method_text *text)
 {
     for (size_t i = 0; i < out->text_count; i++)
@@ -288,7 +288,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
     merge(r, query, &merged);
     camel(query->item != NULL ? query->item : query->name, title, sizeof title);
     (void)snprintf(name, sizeof name, "query%s", title);
-    if (named(r, name)) /* the other row of the same path (GET or POST) has this name */
+    if (named(r, name)) /* the path has a row for GET and one for POST, and the other one has this name */
         (void)snprintf(name, sizeof name, "query%s%s", title, query->verb == METHOD_GET ? "ByGet" : "ByPost");
     struct query_schemas *schemas = &r->schemas[r->count - r->fixed];
     schemas->answer = text(r, "Answer_%s", name + 5);

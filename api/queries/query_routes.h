@@ -12,7 +12,8 @@
 
 struct query_routes;
 
-/* The query or computation of a row. If several methods share the path, that of the first method. */
+/* The query or computation from which a row was made. If several methods share the path, it is the one of the first
+ * method. */
 struct query_origin {
     const struct method *method;
     const struct method_query *query;             /* NULL for a computation */
@@ -43,7 +44,8 @@ struct route_table query_routes_table(const struct query_routes *routes);
 const struct query_origin *query_routes_origin(const struct query_routes *routes, const struct api_route *route);
 const struct query_schemas *query_routes_schemas(const struct query_routes *routes, const struct api_route *route);
 
-/* True if two queries share a route: they have the same name, verb and kind of item. */
+/* True if two queries share a route: they have the same name and the same verb, and both or neither are about an
+ * item. */
 bool query_same_route(const struct method_query *one, const struct method_query *other);
 
 #endif

@@ -1,5 +1,5 @@
-/* The time of a query between its admission by the gate and its end: when it may compute, lets others compute, and must
- * stop (queries.h). */
+/* Follows a query from its admission by the gate to its end: decides when it may compute, when it lets other queries
+ * compute, and when it must stop (queries.h). */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>

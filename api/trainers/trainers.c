@@ -255,9 +255,9 @@ static void pass_counts(const struct exchange *x, const cJSON *root)
     }
 }
 
-/* Stores a report: first its contents, without waiting; then the message itself, and waits until the message is on
- * disk. The contents are then on disk too. Exception: points that the writer thread dropped, and logged, because
- * memory was short. */
+/* Stores a report. First passes its contents to storage without waiting; then stores the message itself, and waits
+ * until the message is on disk. The contents are then on disk too, except points that the writer thread has dropped
+ * (and logged) because memory was short. */
 static enum status store_report(struct exchange *x, const struct storage_lease *lease, const cJSON *root,
                                 struct error *err)
 {
@@ -285,9 +285,9 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
     return status == STATUS_OK ? storage_lease_message(storage, lease->job, lease->epoch, sequence, err) : status;
 }
 
-/* Reads the state that a client requested for the job, for the answer to the trainer. If the daemon ended before the
- * trainer's next report, the next daemon has already set the job to the requested state. A trainer on another
- * machine still runs then, so the state of the job counts as a request too. */
+/* Reads the state that a client requested for the job, for the answer to the trainer. Usually this is job.requested.
+ * But if the daemon ended before the trainer's next report, the next daemon has already set job.state to the requested
+ * state, while a trainer on another machine still runs. So the states PAUSED and CANCELLED count as requests too. */
 static enum status read_requested(const struct exchange *x, const char *id, enum requested_state *requested,
                                   struct error *err)
 {

@@ -44,7 +44,7 @@ struct trainer_stripe *trainer_enter(struct exchange *x, struct storage_lease *l
  * has responded with the fault. The caller deletes the object. */
 cJSON *trainer_body(struct exchange *x, const char *const *names, size_t count);
 
-/* The caller of the following functions has locked the stripe. */
+/* The caller must lock the stripe before it calls the following functions. */
 struct trainer_upload *trainer_upload_find(const struct trainer_stripe *stripe, const char *job); /* NULL: no upload */
 /* Removes an upload from the list and frees it; its writer must be closed. */
 void trainer_upload_forget(struct trainer_stripe *stripe, struct trainer_upload *upload);

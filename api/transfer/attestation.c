@@ -41,7 +41,7 @@ static void write_from(struct exchange *x, const struct storage_job *job)
 
 /* ---- data ---------------------------------------------------------------------------------------------- */
 
-/* entry of a checkpoint that contains the SHA-256 of the data from which samples were drawn */
+/* the entry of this name in a checkpoint contains the SHA-256 of the training data */
 #define DATA_ENTRY "run.data"
 
 static enum status read_digest(const struct snapshot_reader *from, char digest[HASH_TEXT], struct error *err)
@@ -88,8 +88,9 @@ static const char *text_in(const cJSON *config, const char *name)
     return text != NULL ? text : "";
 }
 
-/* Returns the names of the job's data sets by configuration field. A method with several domains has such fields for
- * each domain; only those whose name begins with the job's domain are included. */
+/* Returns the names of the job's data sets by configuration field. A method with several domains has fields for the
+ * data sets of each domain, and the names of these fields begin with the name of the domain. Only the fields of the
+ * job's own domain are included. */
 static cJSON *data_names(const struct method *method, const cJSON *config)
 {
     cJSON *names = cJSON_CreateObject();
@@ -101,8 +102,9 @@ static cJSON *data_names(const struct method *method, const cJSON *config)
     return names;
 }
 
-/* Returns {"names", "sha256", "digest"}, or null if the job has neither hash. sha256: the beginning of the hash of an
- * uploaded file, which the configuration contains. digest: the hash of other data, which the checkpoints contain. */
+/* Returns {"names", "sha256", "digest"}. sha256: the beginning of the hash of an uploaded file, from the configuration.
+ * digest: the hash of other training data, from the checkpoints. Returns null if the job has neither of these
+ * hashes. */
 static cJSON *data_of(const struct method *method, const cJSON *config, const char *digest)
 {
     const char *sha256 = text_in(config, "dataset_hash");

@@ -12,7 +12,7 @@
 #include "core/base/hash.h"
 
 #define PIECE (1u << 20)
-#define SLACK (1u << 20) /* bytes for the entries of the members in the manifest */
+#define SLACK (1u << 20) /* bytes that the list of members in the manifest may take */
 
 struct making {
     struct exchange *x;
@@ -37,7 +37,7 @@ static enum status choose(struct making *m, struct error *err)
     return storage_checkpoint_find(x->api->options.storage, m->job.id, pick, m->checkpoints, err);
 }
 
-/* Checks that a document of the bundle is complete. large: the error message if it exceeds its limit. */
+/* Checks that a document of the bundle is complete. large: the error message for a document that exceeds its limit. */
 static enum status bundle_text(const struct json_sink *json, const struct buf *out, const char *large,
                                struct error *err)
 {

@@ -5,7 +5,7 @@
  *    format             "motifd-bundle-1"
  *    manifest           JSON: {"attestation": {...}, "name", "result", "evaluation",
  *                       "members": [{"name", "bytes", "sha256", "accuracy"}]}
- *    manifest_sha256    SHA-256 of that text, in hex
+ *    manifest_sha256    SHA-256 of the manifest, in hex
  *
  * Its tensors are bytes (U8): "metrics" is JSON, {"NAME": [[step, value], ...]}, and "checkpoint.SEQ" is a stream of
  * core/base/snapshot.h. A hash covers every byte: the manifest contains the hashes of the members, and manifest_sha256

@@ -74,7 +74,7 @@ void import_foreign(struct exchange *x)
     struct error err;
     error_clear(&err);
     buf_init(&config, CONFIG_MOST);
-    /* the limit exceeds the size of the file, because numbers of two bytes become floats */
+    /* the checkpoint may be larger than the file, because numbers of two bytes become floats */
     buf_init(&bytes, 4 * (size_t)x->api->options.import_bytes);
     enum status status = adopt(x, &config, &bytes, &model, &err);
     checkpoint.bytes = (struct storage_import_bytes){{bytes.data, NULL}, {bytes.size, 0}};

@@ -1,6 +1,6 @@
 /* Brings the weights of a convolution into the order that the kernels read, and adds up partial gradients.
  *
- * With many channels, this takes a considerable share of the time of a convolution, so it runs on the thread pool.
+ * With many channels, both steps take a considerable part of a convolution's time, so they run on the thread pool.
  * Sizes alone decide how the work is cut, and partial gradients are added in a fixed order, so results do not depend on
  * the number of threads. */
 #include "core/autodiff/tape_int.h"

@@ -1,7 +1,7 @@
 /* The state of a step: memory from the step arena, the first error, the clock and the profile.
  *
- * All other files of autodiff/ use this one. An operation that fails stores the error (op_fail) and
- * returns NULL. Every later operation then returns NULL too, so a forward pass needs no checks. */
+ * An operation that fails stores the error (op_fail()) and returns NULL. Every later operation then returns NULL too,
+ * so a forward pass needs no checks. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,10 @@
-/* The gradient buffers of tensors and weights: decides whether an operation writes or adds, and reuses free buffers.
+/* Manages the gradient buffers of tensors and weights: decides whether an operation writes a gradient or adds to it,
+ * and reuses free buffers.
  *
- * The first operation that has a gradient for a tensor writes it to the buffer, later operations add to it. A
- * gradient that is zero outside a region (region.h) is defined inside that region only. Before an operation that
- * needs the whole map runs, the rest is filled with zeros. Buffers that are no longer read go into a list of spares,
- * so a backward pass needs few buffers. */
+ * The first operation that has a gradient for a tensor writes it to the buffer, later operations add to it. A gradient
+ * that is zero outside a region (region.h) is defined inside that region only. Before an operation that needs the whole
+ * map runs, the rest is filled with zeros. Buffers that are no longer read go into a list of spares, so a backward pass
+ * needs few buffers. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -97,7 +98,7 @@ real *grad_open_region(struct exec *e, struct tensor *x, struct region *region, 
     bool whole = x->grad_ready && where == NULL;
     if (region == NULL)
         return NULL;
-    x->where = NULL; /* without this line, grad_open() would fill the rest of the buffer with zeros */
+    x->where = NULL; /* so that grad_open() does not fill the rest of the buffer with zeros */
     real *grad = grad_open(e, x, add);
     if (grad == NULL || whole)
         return grad;

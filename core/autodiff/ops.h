@@ -53,14 +53,15 @@ struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm 
  * gradient, because the sparse layer (nn/sparse.h) moves it. With `relu`, the gradient passes only where the result
  * is > 0. */
 struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu);
-/* Copies a map. If an image has no value above the threshold of its channel, its value closest to the threshold becomes
- * threshold + rise (the first of equally close values). threshold: [channels]. The operation has no gradient, so using
- * it in a training step is an error. */
+/* Copies a map. If no value of an image exceeds the threshold of its channel, the value that is closest to its
+ * threshold (the first of equally close values) becomes threshold + rise. threshold: [channels]. The operation has no
+ * gradient, so using it in a training step is an error. */
 struct tensor *op_lift(struct exec *e, struct tensor *x, const real *threshold, double rise);
-/* A copy of a map in which at most `most` peaks of every image exceed the thresholds of their channels, 1 to
- * OP_LIMIT_MOST. A peak is the largest value of its channel within `near` rows and columns. If an image has more, every
- * value that exceeds its threshold by no more than the first peak too many does becomes its threshold. threshold:
- * [channels]. It has no gradient, so it is an error in a training step. */
+/* op_limit() copies a map and limits the number of peaks. The height of a value is its excess over the threshold of its
+ * channel. A peak is the largest value of its channel within `near` rows and columns. If more than `most` (1 to
+ * OP_LIMIT_MOST) peaks of an image have a height above 0, every value above its threshold that is not higher than the
+ * (most + 1)-th highest peak becomes its threshold. threshold: [channels]. The operation has no gradient, so using it
+ * in a training step is an error. */
 enum { OP_LIMIT_MOST = 64 };
 struct tensor *op_limit(struct exec *e, struct tensor *x, const real *threshold, int most, int near);
 
@@ -272,8 +273,8 @@ struct tensor *op_strand_max(struct exec *e, struct tensor *x, struct tensor **r
 struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int32_t *targets);
 /* The mean of (y - x)^2 over all elements of all ranks. y: rows; x: [y->count], read before the function returns. */
 struct tensor *op_squared_error(struct exec *e, struct tensor *y, const real *x);
-/* The presence of names in labels (core/methods/sparling). op_log_mean_exp() pools a map to one score for each image
- * and channel, log(mean over positions of exp(sharpness x)) / sharpness: [images][channels]. */
+/* op_log_mean_exp() pools a map to one score for each image and channel, log(mean over positions of exp(sharpness x)) /
+ * sharpness: [images][channels]. op_presence() predicts from these scores which names occur in a label. */
 struct tensor *op_log_mean_exp(struct exec *e, struct tensor *x, double sharpness);
 /* The binary cross-entropy of names, summed over the names and averaged over the images of all ranks. The logit of
  * name k is bias_k + gain_k * scores[image][k]; columns from `names` on are ignored. The arrays are borrowed until

@@ -1,5 +1,5 @@
-/* Batches that ranks share: sums over all ranks, the position of a rank's samples in the batch, and the marks that
- * exec_done_from() sets. */
+/* Batches that ranks share: sums over all ranks, the position of a rank's samples in the batch, and the marks of
+ * exec_done_from(), at which the gradients of some weights are complete. */
 #include "core/autodiff/tape_int.h"
 
 void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t total)

@@ -58,12 +58,12 @@ struct region *region_make(struct exec *e, const struct map_shape *shape, struct
     return make_boxes(e, r) ? r : NULL;
 }
 
-/* An ordered list of spans. merge() widens the spans of several lists by `cols` and writes their union to `to`. If `to`
- * is NULL, it only counts the spans of the union. */
 struct list {
-    const struct span *at, *end;
+    const struct span *at, *end; /* the spans from `at` to before `end`, in order of columns */
 };
 
+/* Widens the spans of several lists by `cols` on both sides, and writes their union to `to`. Returns the number of
+ * spans of the union. If `to` is NULL, only counts them. */
 static int merge(struct list *lists, int count, int cols, int width, struct span *to)
 {
     int made = 0, last = -1; /* made: number of spans so far; last: end of the latest span */
@@ -96,8 +96,8 @@ static struct list row_list(const struct region *r, int row)
     return (struct list){r->span + r->first[row], r->span + r->first[row + 1]};
 }
 
-/* The lists whose union is row `row` of the result: this row of a and b and, if `rows` is 1, also the rows above and
- * below it in a. */
+/* Collects the lists of spans whose union is row `row` of the result: this row of a and of b and, if `rows` is 1, also
+ * the rows above and below it in a. Returns the number of lists. */
 static int sources(const struct region *a, const struct region *b, int row, int rows, struct list lists[3])
 {
     int count = 0, y = row % a->height;

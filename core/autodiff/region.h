@@ -33,8 +33,8 @@ struct region {
     struct region *wider; /* cache of region_grow(): this region grown by one position; NULL until needed */
 };
 
-/* Makes a region from spans and computes its boxes. The region keeps the array. After a failure, this function and
- * those below store the error in exec.error and return NULL. */
+/* Makes a region from spans and computes its boxes. The region keeps the array. After a failure, the functions that
+ * return a region store the error in exec.error and return NULL. */
 struct region *region_make(struct exec *e, const struct map_shape *shape, struct span *span, int *first);
 /* All positions at most `rows` rows and `cols` columns (0 or 1) away from the region. */
 struct region *region_grow(struct exec *e, struct region *region, int rows, int cols);
@@ -77,9 +77,9 @@ void grad_give_region(struct exec *e, struct tensor *x, real *buffer, struct reg
 /* Makes the gradient of x defined everywhere: writes zeros outside its region and sets x->where to NULL. */
 void grad_fill(struct exec *e, struct tensor *x);
 
-/* The backward pass of a convolution whose result has a gradient in the region out->where only. If a pass over the
- * whole map is predicted to be faster, the function computes nothing: it fills the gradient with zeros outside the
- * region, sets out->where to NULL, and returns false. */
+/* conv_backward_region() runs the backward pass of a convolution whose result has a gradient in the region out->where
+ * only. If a pass over the whole map is predicted to be faster, the function computes nothing: it fills the gradient
+ * with zeros outside the region, sets out->where to NULL, and returns false. */
 struct conv_back_region {
     struct tensor *x, *out, *residual;
     struct weight *w, *b;
@@ -90,9 +90,9 @@ bool conv_backward_region(struct exec *e, const struct conv_back_region *conv);
  * statistics. NORM_ELSEWHERE: one image of another rank gets it. */
 enum { NORM_ALL = -1, NORM_ELSEWHERE = -2 };
 
-/* The backward pass of a batch norm over the region out->where. With `batch`, the gradient of the batch's statistics
- * goes to the image `only`, so the input's gradient covers that image too. The function reads the members scale,
- * shift, mean, inv_std, blocks and relu of *call. */
+/* norm_backward_region() runs the backward pass of a batch norm over the region out->where. With `batch`, the gradient
+ * of the batch's statistics goes to the image `only`, so the input's gradient covers that image too. The function reads
+ * the members scale, shift, mean, inv_std, blocks and relu of *call. */
 struct norm_back_region {
     struct tensor *x, *out;
     const struct batch_norm *norm;

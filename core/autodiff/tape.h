@@ -134,13 +134,13 @@ void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t tot
  * it. When the backward pass reaches the mark, the gradients of these weights are complete, and tape_backward() calls
  * exec.done_from. */
 void exec_done_from(struct exec *exec, const struct weight *first);
-/* Measure work outside the operations. Call exec_clock() before the work (it returns 0 without a profile) and
- * exec_profiled() after it, which adds the elapsed time to the entry `name` (static text). */
+/* The next two functions measure work outside the operations. Call exec_clock() before the work (it returns 0 without a
+ * profile) and exec_profiled() after it, which adds the elapsed time to the entry `name` (static text). */
 double exec_clock(const struct exec *exec);
 void exec_profiled(struct exec *exec, const char *name, double since);
 
-/* Create uninitialised tensors in the step arena; NULL after a failure. The halo of a map is zero; its writer must also
- * write zeros to the padding channels. */
+/* tensor_rows() and tensor_map() create uninitialised tensors in the step arena; NULL after a failure. The halo of a
+ * map is zero; its writer must also write zeros to the padding channels. */
 struct tensor *tensor_rows(struct exec *exec, int rows, int cols);
 struct tensor *tensor_map(struct exec *exec, const struct map_shape *shape);
 /* Creates a tensor over the caller's memory [rows][cols], which must outlive the step. wants_grad: a training step

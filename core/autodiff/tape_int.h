@@ -38,7 +38,8 @@ void op_fail(struct exec *e, enum status code, const char *format, ...) __attrib
  * result. */
 bool op_run(struct exec *e, thread_pool_task *task, void *context, int chunks);
 
-/* Allocate from the step arena. op_reals() leaves the memory uninitialised; the other functions set it to zero. */
+/* The next four functions allocate memory from the step arena. op_reals() leaves it uninitialised; the others set it to
+ * zero. */
 void *op_alloc(struct exec *e, size_t bytes);
 real *op_reals(struct exec *e, size_t count);
 real *op_zeros(struct exec *e, size_t count);
@@ -163,13 +164,13 @@ static inline bool op_ranked(const struct exec *e)
 {
     return e->comm != NULL && e->training;
 }
-/* Replace each of `count` values by its sum or maximum over ranks; with one rank nothing changes. False after a
- * failure. */
+/* op_ranks_sum() replaces each of `count` values by its sum over the ranks, op_ranks_most() by its maximum; with one
+ * rank nothing changes. False after a failure. */
 bool op_ranks_sum(struct exec *e, double *values, size_t count);
 bool op_ranks_most(struct exec *e, double *values, size_t count);
-/* op_before() returns the number of elements of the samples of lower ranks, op_total() the number of elements of the
- * whole batch. here: number of elements of this rank's samples. All samples of the batch must have the same number of
- * elements. */
+/* op_before() returns how many elements the samples of all lower ranks have together, op_total() how many elements the
+ * whole batch has. here: number of elements of this rank's samples. All samples of the batch must have the same number
+ * of elements. */
 uint64_t op_before(const struct exec *e, uint64_t here);
 double op_total(const struct exec *e, double here);
 /* The position of the operation's first random number. count: elements of its result on this rank. Fails with

@@ -71,7 +71,8 @@ static bool round_up(size_t bytes, size_t *out)
     return true;
 }
 
-/* A large block takes whole huge pages, because arrays of several megabytes cause many TLB misses on small pages. */
+/* Whether a block is large. Large blocks consist of whole huge pages, because arrays of several megabytes cause many
+ * TLB misses on small pages. */
 static bool is_large(size_t bytes)
 {
     return bytes >= 2 * HUGE_PAGE;
@@ -98,7 +99,7 @@ static size_t whole_block(size_t bytes)
 static struct arena_block *add_block(struct arena *arena, size_t needed)
 {
     size_t bytes, limit = arena->limit_bytes > 0 ? arena->limit_bytes : SIZE_MAX;
-    /* A large block and its header together have the usual size, so that they fill whole huge pages. */
+    /* a large block has block_bytes bytes with its header, so that it fills whole huge pages */
     size_t usual = arena->block_bytes - (is_large(arena->block_bytes) ? sizeof(struct arena_block) : 0);
     if (!round_up(needed > usual ? needed : usual, &bytes) || bytes > SIZE_MAX - sizeof(struct arena_block) - HUGE_PAGE)
         return NULL;

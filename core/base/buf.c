@@ -126,7 +126,7 @@ enum status buf_status(const struct buf *buf, const char *what, struct error *er
 
 char *buf_take(struct buf *buf, size_t *size)
 {
-    buf_append(buf, "", 0); /* an empty buffer must return an empty string, not NULL */
+    buf_append(buf, "", 0); /* gives an empty buffer an empty string, which is returned instead of NULL */
     char *data = buf->data;
     if (size != NULL)
         *size = buf->size;

@@ -22,7 +22,7 @@ struct buf {
  * again. */
 void buf_init(struct buf *buf, size_t limit);
 void buf_close(struct buf *buf);
-/* Append `count` bytes, a string, or formatted text. */
+/* buf_append() appends `count` bytes, buf_text() a string, and buf_format() formatted text. */
 void buf_append(struct buf *buf, const void *bytes, size_t count);
 void buf_text(struct buf *buf, const char *text);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));

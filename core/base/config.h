@@ -18,8 +18,8 @@
 
 enum field_type { FIELD_INT, FIELD_REAL, FIELD_BOOL, FIELD_CHOICE, FIELD_TEXT };
 
-/* field_group is the subject of a field. field_level says who sets it: every user (basic), a user who tunes a run
- * (advanced), or a user who repeats an experiment of a paper (research). */
+/* The group of a field is its subject. The level of a field says who sets the field: every user (basic), a user who
+ * tunes a run (advanced), or a user who repeats an experiment of a paper (research). */
 enum field_group {
     GROUP_DATA,
     GROUP_MODEL,
@@ -74,11 +74,11 @@ enum status config_defaults(const struct config_table *table, void *config, stru
 enum status config_apply(const struct config_table *table, void *config, const struct config_setting *settings,
                          struct error *err);
 
-/* Each sets one field after a check of type and range. STATUS_INVALID if the value is not allowed; err->message then
- * states what is allowed and what was found: "must be a number in (0, 1]; got 3". err->pointer stays ""; the caller
- * fills it in. config_set_number() also takes a number for a text field and stores its shortest decimal (500 becomes
- * "500"), because a person who types the name 2024 need not know that the field is a text. It refuses a number beyond
- * CONFIG_INT_MAX, where doubles lose digits. */
+/* The next three functions set one field each, after a check of type and range. STATUS_INVALID if the value is not
+ * allowed; err->message then states what is allowed and what was found: "must be a number in (0, 1]; got 3".
+ * err->pointer stays ""; the caller fills it in. config_set_number() also takes a number for a text field and stores
+ * its shortest decimal (500 becomes "500"), because a person who types the name 2024 need not know that the field is a
+ * text. It refuses a number beyond CONFIG_INT_MAX, where doubles lose digits. */
 enum status config_set_number(const struct config_field *field, void *config, double value, struct error *err);
 enum status config_set_bool(const struct config_field *field, void *config, bool value, struct error *err);
 enum status config_set_text(const struct config_field *field, void *config, const char *value, struct error *err);

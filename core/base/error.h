@@ -36,8 +36,8 @@ void error_clear(struct error *err);
 enum status error_set(struct error *err, enum status code, const char *pointer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The status for the errno of a failed open or lookup: STATUS_NOT_FOUND if the file does not exist, STATUS_IO if it may
- * exist (no free descriptor, a failing disk). */
+/* Returns the status for a file that could not be opened or found. code: errno. STATUS_NOT_FOUND: the file does not
+ * exist. STATUS_IO: the file may exist (no free descriptor, a failing disk). */
 enum status status_unopened(int code);
 
 /* The static name of a code in lower case words ("not found"); never NULL. */

@@ -66,8 +66,8 @@ bool options_next(struct option_reader *reader, struct option_item *item);
 bool options_has(const struct options *options, const char *name);
 /* The value of an option (the last one if it is repeated); NULL if the command line does not contain it. */
 const char *options_value(const struct options *options, const char *name);
-/* The value as an integer or a number in [min, max]; `preset` if the command line does not contain the option.
- * STATUS_INVALID for any other text. */
+/* options_integer() and options_number() write the value of an option to *out: a number in [min, max], or `preset` if
+ * the command line does not contain the option. STATUS_INVALID: the value is not such a number. */
 enum status options_integer(const struct options *options, const char *name, long long min, long long max,
                             long long preset, long long *out, struct error *err);
 enum status options_number(const struct options *options, const char *name, double min, double max, double preset,

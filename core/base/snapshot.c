@@ -88,7 +88,8 @@ static bool entry_bytes(enum snapshot_type type, int rank, const uint64_t *dim, 
     return true;
 }
 
-/* Offset of an entry after `end` bytes of data. Weights have no gaps between them. */
+/* Returns the offset of an entry that follows `end` bytes of data. Weights have no gaps between them; other entries
+ * begin at a multiple of ALIGNMENT. */
 static uint64_t place(enum snapshot_role role, uint64_t end)
 {
     return role == SNAPSHOT_WEIGHT ? end : aligned(end);
@@ -372,8 +373,8 @@ static bool same_shape(const struct snapshot_entry *a, const struct snapshot_ent
     return a->type == b->type && a->role == b->role && a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
 }
 
-/* Goes once through the declared entries and checks that the stream contains them (`fill` false) or reads their
- * bytes. */
+/* Goes once through the declared entries and checks that the stream contains each of them with the same type and shape.
+ * With `fill`, also reads their bytes. */
 static enum status match(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                          const struct snapshot_entry **sorted, size_t count, bool fill, struct error *err)
 {
@@ -395,7 +396,7 @@ static enum status match(const struct snapshot *snapshot, const struct snapshot_
     return STATUS_OK;
 }
 
-/* Compares the declared entries with the table of contents of a stream and, with `fill`, reads them. */
+/* Compares the declared entries with the table of contents of a stream and, with `fill`, reads their bytes. */
 static enum status take(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles, bool fill,
                         struct error *err)
 {

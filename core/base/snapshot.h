@@ -33,8 +33,8 @@ struct snapshot_entry {
                                snapshot_contents() */
 };
 
-/* The destination and the source of a stream. `write` appends `count` bytes. `read` fills exactly `count` bytes from
- * absolute position `offset` of the stream, or fails. */
+/* A snapshot_writer is the destination of a stream: `write` appends `count` bytes. A snapshot_reader is the source of a
+ * stream: `read` reads exactly `count` bytes from absolute position `offset` of the stream, or fails. */
 struct snapshot_writer {
     void *context;
     enum status (*write)(void *context, const void *bytes, size_t count, struct error *err);
@@ -57,11 +57,11 @@ void snapshot_destroy(struct snapshot *snapshot);
  * STATUS_NO_MEMORY. */
 enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enum snapshot_type type, const char *name,
                          int rank, const uint64_t *dim, void *at, struct error *err);
-/* Each adds a single number as a state entry. */
+/* The next two functions add a single number each, as an entry of the role state. */
 enum status snapshot_add_i64(struct snapshot *snapshot, const char *name, int64_t *at, struct error *err);
 enum status snapshot_add_f64(struct snapshot *snapshot, const char *name, double *at, struct error *err);
 
-/* Adds several numbers, each an int64_t or a double. */
+/* snapshot_add_numbers() adds several numbers; each is an int64_t or a double. */
 struct snapshot_number {
     const char *name;
     int64_t *integer;

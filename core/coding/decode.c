@@ -13,7 +13,7 @@ static void swap_at(float *values, size_t i, size_t j)
     values[j] = value;
 }
 
-/* Returns the k-th largest value (from k = 0). The values are reordered. */
+/* Returns the k-th largest value, counted from 0, and reorders the values. */
 static float select_largest(float *values, size_t count, size_t k)
 {
     size_t low = 0, end = count;
@@ -93,8 +93,8 @@ void decode_threshold(enum decoder decoder, const float *code, size_t count, int
 
 size_t decode_pursuit_scratch(const struct dictionary *d)
 {
-    /* room, in floats, for a residual, the accelerated point, the gradient, a sparse copy (indices and values) and an
-     * analysis */
+    /* in floats: the residual, the point at which FISTA takes its step, the gradient, a sparse copy of the point
+     * (indices and values), and the scratch of dictionary_analyse() */
     return dictionary_signal_size(d) + 4 * dictionary_code_size(d) + dictionary_scratch(d);
 }
 

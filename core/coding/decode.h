@@ -1,8 +1,9 @@
-/* The decoder (eq. 1 of the paper): computes a layer's code from its input, by a threshold after one analysis or by
- * basis pursuit.
+/* The decoder (eq. 1 of the paper): computes a layer's code from its input y, either by one analysis (A^T y) and a
+ * threshold, or by basis pursuit.
  *
- * The random signs D of a dictionary A D only flip entries of A^T y. The flips do not change which entries hard, soft
- * and top-k keep, so these decoders may act on c = A^T y. ReLU needs c = D A^T y. */
+ * If the columns of the dictionary have random signs (A D), the analysis gives D A^T y: some entries of A^T y change
+ * their sign. This does not change which entries hard, soft and top-k keep, so these decoders may act on c = A^T y.
+ * ReLU needs c = D A^T y. */
 #ifndef MOTIF_CORE_CODING_DECODE_H
 #define MOTIF_CORE_CODING_DECODE_H
 

@@ -411,7 +411,8 @@ static void list_terms(const struct dictionary *d, const struct correlation *c, 
     }
 }
 
-/* All rows have the same length, so those rows of a group (list_terms()) that overlap a tile are consecutive. */
+/* The terms of a group (list_terms()) are sorted and have rows of the same length, so the terms that overlap a tile are
+ * consecutive. */
 void dictionary_correlate_draws(const struct dictionary *d, const struct correlation *c)
 {
     const ptrdiff_t circle = (ptrdiff_t)dictionary_code_size(d), row = (ptrdiff_t)d->gram_w * d->shape.filters;

@@ -3,8 +3,9 @@
  * made of them.
  *
  * Layouts. A signal x^(l-1) is a map [height][width][inputs], a code x^(l) a map [height][width][filters]: entry
- * (position, filter) of a code is the column of A with that filter at that position. In the paper's terms, the stride
- * s_l is `inputs`, and the filter length m_l is inputs * extent. Columns have unit Euclidean norm.
+ * (position, filter) of a code is the coefficient of the column of A that has that filter at that position. In the
+ * paper's terms, the stride s_l is `inputs`, and the filter length m_l is inputs * extent. Columns have unit Euclidean
+ * norm.
  *
  * Every product with A or its transpose is a sum of stamps. A stamp is a block of numbers that is multiplied by a
  * factor and added to a map, with wrap-around. For A x, each spike of the code adds its filter to the signal. For A^T A
@@ -54,8 +55,9 @@ double dictionary_gram_size(const struct dictionary_shape *shape);
 /* Whether dictionary_correlate_draws() is available. It needs one dimension, and rows of the Gram table that overlap at
  * most one end of a tile. */
 bool dictionary_shape_bands(const struct dictionary_shape *shape);
-/* For estimates: the bytes of a dictionary of this shape, the further bytes that dictionary_draw() needs until it
- * returns, and the number of floats of dictionary_scratch(). */
+/* For estimates. dictionary_shape_bytes(): bytes of a dictionary of this shape. dictionary_draw_bytes(): further bytes
+ * that dictionary_draw() needs until it returns. dictionary_shape_scratch(): the number of floats of
+ * dictionary_scratch(). */
 double dictionary_shape_bytes(const struct dictionary_shape *shape);
 double dictionary_draw_bytes(const struct dictionary_shape *shape);
 double dictionary_shape_scratch(const struct dictionary_shape *shape);
@@ -76,7 +78,7 @@ uint64_t dictionary_bytes(const struct dictionary *dictionary);
 size_t dictionary_signal_size(const struct dictionary *dictionary); /* inputs * positions */
 size_t dictionary_code_size(const struct dictionary *dictionary);   /* filters * positions */
 
-/* A sparse vector: entries of a map at ascending indices. */
+/* A sparse vector: the non-zeros of a map, at ascending indices. */
 struct spikes {
     int count;
     int32_t *at;
@@ -87,9 +89,9 @@ struct spikes {
 void dictionary_synthesise(const struct dictionary *d, const struct spikes *x, float *signal);
 /* code += A^T A x. */
 void dictionary_correlate(const struct dictionary *d, const struct spikes *x, float *code);
-/* Computes A^T A D x for BANDED_ROWS draws of the random signs D at once. It stores no whole code: a callback receives
- * tiles, [BANDED_ROWS][BANDED_WIDTH], from index 0 on. The last tile may have fewer entries. Not available if the
- * dictionary's `bands` is NULL. */
+/* dictionary_correlate_draws() computes A^T A D x for BANDED_ROWS draws of the random signs D at once. It stores no
+ * whole code, but passes the result tile by tile to the function `tile`: [BANDED_ROWS][BANDED_WIDTH] entries, from
+ * index 0 on. The last tile may have fewer entries. Not available if the dictionary's `bands` is NULL. */
 struct correlation {
     const struct spikes *x;
     const uint8_t *flips;      /* [x->count] bit r of entry i: draw r changes the sign of non-zero i of x */

@@ -1,5 +1,5 @@
-/* Decoders for plain dictionaries, which have no convolutional structure: rows w_j: [atoms][inputs]. All three compute
- * codes that are not negative:
+/* Decoders for plain dictionaries: matrices [atoms][inputs] with rows w_j, without convolutional structure. Each of the
+ * three decoders computes a code without negative entries:
  *
  * - FISTA (Beck and Teboulle 2009) minimises |x - sum_j a_j w_j|^2 / 2 + penalty sum_j a_j over a >= 0;
  * - orthogonal matching pursuit adds the row with the largest positive product with the residual, and fits all rows

@@ -14,8 +14,8 @@
 
 /* Whether the length of every axis has no prime factor above 5. The FFT is slow for other lengths. */
 bool spectrum_suits(const struct dictionary_shape *shape);
-/* Cost of one analysis by FFT, and of a direct one, in operations of the vector kernels. The cost of an operation of
- * the FFT was measured with `motifd bench pathways`. */
+/* spectrum_cost() returns the cost of one analysis by FFT, direct_cost() that of a direct analysis, in operations of
+ * the vector kernels. The cost of an operation of the FFT was measured with `motifd bench pathways`. */
 double spectrum_cost(const struct dictionary_shape *shape);
 double direct_cost(const struct dictionary_shape *shape);
 

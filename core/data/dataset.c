@@ -20,7 +20,7 @@ bool dataset_name_good(const char *name)
 static enum status no_dataset(const char *root, const char *name, struct error *err)
 {
     char best[64] = "";
-    size_t distance = strlen(name) < 4 ? 2 : 4; /* names that differ in this many letters are not similar */
+    size_t distance = strlen(name) < 4 ? 2 : 4; /* a name is similar if it differs in fewer letters */
     DIR *folder = root != NULL ? opendir(root) : NULL;
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         if (!dataset_name_good(entry->d_name))

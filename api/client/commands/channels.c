@@ -67,7 +67,7 @@ static void add_consensus(struct table *table, const cJSON *use)
     table_add(table, consensus ? text : NULL);
 }
 
-/* Adds the columns of the best match of a channel: name, q-value and strand. */
+/* Adds three cells about the motif of the database that matches a channel best: name, q-value and strand. */
 static void add_match(struct table *table, const cJSON *use)
 {
     const cJSON *best = cJSON_GetArrayItem(json_member(json_member(use, "matrix"), "matches"), 0);
@@ -90,8 +90,7 @@ static bool has_matches(const cJSON *document)
     return false;
 }
 
-/* Prints one line for each channel: its consensus and the most similar motif of the database, instead of the statistics
- * of its activations. */
+/* Prints one line for each channel: its consensus and the most similar motif of the database. */
 static void view_matches(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *use = NULL;

@@ -1,5 +1,6 @@
-/* `motifctl datasets`: uploads, lists, shows, previews, downloads and deletes data sets. An upload starts with its
- * SHA-256, so that the same command resumes an interrupted upload. */
+/* `motifctl datasets`: uploads, lists, shows, previews, downloads and deletes data sets. The command announces the
+ * SHA-256 of a file before it uploads the file. If the upload is interrupted, the same command can therefore resume
+ * it. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -124,7 +125,8 @@ static void print_dataset(struct ctl *ctl, const cJSON *set)
         fprintf(ctl->out.stream, "warning: %s\n", json_shown(warning, "text"));
 }
 
-/* Appends the names of the vocabulary or the columns with their counts, in lines of at most `columns` characters. */
+/* Appends a list of names (the vocabulary, or the columns of a table) in lines of at most `columns` characters. Each
+ * name is followed by its alternative or its count, if it has one. */
 static void write_names(struct buf *out, const char *title, const cJSON *names, int columns)
 {
     enum { SHOWN = 60 };

@@ -144,8 +144,7 @@ static bool goes_on(const struct export *export, const struct http_answer *answe
     char wanted[64] = "";
     int bytes = 0;
     if (answer->status == 200)
-        return export->have == 0; /* the server sends the whole file; if a part was requested, the checkpoint has
-                                   * changed */
+        return export->have == 0; /* the whole file comes; if FILE.part has bytes, the checkpoint has changed */
     if (answer->status == 206)
         bytes = snprintf(wanted, sizeof(wanted), "bytes %lld-", (long long)export->have);
     else if (answer->status == 416 && export->have > 0) /* FILE.part may be complete already */
@@ -243,7 +242,8 @@ static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *se
     return code;
 }
 
-/* Writes the path of the request to `path`, and the name that the exported file has by default to `name`. */
+/* Sets `seq` to the sequence number of the checkpoint ("all": all checkpoints), `path` to the path of the request, and
+ * `name` to the default name of the exported file. */
 static int choose(struct ctl *ctl, const struct options *args, const char *id, char seq[32], char path[160],
                   char name[128])
 {

@@ -25,7 +25,7 @@ struct logs {
     bool broken;  /* the command stopped reading the stream, because an event did not fit into memory */
 };
 
-/* Appends "name value" for each member of an event that is a single value, except its time and its job. */
+/* Appends "NAME VALUE" for each member with a single value, except the members `time` and `job`. */
 static void write_members(struct buf *out, const cJSON *event)
 {
     const cJSON *member = NULL;
@@ -105,7 +105,7 @@ static int read_stream(struct logs *logs, const char *path)
     else if (status != STATUS_OK && !logs->stopped && !logs->events.last[0])
         code = ctl_fault(logs->ctl, CTL_UNREACHABLE, &err);
     else if (status == STATUS_OK && !logs->broken && !logs->follow && strcmp(before, logs->events.last) == 0)
-        logs->stopped = true; /* the stream ended without a new event, so all were read */
+        logs->stopped = true; /* the stream ended and brought no new event, so all stored events have been read */
     http_answer_close(&answer);
     return code;
 }

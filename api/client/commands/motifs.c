@@ -50,7 +50,7 @@ static void write_warnings(const cJSON *document, struct buf *out)
         buf_format(out, "  warning: %s\n", json_shown(warning, "text"));
 }
 
-/* Appends the title: what the input is and, for a sample of a sequence, the name of its record. */
+/* Appends the title and, if the answer contains it, the name of the record from which the input comes. */
 static void write_title(const cJSON *document, const char *title, struct buf *out)
 {
     const cJSON *answer = cJSON_GetArrayItem(json_member(document, "answers"), 0);

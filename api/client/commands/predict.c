@@ -5,7 +5,7 @@
 #include "api/client/ctl.h"
 #include "api/client/query_pieces.h"
 
-#define RECORD "record" /* member of an answer that contains the name of the input */
+#define RECORD "record" /* in this member, each answer has the name of its input */
 
 static const struct option_spec options[] = {
     QUERY_INPUT_OPTIONS,

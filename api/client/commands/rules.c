@@ -37,8 +37,8 @@ static void add_share(struct table *table, const cJSON *share)
 }
 
 /* Prints, for one name in the labels, the share of inputs for which the model answers with this name. The table has a
- * row for inputs without the two motifs, one for each motif alone, and one for both motifs in each order at each
- * gap. */
+ * row for inputs without the two motifs, one for each motif alone, and one for both motifs in each order and each range
+ * of gaps. */
 static void show_shares(struct ctl *ctl, const cJSON *document, const cJSON *pair, const cJSON *name)
 {
     const cJSON *gaps = json_member(document, "gaps");

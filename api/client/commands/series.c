@@ -147,7 +147,8 @@ static double *columns_of(const cJSON *one, size_t *count)
 
 #define PNG_ROWS 16 /* rows of panels of a picture; more would make it larger than CHART_SIDE_MAX */
 
-/* Returns the number of columns of panels: two, or more if the panels need more than PNG_ROWS rows. */
+/* Returns the number of columns of panels: one for a single panel, else two, or more if two columns would need more
+ * than PNG_ROWS rows. */
 static int panel_columns(int count)
 {
     if (count <= 2 * PNG_ROWS)

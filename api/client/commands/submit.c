@@ -97,8 +97,8 @@ static int kind_of_dataset(struct ctl *ctl, const char *dataset, const char *pre
     return code;
 }
 
-/* Finds the kind that has the preset in the server's list. Several kinds may have a preset of this name for the
- * user's own data. The function then takes one that accepts the data set. */
+/* Finds in the server's list the kind that has a preset of this name. If several kinds have one, takes the first of
+ * them that accepts the data set. */
 static int kind_of_preset(struct ctl *ctl, const cJSON *body, const char *preset, char *kind, size_t bytes)
 {
     cJSON *document = NULL;
@@ -193,7 +193,7 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
         cJSON_AddNumberToObject(body, integers[i], (double)number);
     }
     if (from) {
-        char id[CTL_ID], job[160]; /* job: the text before the ':'; the name of a job has at most 127 bytes */
+        char id[CTL_ID], job[160]; /* job: the text of --from before the ':'; the name of a job has at most 127 bytes */
         snprintf(job, sizeof(job), "%.*s", (int)strcspn(from, ":"), from);
         int code = ctl_job_id(ctl, job, true, id);
         if (code != CTL_SUCCESS)

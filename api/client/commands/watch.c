@@ -199,7 +199,7 @@ static int look(struct watch *watch, bool *fresh, struct error *err)
 
 /* ---- the stream ---- */
 
-/* Copies the progress of an event into the job that is drawn. */
+/* Moves the progress that an event contains into watch->job, and draws the job. */
 static void take_progress(struct watch *watch, const char *data)
 {
     cJSON *event = ctl_parse(watch->ctl, data, strlen(data)),
@@ -212,7 +212,8 @@ static void take_progress(struct watch *watch, const char *data)
     cJSON_Delete(event);
 }
 
-/* Handles the start of the stream, or an event. Returns false if no more events will come. */
+/* Called at the start of the stream and for each event. Returns false to end the stream: the job has ended, the request
+ * for the job has failed, or a signal has interrupted the command. */
 static bool on_event(void *context, const char *type, const char *data)
 {
     struct watch *watch = context;

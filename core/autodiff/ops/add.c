@@ -1,6 +1,5 @@
-/* Sums of two tensors, with optional dropout of the second; sums with positional encodings and numbers; products with a
- * number.
- * Element-wise operations work on rows and on maps alike. */
+/* Adds two tensors, with optional dropout of the second; adds positional encodings or a number to a tensor; multiplies
+ * a tensor by a number. Element-wise operations work on rows and on maps alike. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"

@@ -110,8 +110,9 @@ static void attention_forward_task(void *context, int chunk, int worker)
     task->kernels->gemm(&values);
 }
 
-/* With P' = dropout(P): dV = P'^T dO, dP' = dO V^T, dP = dP' with the same dropout mask, dS from dP by the backward
- * pass of softmax, dQ = dS K, dK = dS^T Q. */
+/* The forward pass was P = softmax(S), P' = dropout(P), O = P' V for the scores S of Q and K. The gradients are dV =
+ * P'^T dO, dP' = dO V^T, dP (dP' with the same dropout mask), dS (from dP by the backward pass of softmax), dQ = dS K
+ * and dK = dS^T Q. */
 static void attention_backward_task(void *context, int chunk, int worker)
 {
     const struct attention_task *task = context;
@@ -243,8 +244,8 @@ static struct tensor *attention_run(struct exec *e, struct attention_node *n, do
     n->p = keep ? op_reals(e, n->stride * (size_t)chunks) : NULL;
     bool wants = n->q_tensor->wants_grad || (n->kv_tensor != NULL && n->kv_tensor->wants_grad);
     struct tensor *out = op_out_rows(e, s->batch * s->queries, n->cols, wants);
-    /* The forward pass needs one table per worker. A training step allocates two, because its backward pass uses the
-     * same scratch memory and needs two. */
+    /* The forward pass needs one scratch array of `stride` reals per worker. A training step allocates two, because its
+     * backward pass uses the same memory and needs two. */
     real *room = !keep || n->shape.dropout > 0.0 ? op_scratch(e, (keep ? 2 : 1) * n->stride, chunks) : NULL;
     if (out == NULL || e->error.code != STATUS_OK)
         return NULL;

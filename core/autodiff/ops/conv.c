@@ -1,13 +1,13 @@
 /* Convolution over blocked maps.
  *
- * Forward: a chunk computes a strip of rows, and also the mean and squared deviations of its outputs, so that a
- * batch norm that follows needs no pass of its own over the map. Backward: a chunk processes some rows of an image
- * in thin strips. It computes the weights' partial gradient and the input's gradient while the strip of dy is in
- * cache.
+ * Forward: a chunk computes a strip of rows, and also the mean and squared deviations of its outputs, so that a batch
+ * norm that follows needs no pass of its own over the map. Backward: a chunk processes some rows of an image in thin
+ * strips. It computes the weights' partial gradient and the input's gradient while the strip of dy is in cache.
  *
- * The number of chunks decides how the gradient of the weights is summed, so it does not depend on the number of
- * threads. If whole chunks would leave threads idle, the weights' gradient of a chunk and the input's gradient in each
- * strip are separate tasks. The separate tasks add the same numbers in the same order. */
+ * The order of the sum in the gradient of the weights depends on the number of chunks. Therefore the number of chunks
+ * does not depend on the number of threads. If whole chunks would leave threads idle, the weights' gradient of a chunk
+ * and the input's gradient in each strip are separate tasks. The separate tasks add the same numbers in the same
+ * order. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 

@@ -58,7 +58,8 @@ static void collect_image(void *context, int image, int worker)
     const struct planar_input *p = t->input;
     size_t rows = (size_t)p->in * (size_t)p->height, width = (size_t)p->width, count = 0;
     const real *from = p->planes + (size_t)image * rows * width;
-    /* memory for `room` sites and one row more, because the loop checks the number of sites after each row only */
+    /* an image has memory for `room` sites and one more row, because the loop checks the number of sites only after
+     * each row */
     int *first = t->first + (size_t)image * (rows + 1), *col = t->col + (size_t)image * (t->room + width);
     real *value = t->value + (size_t)image * (t->room + width);
     for (size_t row = 0; row < rows; row++, from += width) {

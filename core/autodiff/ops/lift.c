@@ -1,5 +1,5 @@
-/* If no value of an image exceeds the threshold of its channel, raises the value that is closest to its threshold above
- * this threshold.
+/* If no value of an image exceeds the threshold of its channel, raises one value above its threshold: the value that is
+ * closest to its threshold.
  *
  * If every label of the training data contains a name, every input has a motif. An image without an active position
  * then has a motif that its threshold missed, and the value closest to its threshold is most likely that motif. */
@@ -15,9 +15,9 @@ struct lift_task {
     real rise;
 };
 
-/* Finds the largest difference between a value of an image and the threshold of its channel. *at: the index of the
- * value; of equal differences the first one by channel, row and column. If a difference is above 0, the search ends
- * there and the function returns that difference. */
+/* Returns the largest difference between a value of an image and the threshold of its channel. *at: the index of the
+ * value; of equal differences the first one by channel, row and column. The search ends at the first difference above
+ * 0, because the image then needs no change, and the function returns this difference. */
 static real find_strongest(const struct lift_task *t, int image, ptrdiff_t *at)
 {
     const struct map_shape *s = t->shape;

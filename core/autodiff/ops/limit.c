@@ -1,8 +1,9 @@
-/* Limits the number of motifs of an image: if more than `most` peaks of an image exceed the thresholds of their
- * channels, only the highest peaks stay, and the values around them that are higher than all other peaks.
+/* Limits the number of motifs of an image.
  *
- * A peak is the largest value of its channel within `near` rows and columns. If no label of the training data has more
- * than n names, the peaks after the n-th are most likely chance matches. */
+ * The height of a value is its excess over the threshold of its channel. A peak is the largest value of its channel
+ * within `near` rows and columns. If more than `most` peaks of an image have a height above 0, every value above its
+ * threshold that is not higher than the (most + 1)-th highest peak is lowered to its threshold. If no label of the
+ * training data has more than `most` names, the other peaks are most likely chance matches. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ static bool is_peak(const struct limit_task *t, int image, int channel, int row,
     return true;
 }
 
-/* Inserts a height into the falling list of the highest ones. */
+/* Inserts `height` into highest[count], the greatest heights so far in descending order, if it is among them. */
 static void insert(real *highest, int count, real height)
 {
     int i = count - 1;
@@ -43,7 +44,8 @@ static void insert(real *highest, int count, real height)
     highest[i] = height;
 }
 
-/* Returns by how much the first peak that does not stay exceeds its threshold; 0: all peaks stay. */
+/* Returns the height of the (most + 1)-th highest peak; 0: the image has no more than `most` peaks above a
+ * threshold. */
 static real find_cut(const struct limit_task *t, int image)
 {
     const struct map_shape *s = t->shape;

@@ -2,8 +2,8 @@
  *
  * Backward: elements that ReLU or dropout discarded are zero in the result, and all others are positive, so the
  * backward pass uses the result as the mask. The values that dropout kept were multiplied by 1 / (1 - dropout); the
- * matrix products of the backward pass use this factor as their alpha. One pass over columns of dy applies the mask and
- * sums the bias gradient; then both products run together. */
+ * matrix products of the backward pass multiply their results by this factor (the alpha of a GEMM). One pass over
+ * columns of dy applies the mask and sums the bias gradient; then both products run together. */
 #include "core/autodiff/tape_int.h"
 
 struct linear_node {

@@ -1,5 +1,5 @@
-/* Max pooling of a map, and a map as rows. If the map has a list of its active positions (tensor.active), windows
- * without an active position are skipped, because their maximum is 0. */
+/* Max pooling of a map, and the copy of a map to rows. If the map has a list of its active positions (tensor.active),
+ * windows without an active position are skipped, because their maximum is 0. */
 #include <string.h>
 
 #include "core/autodiff/region.h"

@@ -1,5 +1,5 @@
-/* Operations for numbers as targets: the squared error, sums of groups of rows, which count motifs, and the probability
- * that a channel has a motif. */
+/* Operations for numbers as targets: the squared error; the sum over each group of rows, which counts motifs; and the
+ * probability that a channel has a motif. */
 #include <math.h>
 #include <string.h>
 

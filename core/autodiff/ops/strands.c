@@ -11,7 +11,7 @@ struct strand_task {
     const struct map_shape *shape; /* of the result */
     const real *x, *dout;
     real *out, *reverse, *dx;
-    size_t other; /* distance in reals from an image to its other strand */
+    size_t other; /* distance in reals from the first strand of an image to its second strand */
     bool add;
 };
 

@@ -274,7 +274,7 @@ static void sigmoid_backward(struct exec *e, struct node *node)
     grad_pass(e, out, ((struct point_node *)node)->x);
 }
 
-/* sigmoid(0) is not 0, so the halo and the padding channels are cleared afterwards */
+/* Writes zeros to the halo and the padding channels after a sigmoid, because sigmoid(0) is not 0. */
 static void clear_outside(struct tensor *x)
 {
     const struct map_shape *s = &x->map;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SMALL = 4096 }; /* maximum number of doubles, over all ranks, that one gather transfers */
+enum { SMALL = 4096 }; /* maximum number of doubles that one gather transfers, for all ranks together */
 
 /* Returns `status` unchanged. Marks the communicator as broken if `status` says that another rank is gone. */
 static enum status noted(struct comm *comm, enum status status)

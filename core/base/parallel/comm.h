@@ -88,8 +88,8 @@ enum status comm_complete(struct comm *comm, void *all, int64_t total, size_t ea
 enum status comm_agree(struct comm *comm, enum status mine, struct error *err);
 /* Copies `bytes` bytes at `data` from rank `root` to all ranks. */
 enum status comm_broadcast(struct comm *comm, void *data, size_t bytes, int root, struct error *err);
-/* Sum large arrays in place while the caller computes. Call comm_start() for each array, comm_progress() now and then,
- * and comm_wait() before you read the arrays. */
+/* The next three functions sum large arrays over the ranks, in place, while the caller computes. Call comm_start() for
+ * each array, comm_progress() now and then, and comm_wait() before you read the arrays. */
 enum status comm_start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err);
 enum status comm_wait(struct comm *comm, struct error *err);
 static inline void comm_progress(struct comm *comm)

@@ -197,7 +197,8 @@ static void wake_workers(struct thread_pool *pool)
     }
 }
 
-/* Workers inherit a mask that blocks every signal, because the process handles signals in its own threads. */
+/* Starts the workers; returns 0 or the error of pthread_create(). The workers inherit a mask that blocks every signal,
+ * because other threads of the process handle signals. */
 static int start_workers(struct thread_pool *pool)
 {
     sigset_t all, former;
@@ -219,7 +220,8 @@ static int start_workers(struct thread_pool *pool)
     return failed;
 }
 
-/* Spinning only helps if every thread has a processor of its own. */
+/* Returns how many nanoseconds a thread spins before it sleeps: 0 if there are more threads than processors, because
+ * spinning helps only if every thread has a processor of its own. */
 static int spin_time(int threads)
 {
     cpu_set_t set;

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Initialises a mutex with one or two such conditions; `second` may be NULL. Returns false if the system has no memory
- * for all of them; none is then initialised. A condition with the default clock would not do instead, because it would
- * not wait: a deadline of the monotonic clock lies in its past. */
+/* Initialises a mutex and one or two such condition variables; `second` may be NULL. Returns false, and initialises
+ * none of them, if the system has no memory for all. A condition variable with the default clock would not wait,
+ * because a deadline on the monotonic clock lies in the past of the default clock. */
 bool timed_lock_init(pthread_mutex_t *lock, pthread_cond_t *first, pthread_cond_t *second);
 
 #endif

@@ -18,8 +18,8 @@ void mt19937_init(struct mt19937 *rng, uint32_t seed);
 double mt19937_uniform(struct mt19937 *rng);
 /* The next `count` uniform numbers: the same values as from mt19937_uniform(), faster. */
 void mt19937_uniforms(struct mt19937 *rng, double *out, int count);
-/* A uniform integer in [low, high), by masking and rejection. Draws no word if only one value is possible. Requires
- * low < high and high - low <= 2^32. Takes one word for a draw if high - low is a power of two. */
+/* A uniform integer in [low, high), by masking and rejection; requires low < high and high - low <= 2^32. Takes no word
+ * if only one value is possible, and one word if high - low is a larger power of two. */
 int64_t mt19937_integer(struct mt19937 *rng, int64_t low, int64_t high);
 
 /* Shuffles in place, from the last element down. */

@@ -52,7 +52,7 @@ enum status audio_corpus_load(const char *folder, int rate, struct audio_corpus 
  * fits. `class` becomes "" if the folder's name is the class. */
 bool audio_corpus_parse(const char *name, char class[AUDIO_NAME], char speaker[AUDIO_NAME], char file[AUDIO_NAME]);
 
-/* Contents of a sealed corpus. Speakers are numbered in shuffled order. */
+/* The following functions return the contents of a sealed corpus. Speakers are numbered in shuffled order. */
 int audio_corpus_rate(const struct audio_corpus *corpus);
 int audio_corpus_classes(const struct audio_corpus *corpus);
 const char *audio_corpus_class(const struct audio_corpus *corpus, int class);

@@ -1,6 +1,6 @@
-/* Computes mel spectrograms. One complex transform computes two neighbouring frames a and b, which are its real and its
- * imaginary part: with Z = FFT(a + ib), A_k = (Z_k + conj Z_-k) / 2 and B_k = (Z_k - conj Z_-k) / 2i. So a frame can
- * change the result of the other frame, but only by rounding errors. */
+/* Computes mel spectrograms. One complex transform computes the transforms A and B of two neighbouring frames a and b:
+ * with Z = FFT(a + ib), A_k = (Z_k + conj Z_-k) / 2 and B_k = (Z_k - conj Z_-k) / 2i. So a frame can change the result
+ * of the other frame, but only by rounding errors. */
 #include "core/data/audio/audio_spectrum.h"
 
 #include <kiss_fft.h>

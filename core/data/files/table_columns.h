@@ -12,7 +12,7 @@ struct table_columns {
 /* Finds the columns by the header, between csv_open() and csv_next(). Every column is a feature, except:
  * - a column of labels: called label, labels, class or target, or as `label` says;
  * - a column of groups for splits: called group or split, or as `group` says;
- * - a first column of row names: it has no name, or is called id, name or sample.
+ * - the first column, if it contains names of rows: it has no name, or is called id, name or sample.
  * label, group: the name of the column; NULL or "" for the usual names. STATUS_INVALID: no column has this name. */
 enum status table_columns_find(const struct csv *csv, const char *label, const char *group,
                                struct table_columns *columns, struct error *err);

@@ -2,8 +2,8 @@
  *
  * Upright characters come from the roman fonts of 10, 7 and 5 points. Letters and big brackets come from the math font.
  * The math font contains the 7 and 5 point designs of letters as alternates (.st and .sts), which are meant to be shown
- * at 70 and 50 %. Its second size of bracket has the form of TeX's extensible bracket of 12 pt, but is 0.02 em too far
- * from the content, so the code moves it closer.
+ * at 70 and 50 %. The second size of brackets in the math font has the form of TeX's extensible bracket of 12 pt, but
+ * is 0.02 em too far from the content, so the code moves it closer.
  *
  * Outlines are loaded without hinting in font units and scaled by a matrix, so sizes need not be whole pixels. */
 #include "core/data/latex/latex_font.h"

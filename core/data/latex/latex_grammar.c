@@ -1,6 +1,6 @@
 /* Samples formulas depth first from left to right. Each choice of the grammar draws one uniform number, a token draws
- * none; this order of draws defines the data set. The rules expr and term recur at their right end only, so they are
- * loops. */
+ * none; this order of draws defines the data set. The rules expr and term are right-recursive, so the code implements
+ * them as loops. */
 #include "core/data/latex/latex_grammar.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* A recursive descent over the tokens that lays out while it parses. A box is a range of marks with its measures; to
- * put it beside or above another box, the code shifts its range. Names of variables follow Appendix G of The TeXbook: u
- * and v are the shifts up and down, phi is the least clearance. */
+/* A recursive descent over the tokens that lays out while it parses. A box is a range of marks with a width, height and
+ * depth; to put it beside or above another box, the code shifts its marks. Names of variables follow Appendix G of The
+ * TeXbook: u and v are the shifts up and down, phi is the least clearance. */
 #include "core/data/latex/latex_layout.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
-/* Pictures of single characters of LaTeX-OCR, for training motifs directly and for measuring them one by one (SPARLING,
- * Appendix K). A crop is the box of a character in a page without noise, including parts of neighbours inside the box.
- * Equal crops are stored once. Crops that occur only once, and fraction bars, are dropped. A sample is a crop in the
- * middle of a white square, made black and white, with the domain's noise. Immutable after latex_crops_create(): any
- * number of threads may draw. */
+/* Pictures of single characters of LaTeX-OCR, for training motifs directly and for measuring a motif model on one
+ * character at a time (SPARLING, Appendix K). A crop is the box of a character in a page without noise, including parts
+ * of neighbours inside the box. Equal crops are stored once. Crops that occur only once, and fraction bars, are
+ * dropped. A sample is a crop in the middle of a white square, made black and white, with the domain's noise. Immutable
+ * after latex_crops_create(): any number of threads may draw. */
 #ifndef MOTIF_CORE_DATA_LATEX_LATEX_SINGLE_H
 #define MOTIF_CORE_DATA_LATEX_LATEX_SINGLE_H
 

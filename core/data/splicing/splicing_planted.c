@@ -19,8 +19,8 @@ struct small_model {
     struct splicing_effect effect;
 };
 
-/* Built-in models of proteins: name, words, effects. No word resembles a shifted copy of another word or of a core
- * (below). The proteins form four pairs with opposite effects. */
+/* Built-in models of proteins: name, words, effects. No word resembles a shifted copy of another word or of a core word
+ * (core_words). The proteins form four pairs with opposite effects. */
 static const struct small_model small[SMALL] = {
     {"GAAGR", {"tGAAGACg", "cGAAGCAa"}, {1, -1, -1, 1}},  {"TAGGG", {"aTAGGGTa", "gTAGGGCt"}, {-1, 1, 1, -1}},
     {"TGCATG", {"tTGCATGa", "cTGCATGc"}, {1, 1, -1, -1}}, {"CACACC", {"aCACACCg", "gCACACCt"}, {-1, -1, 1, 1}},
@@ -169,7 +169,7 @@ struct reader {
     int hits;
 };
 
-/* Sum of the effects of the proteins that are bound near hit `i`, which is a core. */
+/* Hit `i` is a core. Returns the sum of the effects of all proteins that are bound within d->reach of it. */
 static int effects(const struct reader *r, int i, bool donor)
 {
     const struct splicing_planted *d = r->domain;

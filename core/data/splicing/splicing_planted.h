@@ -40,8 +40,9 @@ struct splicing_planted {
 /* Creates a domain with the first `proteins` (2 to 8) of the small built-in models. The caller may change the sizes of
  * the domain, and calls splicing_planted_close() at the end. */
 enum status splicing_planted_small(struct splicing_planted *domain, int proteins, struct error *err);
-/* Creates a domain with the first `proteins` models of a folder of RBNS files. Each binds at a share of `background` of
- * random bases. A fixed seed draws the effects. STATUS_NOT_FOUND: the folder has fewer models. */
+/* Creates a domain with the first `proteins` models of a folder of RBNS files. The thresholds are set so that each
+ * protein binds at the fraction `background` of all positions of random sequences. A fixed seed draws the effects.
+ * STATUS_NOT_FOUND: the folder has fewer models. */
 enum status splicing_planted_folder(struct splicing_planted *domain, const char *folder, int proteins,
                                     double background, struct error *err);
 /* Removes the cores. The domain then serves only for the boxes of splicing_planted_read(). */

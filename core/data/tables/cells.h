@@ -1,7 +1,8 @@
 /* Counts of molecules in cells, as features. A data set's folder has one of these:
  *
  * - expression.txt: the table of Zeisel et al. (2015) as published. It is tab-separated and has ten lines about the
- *   cells (classes in the line level1class), an empty line, then one line a gene. All filters below apply.
+ *   cells (classes in the line level1class), an empty line, then one line a gene. All filters of struct cells_filter
+ *   apply.
  * - counts.tsv: one line a gene, or one line a cell. With one line a gene, the header begins with an empty field and
  *   then has the cell ids; cells.tsv has the class of each cell_id in the column level1class or, without it, in the
  *   second column. With one line a cell, there are a column cell_type and one column a gene. All filters but

@@ -79,7 +79,8 @@ void features_folds(int rows, int folds, int *fold)
 }
 
 /* Processes a block of columns at a time. A block is one cache line of each row, so each cache line is read from memory
- * twice, instead of twice for each of its columns. Each column is added up in the order of the rows. */
+ * only twice. If the columns were processed one by one, it would be read twice for each of its columns. Each column is
+ * added up in the order of the rows. */
 void features_moments(const struct features *features, double *mean, double *deviation)
 {
     enum { BLOCK = 16 };

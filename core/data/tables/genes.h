@@ -10,11 +10,11 @@ enum status genes_choose(struct features *f, const struct cells_filter *filter, 
 /* Keeps the `most` columns of the largest variance, without changing the order of the columns. */
 enum status genes_keep_varied(struct features *f, int most, struct error *err);
 
-/* Single steps of the filter. The functions with the argument `pool` return STATUS_CANCELLED when the pool is stopped.
- * genes_neighbours() counts for each gene the genes whose correlation with it is above `limit`, itself included. count:
- * [columns]. genes_noise() computes for each gene how far log2 of its coefficient of variation is above the value that
- * the curve of struct cells_filter expects at its mean. The noise of a gene without molecules is -infinity. noise:
- * [columns]. */
+/* The following functions are single steps of the filter. Those with the argument `pool` return STATUS_CANCELLED when
+ * the pool is stopped. genes_neighbours() counts for each gene the genes whose correlation with it is above `limit`,
+ * itself included. count: [columns]. genes_noise() computes for each gene how far log2 of its coefficient of variation
+ * is above the value that the curve of struct cells_filter expects at its mean. The noise of a gene without molecules
+ * is -infinity. noise: [columns]. */
 enum status genes_neighbours(const struct features *f, double limit, cells_products *products, struct thread_pool *pool,
                              int *count, struct error *err);
 void genes_noise(const struct features *f, double power, double offset, double *noise);

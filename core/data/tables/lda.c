@@ -48,8 +48,8 @@ struct work {
     double *sums; /* [parts][words][topics] what each part's documents add to lambda; NULL: not wanted */
 };
 
-/* Fits one document of `count` different words. word: their indices; size: their counts. On return `e` contains exp(E
- * log theta). */
+/* Fits one document of `count` different words. word: their indices; size: their counts. On return, `e` contains exp(E
+ * log theta), where theta is the document's mixture of topics. */
 static void settle(const struct work *w, int count, const int *word, const double *size, double *gamma, double *e,
                    double *next)
 {

@@ -43,8 +43,8 @@ enum status environments_simulate(const struct tree *tree, const struct environm
                                   int per_node, uint32_t set, struct thread_pool *pool,
                                   struct environments **environments, struct error *err);
 
-/* Reads a data set's folder. The folder contains a tree (tree_edges.tsv or tree.nwk) and its data as two tables or as
- * one table, or it contains only an upload:
+/* environments_read() reads a data set's folder. The folder contains a tree (tree_edges.tsv or tree.nwk) and its data
+ * as two tables or as one table, or it contains only an upload:
  * - two tables: samples.tsv or cells.tsv, whose first column is an id; and expression.tsv or counts.tsv with one line
  *   for each feature, whose header begins with an empty field and then names the ids in the same order;
  * - one table: samples.tsv or counts.tsv with one column for each feature;

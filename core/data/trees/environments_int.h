@@ -22,7 +22,7 @@ enum status environments_finish(const struct tree *tree, const struct environmen
  * *environments may be set; the caller releases them. */
 enum status environments_uploaded(const char *folder, const struct environments_reading *reading, struct tree **tree,
                                   struct environments **environments, struct error *err);
-/* Computes the outcome of the latent variables z: [latent] at a node. */
+/* Computes the outcome of a row that belongs to `node`, from its latent variables z: [latent] and its noise. */
 float environments_outcome_at(const struct environments *e, int node, const float *z, double noise);
 
 #endif

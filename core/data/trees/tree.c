@@ -217,7 +217,8 @@ static int look_up(const struct entry *sorted, int count, const char *name)
 }
 
 /* Adds the child of each edge whose parent is in the tree, and repeats this until a pass adds no node. parent_edge: for
- * each edge the edge above it; -1: its parent is the root. order: the order in which a pass visits the edges. */
+ * each edge, the index of the edge that leads to its parent; -1: its parent is the root. order: the order in which a
+ * pass visits the edges. */
 static enum status grow(struct tree *t, const char *const *children, const int *parent_edge, const int *order,
                         int count, int *node_of_edge, struct error *err)
 {

@@ -202,8 +202,8 @@ struct collection_format {
     const char *name; /* name of the format, such as "npz" */
     const char *media_type;
     bool text; /* the file may be compressed by gzip or bgzip */
-    /* the format needs motif-convert: read() reads the table that this program writes (table_stream.h) instead of
-     * the file */
+    /* motif-convert converts files of this format to a table; read() reads that table (table_stream.h) instead of the
+     * file */
     bool converted;
     unsigned reads;     /* bits of the options that the format reads */
     unsigned layouts;   /* with OPTION_LAYOUT: bits 1 << LAYOUT_... that the format reads; 0: all */

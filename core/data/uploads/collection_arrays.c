@@ -192,8 +192,8 @@ static enum status take_counts(struct builder *b, const struct arrays *a, int64_
     return status;
 }
 
-/* Adds the class of each position of a sample. With `names`, an element is the index of a name, and the names have
- * become the vocabulary. */
+/* Adds the class of each position of a sample. If there is an array `names`, it has become the vocabulary, and an
+ * element is the index of a name. */
 static enum status take_positions(struct builder *b, const struct arrays *a, int64_t sample, struct error *err)
 {
     char name[NPY_TEXT];
@@ -263,7 +263,7 @@ enum status array_labels_unused(struct builder *b, const struct arrays *a, enum 
 
 /* ---- boxes ------------------------------------------------------------------------------------------------- */
 
-/* Replaces the index of a symbol by its name. */
+/* Replaces the number in `symbol` by the name that has this index. Returns false if there is no such name. */
 static bool symbol_name(const struct npy *names, char symbol[NPY_TEXT])
 {
     char *end;

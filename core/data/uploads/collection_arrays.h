@@ -35,7 +35,7 @@ enum array_use {
     USE_NONE,    /* there is no y */
     USE_TOKENS,  /* an element is a token */
     USE_INDEX,   /* an element is the index of a token in `names` */
-    USE_NUMBERS, /* an element is a number of the target */
+    USE_NUMBERS, /* an element is one of the numbers that are the sample's target */
     USE_COLUMNS, /* an element says whether the sample has the label of its column */
     USE_COUNTS   /* an element says how often the sample has the label of its column */
 };
