@@ -290,7 +290,7 @@ enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error
  * integers and 0 <= rest < out. The filter's weights depend on `rest` alone, which is called the phase. There are `out`
  * phases of `taps` weights each; the first weight belongs to input sample whole - reach + 1. */
 struct audio_resampler {
-    int in, out; /* rate_in and rate_out, divided by their greatest common divisor */
+    int in, out; /* in: rate_in, out: rate_out, each divided by the greatest common divisor of both */
     int rate_in, rate_out;
     int reach, taps;
     double scale;   /* the smaller of the two rates divided by the input rate */

@@ -17,7 +17,7 @@ enum { BLOCK = 1 << 16, HEADER = 12, TRAILER = 8, PLACE = 16, RAW = -15 };
 static const int64_t INDEX_BYTES = 64 << 20, FILE_MOST = INT64_MAX / 4;
 
 struct place {
-    int64_t packed, at; /* offsets of a block in the compressed and in the decompressed file */
+    int64_t packed, at; /* offset of a block; packed: in the compressed file; at: in the decompressed file */
 };
 
 struct bgzf {

@@ -43,7 +43,7 @@ struct fasta_stream {
     char name[FASTA_NAME];
     struct plain_line words; /* the current record's header line after the name */
     unsigned char *letters;
-    int64_t length, room; /* number of letters of the current record, and capacity */
+    int64_t length, room; /* length: letters of the current record; room: capacity of `letters` */
 };
 void fasta_stream_open(struct fasta_stream *s, const struct byte_source *from);
 void fasta_stream_close(struct fasta_stream *s); /* a zeroed struct is allowed */

@@ -30,7 +30,7 @@ struct part {
     size_t name_bytes;
     struct buf head;      /* the .npy header */
     uint64_t begin;       /* offset of the zip header in the file */
-    uint64_t data, bytes; /* offset and size of the data */
+    uint64_t data, bytes; /* data: offset of the data in the file; bytes: size of the data */
     uint64_t summed;      /* `sum` is the checksum of the first `summed` bytes of the data */
     uint32_t sum;
 };
@@ -39,7 +39,7 @@ struct npz_stream {
     struct npz_stream_source source;
     struct part part[NPZ_STREAM_ARRAYS];
     int count;
-    uint64_t directory, bytes; /* offset of the directory, and size of the file */
+    uint64_t directory, bytes; /* directory: offset of the zip's directory; bytes: size of the file */
     unsigned char block[BLOCK];
 };
 

@@ -139,8 +139,8 @@ static double refit_bytes(const struct environments_config *c, const struct rows
     return sums + fmax(codes, 4 * unknowns * (unknowns + 3));
 }
 
-/* Bytes of a case: its data, and the largest of four phases that follow each other: comparing restarts, refit,
- * evaluation, drawing. */
+/* Bytes of a case: those of its data, and those of the largest phase. Four phases follow each other: comparison of
+ * restarts, refit, evaluation, drawing. */
 static double case_bytes(const struct environments_config *c, const struct rows *r)
 {
     double k = (double)c->latent, fit = fit_bytes(c, r), codes = 4 * k * r->rows;

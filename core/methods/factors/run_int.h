@@ -20,11 +20,11 @@ struct outcome {
                              their means */
     double nll, nll_mean; /* held-out negative log likelihood per row, only for counts and 0/1 data; nll: with sampled
                              latent variables; nll_mean: with their means */
-    double dci, dci_16;   /* DCI scores from 500 and from 16 training rows */
+    double dci, dci_16;   /* DCI scores; dci: from 500 training rows; dci_16: from 16 */
     double support_f1, hamming;
     double columns;                    /* number of mask columns with a non-zero entry */
     double anchors;                    /* number of features that depend on a single factor */
-    double objective, worst_objective; /* objective of the best and of the worst restart */
+    double objective, worst_objective; /* objective: that of the best restart; worst_objective: that of the worst */
     double restart;                    /* index of the best restart */
     double updates, samples;
     double recall, ndcg;  /* held-out recall at 5 and NDCG at 10 (core/metrics/ranking.h); ratings only */

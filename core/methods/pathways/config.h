@@ -59,10 +59,10 @@ extern const struct method_preset pathways_presets[PATHWAYS_PRESETS];
 void pathways_check(const void *config, const struct method_faults *faults);
 enum status pathways_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 
-/* One case: the curve to measure. */
+/* One case: the settings for which one curve of recovery is measured. */
 struct pathways_case {
     char label[40]; /* names the case within its run: "m=1024 random" */
-    int group;      /* pathways_fit() fits one line of the scaling law to the cases of a group */
+    int group;      /* number of the group of cases to which pathways_fit() fits one line of the scaling law */
     int family;
     int layers;
     struct dictionary_shape shape[PATHWAYS_DEPTH];

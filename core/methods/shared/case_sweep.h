@@ -76,7 +76,7 @@ struct case_sweep {
     struct method_env env;                 /* comm is NULL when whole cases are distributed over ranks */
     struct work_distribution distribution; /* used only if there are several cases */
     int64_t checkpoint_every;              /* number of samples between checkpoints */
-    void *cases, *outcomes;                /* [count] structs of the method; an outcome is a row of `columns` doubles */
+    void *cases, *outcomes; /* [count] cases: structs that the method defines; outcomes: rows of `columns` doubles */
     int count, columns;
     int opened; /* the open case; -1: none */
     struct artifact_findings findings;

@@ -12,7 +12,7 @@
 #include "core/kernels/kernels.h"
 
 struct hidden {
-    int features, inputs; /* n_s and n_d; for a rug, n_s must be a power of two and n_d <= n_s */
+    int features, inputs; /* features: n_s; inputs: n_d; for a rug, n_s must be a power of two and n_d <= n_s */
     bool trained;         /* false: a rug */
     double p;             /* probability of a feature */
     uint64_t seed;

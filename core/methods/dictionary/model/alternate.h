@@ -15,7 +15,8 @@
 #include "core/methods/dictionary/model/step.h"
 
 struct alternate {
-    float *gram, *target; /* [width][width] and [width][inputs]: the sums of a'a and a'x over codes a and samples x */
+    float *gram, *target; /* gram: [width][width] sum of a'a over codes a; target: [width][inputs] sum of a'x over codes
+                             a and samples x */
     int64_t updates;
 };
 

@@ -68,7 +68,8 @@ void step_destroy(struct step *step); /* NULL is fine */
 /* The outcome of a batch. */
 struct step_outcome {
     double loss;                /* everything that training minimises */
-    double error, aux, penalty; /* weighted parts of `loss`: reconstruction (all levels), auxiliary loss, sparsity */
+    double error, aux, penalty; /* parts of `loss`, with their weights; error: reconstruction (all levels); aux:
+                                   auxiliary loss; penalty: sparsity */
     double l0;
 };
 

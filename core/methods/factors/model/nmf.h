@@ -31,7 +31,7 @@ struct nmf {
     float *lowest; /* [features] minima */
     float *products;
     int64_t done;       /* number of iterations that are done */
-    double first, last; /* distance from the optimum at the first and at the last iteration */
+    double first, last; /* distance from the optimum; first: at the first iteration; last: at the last one */
 };
 
 /* The functions below end early when the pool is stopped. Their results are then undefined, and the caller checks the

@@ -32,13 +32,13 @@ struct domain_state {
     struct audio_spectrum *spectrum; /* for recordings; else NULL */
     int samples;                     /* number of samples of a recording, padding included */
     float zero, unit;                /* the network reads (value - zero) / unit */
-    float low, high;                 /* values of white and black in pictures */
-    float least, most;               /* range of the training data's values */
+    float low, high;                 /* in pictures, the value `low` is white and the value `high` is black */
+    float least, most;               /* smallest and largest value of the training data */
     double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
     bool letters;                    /* samples are sequences of the four bases, one-hot */
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
-    int64_t *part[PARTS_OF_SET], count[PARTS_OF_SET]; /* indices of the samples of each part, and their number; training
-                                                         samples are sorted by the length of their labels */
+    int64_t *part[PARTS_OF_SET], count[PARTS_OF_SET]; /* part: indices of the samples of each part, in training sorted
+                                                         by the length of the labels; count: their number */
     int64_t *up_to; /* [longest + 1] number of training samples with labels up to each length */
     int64_t curriculum;
     double mean;

@@ -23,7 +23,7 @@ struct confusion_column {
 };
 
 struct confusion {
-    int rows, cols; /* numbers of rows and columns, the column of misses included */
+    int rows, cols; /* rows: number of rows; cols: number of columns, the column of misses included */
     struct confusion_column *column;
     int64_t *counts, *sum; /* counts: one block for the `count` arrays of all columns; sum: sum of each row */
     int64_t all;

@@ -21,9 +21,9 @@ struct alike {
     int features;               /* MOMENTS for each input channel */
     double *difference;         /* [features][high][wide] */
     int *count;                 /* [high][wide] number of motifs whose window contains the position */
-    double *sum, *square;       /* [features] sums over all values of samples and replacements */
-    double values;              /* number of these values */
-    double *map;                /* [high][wide] */
+    double *sum, *square; /* [features] sum: of all values of samples and replacements; square: of their squares */
+    double values;        /* number of these values */
+    double *map;          /* [high][wide] */
     float *planes[2];
 };
 

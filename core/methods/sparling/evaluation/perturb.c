@@ -31,7 +31,7 @@ static int channel_of(const struct motif_errors *errors, const int *symbol_of, i
 }
 
 struct change {
-    int from, to, channel; /* from, to: symbols; channel: the channel of `to` */
+    int from, to, channel; /* from, to: the symbols of the change; channel: the channel of the symbol `to` */
     struct domain_truth after;
 };
 

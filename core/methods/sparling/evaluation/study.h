@@ -33,7 +33,7 @@ struct study {
 
 /* Distributes the seeds over the ranks. Call it at the end of create(). Error: STATUS_NO_MEMORY. */
 enum status study_open(struct method_run *run, struct error *err);
-/* Stores the figures of the seed that this rank has, after its evaluation. */
+/* Stores the figures of the seed that this rank has. Call it after the seed's evaluation. */
 void study_keep(struct method_run *run);
 /* study_result() writes the study's members of the result; study_artifacts() publishes the study's chart. */
 enum status study_result(const struct method_run *run, const struct sink *out, struct error *err);
