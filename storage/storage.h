@@ -424,7 +424,7 @@ static inline size_t storage_import_total(const struct storage_import_bytes *byt
 {
     return bytes->count[0] + bytes->count[1];
 }
-/* Copies bytes from `offset`, all of which must be within the stream. */
+/* Copies `count` bytes that begin at `offset`. All of them must be within the stream. */
 void storage_import_copy(const struct storage_import_bytes *bytes, size_t offset, void *to, size_t count);
 
 struct storage_import_checkpoint {
@@ -474,7 +474,7 @@ enum status storage_artifact_get(struct storage *storage, const char *id, const 
 
 struct storage_token {
     uint8_t hash[32]; /* hash of the secret, which is never stored */
-    char name[64];    /* name of the token; no two tokens that are neither revoked nor expired have the same name */
+    char name[64];    /* name of the token; valid tokens (not revoked, not expired) have different names */
     int scope;        /* the caller defines its meaning */
     int64_t created_at;
     int64_t expires_at; /* time of expiry; 0: the token does not expire */
@@ -556,7 +556,7 @@ struct storage_notice {
     int tries;         /* failed deliveries */
 };
 
-#define STORAGE_NOTICE_DELAY_MAX ((int64_t)3600 * 1000) /* longest time in ms from a failed delivery to the next */
+#define STORAGE_NOTICE_DELAY_MAX ((int64_t)3600 * 1000) /* longest time in ms between two tries of a delivery */
 
 /* Reads the notice that is due first. NOT_FOUND: none is due at the time `now` (milliseconds since 1970). */
 enum status storage_notice_next(struct storage *storage, int64_t now, struct arena *arena, struct storage_notice *out,

@@ -15,7 +15,7 @@
 
 void __gcov_dump(void);
 void __gcov_reset(void);
-/* These functions are in tests/support/fault.h and fault_calls.h. The pointers are NULL in programs without them.
+/* tests/support/fault.h and fault_calls.h declare these functions; in a program without them, their addresses are NULL.
  * dump() first calls them to switch injected faults off, so that no fault prevents the writing of the counters. */
 bool fault_happened(void) __attribute__((weak));
 const char *fault_call_happened(void) __attribute__((weak));

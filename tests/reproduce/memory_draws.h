@@ -5,8 +5,8 @@
 
 #include "core/base/config.h"
 
-/* The values of a field: whole numbers from low to high, whose logarithms are drawn uniformly, or the words of
- * `choices`, which are separated by spaces. */
+/* The values that a field may get. `choices` NULL: a whole number in [low, high], drawn so that its logarithm is
+ * distributed uniformly. Otherwise: one of the words of `choices`, which are separated by spaces. */
 struct draw {
     const char *field;
     double low, high;

@@ -20,7 +20,7 @@ __attribute__((constructor)) static void choose_blas(int argc, char **argv)
     (void)argc;
     if (best && strcasecmp(best, blas_core()) != 0 && !getenv("OPENBLAS_CORETYPE") &&
         setenv("OPENBLAS_CORETYPE", best, 1) == 0)
-        (void)execv("/proc/self/exe", argv); /* OpenBLAS reads the variable when it is loaded */
+        (void)execv("/proc/self/exe", argv); /* restarts, because OpenBLAS reads the variable only when it is loaded */
 }
 
 static enum status write_bytes(void *context, const void *bytes, size_t count, struct error *err)

@@ -51,7 +51,7 @@ void run_env_bytes_close(struct run_env_bytes *bytes);
 enum status run_env_step(struct run_env *environment, const struct method *method, struct method_run *run,
                          enum method_request *request, struct error *err);
 
-/* A whole run. Each step does one piece of work. If `every` > 0, the run is saved, destroyed, created and loaded after
+/* A whole run. Each step is as short as possible. If `every` > 0, the run is saved, destroyed, created and loaded after
  * every `every` steps. */
 struct run_env_plan {
     const struct method *method;
@@ -64,7 +64,7 @@ struct run_env_plan {
 /* The results of a run. Equal runs give equal bytes. */
 struct run_env_witness {
     char weights[65]; /* from run_env_weights_hash() */
-    /* SHA-256 of the last checkpoint, and of all metrics and artifacts */
+    /* SHA-256. state: of the last checkpoint; series: of all metrics and artifacts */
     unsigned char state[HASH_BYTES], series[HASH_BYTES];
     int64_t metrics, artifacts, bytes; /* number of metrics, number of artifacts, bytes of the last checkpoint */
 };

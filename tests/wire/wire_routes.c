@@ -411,7 +411,8 @@ static void kinds_and_system_are_complete(void **state)
     reply_close(&reply);
 }
 
-/* The daemon serves every GET route of the OpenAPI document that ends, and HEAD answers as GET does, without a body. */
+/* The OpenAPI document lists the GET routes. The daemon serves each of them, except the stream that never ends. HEAD
+ * answers as GET does, without a body. */
 static void every_listed_get_route_is_served(void **state)
 {
     struct reply document, reply, head;
@@ -446,8 +447,8 @@ static void every_listed_get_route_is_served(void **state)
                 method[i] = (char)(operation->string[i] - 'a' + 'A');
             operations++;
             if (strcmp(method, "GET") != 0 || strcmp(path, "/v1/events") == 0)
-                /* only GET routes that end; other tests cover the routes that change something and the stream of all
-                 * events */
+                /* only GET routes whose answer ends; other tests cover the routes that change something and the stream
+                 * of all events */
                 continue;
             get(served.url, path, &reply);
             /* Routes that may answer 404: an artifact that the job does not have, a query that its kind does not have,

@@ -158,7 +158,7 @@ static void stored_bytes_of_jobs_count_against_the_token(void **state)
     struct reply reply;
     assert_true(daemon_start(&served, args, NULL));
     make_job(guest, SMALL(""), id);
-    /* after its end, the checkpoint and the pictures of this job exceed the limit of a thousand bytes */
+    /* when this job has ended, its checkpoint and its pictures together exceed the limit of a thousand bytes */
     await(id, "succeeded");
     ask(guest, "POST", "/v1/jobs", NULL, SMALL(""), &reply);
     assert_problem(&reply, 403);

@@ -241,7 +241,7 @@ static void create_survives_every_failed_allocation(void **state)
             assert_true((status == STATUS_OK) == (made != NULL));
             assert_true(status == STATUS_OK || failed);
             assert_true(status == STATUS_OK || f->err.message[0] != '\0');
-            assert_true(status != STATUS_OK || !failed); /* api_create() must not succeed after a failure */
+            assert_true(status != STATUS_OK || !failed); /* if an allocation failed, api_create() must fail too */
             api_destroy(made);
             assert_true(place < 10000);
         }

@@ -94,7 +94,8 @@ static void put_names(hid_t file)
     put_frame(file, "var", "x\0y", 2, COLS);
 }
 
-/* A sparse matrix with the parts that its members name; a part with count < 0 is left out. */
+/* The parts of a sparse matrix. `starts`, `indices` and `values` are the lengths of start[], index[] and data[]; an
+ * array with a negative length is left out of the file. */
 struct sparse {
     const char *form;
     int64_t rows, cols;

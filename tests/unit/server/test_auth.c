@@ -97,7 +97,7 @@ static void each_token_gives_its_scope(void **state)
     most[513] = '\0';
     assert_int_equal(scope_of(&auth, most, name), API_SCOPE_NONE);
     assert_string_equal(name, "");
-    fault_sqlite_after(0, 10, true); /* a token that cannot be looked up gives nothing */
+    fault_sqlite_after(0, 10, true); /* a token that cannot be looked up gives no scope */
     assert_int_equal(scope_of(&auth, admin, name), API_SCOPE_NONE);
     assert_true(fault_sqlite_happened());
     assert_int_equal(storage_token_revoke(storage, "boss", NULL), STATUS_OK);
@@ -106,8 +106,8 @@ static void each_token_gives_its_scope(void **state)
     assert_int_equal(auth_init(&auth, storage, false, "", NULL), STATUS_INVALID); /* revoked tokens do not count */
 }
 
-/* Another program can write any scope into the database. A scope that is none of the three gives nothing, and the list
- * calls it "none". */
+/* Another program can write any scope into the database. A token with a scope that is none of the three may do nothing,
+ * and the list calls the scope "none". */
 static void unknown_scopes_give_nothing(void **state)
 {
     struct auth auth;

@@ -44,7 +44,7 @@ enum status __wrap_bench_run(const char *name, const struct bench_options *optio
     for (int row = 0; row < 2; row++) {
         sink_begin_object(sink, NULL);
         sink_text(sink, "name", row == 0 ? "x" : "longer than its title");
-        for (int i = 0; i < 25; i++) { /* more columns than those whose width is computed */
+        for (int i = 0; i < 25; i++) { /* more columns than the command computes widths for */
             (void)snprintf(key, sizeof key, "c%d", i);
             sink_number(sink, key, 100.5 * row + i);
         }

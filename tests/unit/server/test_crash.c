@@ -278,7 +278,7 @@ int main(void)
         cmocka_unit_test(a_normal_end_removes_the_report),
         cmocka_unit_test(an_earlier_report_survives_a_normal_end),
         cmocka_unit_test(signal_ends_the_process_also_when_no_report_can_be_written),
-#if !defined(__SANITIZE_ADDRESS__) /* AddressSanitizer gives threads a stack of its own */
+#if !defined(__SANITIZE_ADDRESS__) /* AddressSanitizer gives each thread its own stack for signals */
         cmocka_unit_test(a_thread_has_a_stack_for_handlers_or_none),
 #endif
     };

@@ -255,7 +255,7 @@ static void waits_that_a_signal_ends_are_repeated(void **state)
     wait_failures = 1;
     assert_true(child_wait(&child, 1, NULL, NULL));
     assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
-    child_reap(&child, NULL, NULL); /* ends although there is no child any more */
+    child_reap(&child, NULL, NULL); /* must return, although the child was reaped above */
     assert_int_equal(child.code, -1);
     assert_string_equal(child.death, "the trainer's process was lost, and its exit code with it");
     close(fd);

@@ -36,7 +36,7 @@ int __wrap_gethostname(char *name, size_t bytes)
     return nameless ? -1 : 0;
 }
 
-/* The waits of the cleanup: as usual, or none. */
+/* Counts the waits of the cleanup. If `hasty` is true, does not wait. */
 void __real_child_sleep(int ms);
 void __wrap_child_sleep(int ms);
 void __wrap_child_sleep(int ms)
@@ -245,8 +245,8 @@ static void memory_that_a_rank_keeps_is_not_removed(void **state)
     make_folder(pid, folder);
     int fd = make_segment(NULL, (unsigned)geteuid(), "10", -1, kept);
     pid_t rank = map_for_ever(fd);
-    /* A file whose name is only the beginning of the name of the mapped one is not mapped; neither is a new file with
-     * the name of a mapped file that was deleted. */
+    /* The cleanup must remove two files that no process maps: `longer`, whose name is the beginning of the name of a
+     * mapped file, and the new file `again`, which has the name of a mapped file that was deleted. */
     snprintf(longer, sizeof longer, "%s", kept);
     longer[strlen(longer) - 1] = '\0';
     int other = open(longer, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -302,7 +302,7 @@ static void memory_stays_if_it_is_unknown_whether_it_is_in_use(void **state)
     assert_int_equal(unlink(kept), 0);
 }
 
-/* Segments count as those of this mpirun from the time of its folder on, to the nanosecond. */
+/* The cleanup leaves a segment that is older than the folder of this mpirun, even by one nanosecond. */
 static void memory_that_is_older_than_the_folder_stays(void **state)
 {
     char folder[500], paths[3][400];

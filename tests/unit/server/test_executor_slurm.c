@@ -143,7 +143,8 @@ static void a_job_is_not_gone_while_squeue_fails(void **state)
         run();
         ended(JOB_RUNNING, "");
         assert_string_equal(content("submitted"), "\n");
-        /* the next daemon adopts the job, and releases it again, because the earlier one may have ended before that */
+        /* The next daemon adopts the job. It releases the job again, because the earlier daemon may have ended before
+         * it could release it. */
         drop("released");
         atomic_store(&control.drain, false);
         happens = report_when_granted;

@@ -270,7 +270,8 @@ static void a_stray_trainer_is_killed_before_the_next_one_starts(void **state)
     assert_int_equal(waitpid(other, NULL, 0), other);
 }
 
-/* The report of a trainer that ended while no daemon ran counts, and no other trainer starts. */
+/* A trainer has reported the end of its run before this daemon started. The daemon ends the job by this report and
+ * starts no other trainer. */
 static void a_report_from_before_the_start_ends_the_job(void **state)
 {
     static const char *const names[] = {"process", "slurm"};

@@ -118,7 +118,7 @@ static void malformed_header_fields_are_refused(void **state)
     assert_int_equal(CHECK(&loopback, "GET", host, H("X", "a\tb")), 0);
     assert_int_equal(CHECK(&loopback, "GET", host, H("X", "a\x7F")), 400);
     assert_int_equal(CHECK(&loopback, "GET", host, H("X", "\xC3\xA4")), 0);
-    /* each character that RFC 9110 allows in a name, and its neighbours that it does not allow */
+    /* `allowed`: characters that RFC 9110 allows in the name of a header; `others`: other characters */
     static const char allowed[] = "!#$%&'*+-.^_`|~09azAZ", others[] = "\"(),/:;<=>?@[\\]{} \x7F\x01";
     for (const char *c = allowed; *c != '\0'; c++)
         assert_int_equal(CHECK(&loopback, "GET", host, {c, "1", 1, 1}), 0);

@@ -34,7 +34,7 @@ static void texts_are_escaped_unless_they_are_good_utf8(void **state)
         assert_int_equal(journal_escape(out, sizeof out, cases[i].text), strlen(cases[i].escaped));
         assert_string_equal(out, cases[i].escaped);
     }
-    /* a text that is too long is cut before an escape or a character that does not fit whole */
+    /* a text that is too long is cut before the first character or escape that does not fit completely */
     assert_int_equal(journal_escape(out, 7, "abc\xE2\x82\xAC"), 6);
     assert_int_equal(journal_escape(out, 6, "abc\xE2\x82\xAC"), 3);
     assert_string_equal(out, "abc");

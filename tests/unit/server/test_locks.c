@@ -1,5 +1,5 @@
-/* Tests that objects which own a mutex and conditions initialise all of them or none, at each call that can fail, and
- * that they destroy what they have initialised. */
+/* Tests objects that own a mutex and conditions. If a call fails while an object is created, the object must destroy
+ * the mutex and the conditions that it has initialised. An object that is destroyed must destroy all of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,7 +121,8 @@ static void objects_with_locks_destroy_what_they_have_initialised(void **state)
     sweep(make_scheduler, 1, 2, 7);
 }
 
-/* Notices that cannot start because of their key or their thread. */
+/* notices_start() fails: in the loop because a mutex or a condition cannot be initialised, and after it because the key
+ * is too short. It must destroy what it has initialised. */
 static void notices_that_cannot_start_leave_nothing(void **state)
 {
     struct notices_options options = {.url = "http://127.0.0.1:9/", .secret = "too short"};

@@ -32,7 +32,7 @@ extern struct played_daemon {
     struct buf *sent;         /* what a fetch delivers; NULL: the stored checkpoint */
 } played;
 
-/* Forgets everything. The calling thread is the run's. */
+/* Resets `played`, and takes the calling thread for the thread of the run. */
 void played_begin(void);
 void played_refuse_next(long status); /* the next request gets `status`; 0: no answer */
 /* Holds all requests of the sender from now on, until the run waits for the queue. */

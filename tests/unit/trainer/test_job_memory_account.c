@@ -86,7 +86,7 @@ static void a_changed_size_counts_as_the_difference(void **state)
     void *more = realloc(kept, 1100 * KB);
     assert_null(more);
     assert_true(account.reached);
-    assert_in_range(account.held, 500 * KB, 501 * KB); /* the block stays as it was */
+    assert_in_range(account.held, 500 * KB, 501 * KB); /* realloc() failed, so the block keeps its size */
     kept = realloc(kept, 50 * KB);
     assert_non_null(kept);
     assert_in_range(account.held, 50 * KB, 51 * KB);

@@ -181,7 +181,7 @@ static void presence_gradients_match_differences(void **state)
         probe_check(&p, build_presence, &c, TOLERANCE);
         probe_close(&p);
     }
-    /* no other operation reads the map, so the pooling writes its gradient */
+    /* no other operation reads the map, so the pooling writes the gradient of the map and adds nothing to it */
     for (int i = 0; i < 3; i++) {
         struct probe p;
         struct presence_case c = {.shape = shapes[i], .sharpness = 1.5};

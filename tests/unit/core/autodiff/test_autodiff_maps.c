@@ -125,7 +125,7 @@ static struct tensor *build_line_unit(struct probe *p, const void *context)
     return op_conv_line(&p->exec, op_batch_norm(&p->exec, y, &c->norm, true), c->w, c->b, c->dilation, y);
 }
 
-/* Builds a convolution whose input is also its residual, so the input gets both gradients. */
+/* Builds a convolution of x whose residual is x too, so the gradients of both uses of x must be added. */
 static struct tensor *build_conv_self(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
@@ -294,8 +294,8 @@ static void norm_conv_gradients_match_differences(void **state)
     }
 }
 
-/* Builds a batch norm whose result two operations read. The convolution is the first to write a gradient of this
- * result, and its part is not the whole gradient. */
+/* Builds a batch norm and two operations that read its result. The backward pass of the convolution is the first to
+ * write a gradient of this result; the other operation must add to it. */
 static struct tensor *build_two_readers(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;

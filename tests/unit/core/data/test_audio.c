@@ -107,8 +107,8 @@ static void impossible_spectrograms_are_refused(void **state)
 
 /* ---- corpora ---------------------------------------------------------------------------------- */
 
-/* Writes and loads a corpus with AudioMNIST's file names. Recordings have `length` samples, whose value identifies the
- * speaker. */
+/* Writes and loads a corpus with AudioMNIST's file names. A recording has `length` samples, all with a value
+ * that identifies the speaker. */
 static struct audio_corpus *audio_mnist(int takes, int length)
 {
     struct audio_corpus *corpus = NULL;

@@ -148,7 +148,7 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     tree_destroy(tree);
 }
 
-/* On rows without noise, the refit recovers the weights from a support that contains theirs. */
+/* On rows without noise, the refit recovers the true weights if the given support contains theirs. */
 static void a_refit_without_noise_is_exact(void **state)
 {
     struct tree *tree = small_tree();
@@ -161,7 +161,7 @@ static void a_refit_without_noise_is_exact(void **state)
     truth_change[0] = 3;
     truth_change[5] = -1.5F;
     for (int i = 0; i < 10; i++)
-        change[i] = i % 2 == 0 || truth_change[i] != 0 ? 0.1F : 0; /* the support contains entries that do not change */
+        change[i] = i % 2 == 0 || truth_change[i] != 0 ? 0.1F : 0; /* some of these entries are 0 in truth_change */
     tree_edges_weights(&edges, &tb, &tc, 2, w);
     assert_ok(least_sums_create(7, 2, &sums, err));
     for (int v = 0; v < 7; v++)

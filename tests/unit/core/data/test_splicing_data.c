@@ -514,7 +514,7 @@ static void planted_motifs_have_the_expected_frequencies(void **state)
     splicing_planted_close(&d);
 }
 
-/* Plants more motifs than a scan has capacity for at first. */
+/* The list of motifs that a scan finds must grow, because this sequence has more motifs than its first capacity. */
 static void dense_motifs_from_a_folder_are_all_found(void **state)
 {
     char folder[] = "/tmp/motif-splicing-XXXXXX";

@@ -519,7 +519,8 @@ static void fast_adam_matches_ref(void **state)
         CHECK_CLOSE("adam weights", fast, w[0], w[1], N);
         CHECK_CLOSE("adam first moments", fast, m[0], m[1], N);
         CHECK_CLOSE("adam second moments", fast, v[0], v[1], N);
-        /* a constant gradient moves each weight by about the rate per step, against its sign */
+        /* with a constant gradient, each step moves each weight by about the learning rate, against the sign of the
+         * gradient */
         float *start = random_floats(2, N);
         for (int i = 0; i < N; i++)
             assert_true(fabs((double)(start[i] - w[1][i]) - (g[i] > 0 ? 3e-3 : -3e-3)) < 1e-4 * 3 ||

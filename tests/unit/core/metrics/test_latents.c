@@ -218,8 +218,8 @@ static void constant_latents_between_others_do_not_change_the_matching(void **st
     double mean;
     (void)state;
     assert_ok(pair_moments_create(ROWS, OTHERS, &p, err));
-    /* latent 1 follows latent 3 of the other dictionary, and latent 4 follows its latent 0; all other latents are
-     * never active or always the same */
+    /* Of two dictionaries, latent 1 of the first follows latent 3 of the second, and latent 4 of the first follows
+     * latent 0 of the second. All other latents are never active or always the same. */
     for (int s = 0; s < 4; s++)
         pair_moments_add(&p, (int32_t[]){1, 2, 4}, (float[]){(float)s, 1, (float)(s % 2)}, 3, (int32_t[]){0, 2, 3},
                          (float[]){3 * (float)(s % 2), 5, 2 * (float)s}, 3);

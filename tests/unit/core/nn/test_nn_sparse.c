@@ -352,7 +352,7 @@ static void check_collected(enum sparse_mode mode, bool interpolate)
         .mode = mode, .channels = CHANNELS, .momentum = 0.9, .accumulate = 10.0, .interpolate = interpolate};
     layer_open(&l, &config, (struct map_shape){1, CHANNELS, 20, 25, 1, 1});
     size_t n = mode == SPARSE_SINGLE ? 1500 : 500;
-    /* the product of collected values and density first exceeds `accumulate` (10) in the fourth batch */
+    /* the number of collected values times the density first exceeds `accumulate` (10) in the fourth batch */
     double density = 10.0 / (3.5 * (double)n);
     real *batches = malloc(BATCHES * l.count * sizeof(real)), *values = malloc(BATCHES * l.count * sizeof(real));
     for (int b = 0; b < BATCHES; b++) {

@@ -390,7 +390,8 @@ static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
     if (sparling_method.resolve(&c, NULL, root, &err) || sparling_method.resolve(&plain, NULL, root, &err))
         fail_msg("%s %s", err.pointer, err.message);
     assert_true(c.tally_weight == 1 && plain.tally_weight == 0);
-    assert_true(plain.first_window == 15 && plain.units == 3); /* one window covers a small picture with one class */
+    /* small pictures with one class get a network whose window covers the picture */
+    assert_true(plain.first_window == 15 && plain.units == 3);
     assert_int_equal(run_env_open(&host, 1, NULL, &err), STATUS_OK);
     host.env.data = root;
     if (sparling_method.create(&c, &host.env, &run, &err))

@@ -99,7 +99,7 @@ static int teardown(void **state)
 
 static void values_are_scaled_to_the_mean_square_of_uniform_values(void **state)
 {
-    /* ten times the rows (0, 2, 0), (4, 0, 0), ... */
+    /* the rows are (4, 0, 0) and (0, 2, 0) in turn */
     enum { N = 120 };
     float x[N][3] = {{0}};
     struct features f;
@@ -110,7 +110,7 @@ static void values_are_scaled_to_the_mean_square_of_uniform_values(void **state)
     assert_ok(features_open(root, "two", "", 1, &f, err));
     assert_true(fabs(f.p - 1.0 / 3) < 1e-12);
     assert_true(fabs(f.scale - 1 / sqrt(3 * 10.0)) < 1e-12); /* the mean square is (4 + 16) / 2 */
-    /* the features are 4 and 2 in half of the rows, with variances 4 and 1, and 0 */
+    /* feature 0 is 4 in half of the rows (variance 4), feature 1 is 2 in the other half (variance 1), feature 2 is 0 */
     assert_true(fabs(f.variance - (4 + 1) / 3.0 / 30) < 1e-12);
     features_close(&f);
     assert_ok(features_open(root, "drawn", "", 1, &f, err));
@@ -373,7 +373,8 @@ static void each_bad_data_set_and_given_size_names_its_field(void **state)
     x[500] = NAN;
     store("odd", x, 200, FEATURES);
     refuses("odd", "", STATUS_INVALID, at);
-    refuses("drawn", "", STATUS_OK, NULL); /* the defaults of n_s and p differ, and are no faults */
+    /* the defaults of n_s and p differ from those of the data, which is no fault */
+    refuses("drawn", "", STATUS_OK, NULL);
     refuses("drawn", "n_s", STATUS_INVALID, "/config/n_s");
     refuses("drawn", "p", STATUS_INVALID, "/config/p");
     struct superposition_config again =
