@@ -27,8 +27,8 @@ struct outcome {
     double absorption_full, absorption_fraction, found[RECOVERY_DECILES];
     /* agreement of pairs of seeds: mean |cosine| and mean cosine of matched latents, and MCC of their codes */
     double pair_absolute, pair_signed, pair_codes;
-    double
-        recurring; /* number of latents of seed 0 whose match has a |cosine| of at least RECURS in every other seed */
+    /* number of latents of seed 0 whose match in every other seed has a |cosine| of at least RECURS */
+    double recurring;
     /* The members from here to `worth` are about seed 0 only, on the samples of the comparison with classical decoders
      * (evaluation/pursuit.c). */
     /* MCC of codes with the true codes: of the encoder's codes, of FISTA's on the learned dictionary, and of FISTA's on

@@ -37,8 +37,9 @@ struct domain_state {
     double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
     bool letters;                    /* samples are sequences of the four bases, one-hot */
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
-    int64_t *part[PARTS_OF_SET], count[PARTS_OF_SET]; /* part: indices of the samples of each part, in training sorted
-                                                         by the length of the labels; count: their number */
+    /* part: indices of the samples of each part; those of training are sorted by the length of the labels; count:
+     * number of samples of each part */
+    int64_t *part[PARTS_OF_SET], count[PARTS_OF_SET];
     int64_t *up_to; /* [longest + 1] number of training samples with labels up to each length */
     int64_t curriculum;
     double mean;

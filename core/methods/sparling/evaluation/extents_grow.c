@@ -22,7 +22,7 @@ struct alike {
     double *difference;         /* [features][high][wide] */
     int *count;                 /* [high][wide] number of motifs whose window contains the position */
     double *sum, *square; /* [features] sum: of all values of samples and replacements; square: of their squares */
-    double values;        /* number of these values */
+    double values;        /* number of values in each sum */
     double *map;          /* [high][wide] */
     float *planes[2];
 };
