@@ -1,5 +1,4 @@
-/* motifd: finds the command of the first argument and runs it. Everything else is a library, so that tests can link
- * it. */
+/* motifd: runs the command that the first argument names. Everything else is a library, so that tests can link it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -15,8 +15,9 @@ struct node {
     int count, column, left; /* column: -1 in a leaf; the children of any other node are the nodes left and left + 1 */
     double sum, squares, mean, threshold;
     double merit;          /* merit: improvement of the best split found so far */
-    int seen;              /* during a pass over a column: number of rows to the left of the current row */
-    double seen_sum, last; /* seen_sum: sum of the residuals of these rows; last: the last of their values */
+    int seen;              /* during a pass over a column: number of the node's rows that the pass has visited */
+    double seen_sum, last; /* seen_sum: sum of the residuals of the visited rows; last: value of the column in the last
+                              visited row */
 };
 
 struct grower {

@@ -4,9 +4,10 @@
 
 #include "core/base/error.h"
 
-/* Counts the principal components of x: [rows][columns], finite, whose variance exceeds (1 + sqrt(columns / rows))^2.
- * This is the largest eigenvalue of many independent columns of variance 1 (Marchenko and Pastur, 1967). Constant
- * columns do not count. Takes about rows * columns^2 / 2 operations. STATUS_NO_MEMORY. Pure; any thread. */
+/* Standardises the columns of x: [rows][columns], finite, and counts the principal components that have a variance
+ * above (1 + sqrt(columns / rows))^2. The correlation matrix of many independent columns has this largest eigenvalue
+ * (Marchenko and Pastur, 1967). Constant columns do not count. Takes about rows * columns^2 / 2 operations.
+ * STATUS_NO_MEMORY. Pure; any thread. */
 enum status components_count(const float *x, int rows, int columns, int *count, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Computes alpha, the share of the data that gets a partner (importance.h). How often the random process makes a
- * pattern m2 from other patterns depends on three numbers:
+/* Computes alpha, the share of the data that gets a partner (importance.h). A random process makes a partner, the
+ * pattern m2, from a motif pattern of the data. How often it makes a given m2 depends on three numbers:
  * - the number of motifs of m2;
  * - the number of places at which one more motif would fit, because deleting this motif gives m2;
  * - how often m2 contains the symbols that the process deletes or exchanges.
@@ -72,7 +72,7 @@ static enum status count_places(const struct importance_line *line, struct place
 /* Returns the share of the data that has n motifs and gets a partner m2 with n - 1 motifs. The contribution of each m2
  * is the smaller of two probabilities: P(m2), and the probability that the process leads to m2. If m2 has `room` free
  * places, the process reaches it from `room` sets of places of m1, one for each free place. gain: the probability that
- * the process picks the right motif, times the factor for symbols. */
+ * the process, when it has m1, deletes the motif that m2 lacks, times a factor for the symbols. */
 static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
 {
     double sum = 0;

@@ -14,9 +14,8 @@ struct logistic {
     int iterations;
 };
 
-/* Fits the rows of x: [rows][columns] whose indices are which[0] to which[count - 1]; which NULL: the first `count`
- * rows. label: [rows], in [0, classes). The caller closes `out`. STATUS_CANCELLED when `pool` is stopped (NULL:
- * never). */
+/* Fits `count` rows of x: [rows][columns]. which: [count] indices of these rows; NULL: the first `count` rows. label:
+ * [rows], in [0, classes). The caller closes `out`. STATUS_CANCELLED when `pool` is stopped (NULL: never). */
 enum status logistic_fit(const float *x, const int *label, const int *which, int count, int columns, int classes,
                          double c, struct thread_pool *pool, struct logistic *out, struct error *err);
 void logistic_close(struct logistic *logistic); /* a zeroed struct is allowed */

@@ -59,15 +59,15 @@ struct motif_errors {
  *   ce  = share of hits whose channel does not represent the symbol */
 struct motif_report {
     double fne, fpe;
-    double ce_assignment; /* share if each channel represents the symbol of the best one-to-one matching */
-    double ce_majority;   /* share if each channel represents the symbol that it marks most often */
+    double ce_assignment; /* ce if the best one-to-one matching decides which symbol a channel represents */
+    double ce_majority;   /* ce if each channel represents the symbol that it marks most often */
     int64_t truths, hits, misses, predictions, false_positives;
 };
 
 enum motif_form { MOTIF_BOXES, MOTIF_WINDOWS };
 
-/* Prepares counts without samples; symbols and channels in [1, 4096]. The caller closes it. motif_errors_clear() sets
- * all counts to zero. */
+/* Prepares counts without samples; symbols and channels in [1, 4096]. The caller calls motif_errors_close().
+ * motif_errors_clear() sets all counts to zero. */
 enum status motif_errors_init(struct motif_errors *errors, int symbols, int channels, int reach, struct error *err);
 void motif_errors_close(struct motif_errors *errors);
 void motif_errors_clear(struct motif_errors *errors);

@@ -9,15 +9,15 @@
  * selected among them. Otherwise the quantile is selected from the whole batch, and a new bound is set. Bounds change
  * the time of a step, never its result, so a checkpoint does not contain them.
  *
- * Selection from several batches: with `accumulate`, thresholds move only once the number of values times the density
- * reaches `accumulate`. The values collected before the last batch are too few for that. If the last batch alone is too
- * small as well, fewer than 2 * `accumulate` values are above the quantile. So it is enough to store that many of the
- * largest values, which limits the size of memory and checkpoint. If the density rises meanwhile, the collected values
- * are dropped. With `elements` the number of values is small enough to store them all.
+ * Selection from several batches: with `accumulate`, thresholds move only once the number of collected values times the
+ * density reaches `accumulate`. Before the last batch, this product was below `accumulate`. If it is below `accumulate`
+ * for the last batch alone as well, fewer than 2 * `accumulate` of all values are above the quantile. So it is enough
+ * to store that many of the largest values, which limits the size of memory and checkpoint. If the density rises
+ * meanwhile, the collected values are dropped. With `elements` the number of values is small enough to store them all.
  *
  * Ranks that share a batch find the same quantiles. Where few large values are enough, every rank sends its largest
- * values to the others; otherwise the ranks select digit by digit (select_ranks.h). All ranks store the same
- * collected values. */
+ * values to the others; otherwise the ranks select digit by digit (select_ranks.h). All ranks store the same collected
+ * values. */
 #include "core/nn/sparse_int.h"
 
 #include <math.h>

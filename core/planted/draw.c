@@ -1,8 +1,9 @@
 /* Draws samples of planted data (planted.h). A chunk of work is PLANTED_BLOCK samples.
  *
- * A feature of PLANTED_TREES fires if a uniform number is below the probability Q(c) that a normal number exceeds c
- * = bound - loading . e. Few features fire. So the exact Q(c) is computed only if the uniform number is below
- * exp(-c^2 / 2) / 2, an upper bound of Q(c). */
+ * A feature of PLANTED_TREES fires if a uniform number is below Q(c), the probability that a standard normal number
+ * exceeds c. Here c = bound - loading . e, where bound and loading are the feature's (struct planted), and e is the
+ * random vector that all features of a sample share. Few features fire. So the exact Q(c) is computed only if the
+ * uniform number is below exp(-c^2 / 2) / 2, an upper bound of Q(c). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

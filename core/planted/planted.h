@@ -58,7 +58,7 @@ struct planted {
     double *rate;            /* p_i */
     int *parent;             /* index of the parent, -1 for roots and features outside the trees */
     float *mean, *deviation; /* mean and deviation of an active feature's value before max(0, .) */
-    float *bound;            /* the feature fires if eta exceeds bound - loading . e */
+    float *bound;            /* the feature fires if eta (see above) exceeds bound - loading . e */
     float *loading;          /* [features][PLANTED_RANK] A / sqrt(D) */
     float *length;           /* UNIFORM only: [features] lengths of the vectors; `directions` contains their
                               * directions */

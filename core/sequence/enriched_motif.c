@@ -3,8 +3,9 @@
  * A word counts once in a sequence, on either strand if there are two. The score of a word is the log-likelihood ratio
  * of two shares: of the positive sequences (those with set->with true) that contain the word, and of the other
  * sequences that contain it. The windows around the best words in the positive sequences are aligned to matrices. Each
- * matrix is then refined: the code finds its best site in every sequence, and chooses the threshold of scores whose
- * log-likelihood ratio is largest. The bases of the positive sequences' sites above the threshold are counted; the
+ * matrix is then refined: the code finds the best site of the matrix in every sequence, and chooses a threshold for the
+ * scores of these sites. The log-likelihood ratio of the shares of positive and of other sequences with a site above
+ * the threshold must be as large as possible. The bases at these sites of the positive sequences are counted; the
  * counts are the next matrix. */
 #include "core/sequence/enriched_motif.h"
 
@@ -170,7 +171,7 @@ static void make_scores(const struct position_matrix *m, struct scores *out)
     }
 }
 
-/* Finds the best site of a sequence that begins in [from, to). */
+/* Finds the best of the sites that begin in [from, to) in a sequence. */
 static struct found best_site(const struct enriched_set *set, const struct scores *m, int sequence, int64_t from,
                               int64_t to)
 {
@@ -263,7 +264,7 @@ static enum status refine(struct work *w, const struct word *word, struct positi
     return STATUS_OK;
 }
 
-/* Erases the sites of a matrix whose score is at least `least`, up to COPIES in each sequence. */
+/* Erases the sites of a matrix that have a score of at least `least`, up to COPIES sites in each sequence. */
 static void erase(const struct work *w, const struct position_matrix *m, double least)
 {
     const struct enriched_set *set = w->set;

@@ -1,12 +1,13 @@
 /* Runs a batch in rounds over the thread pool. Shapes alone decide into which pieces a round is divided, so results do
- * not depend on the number of threads. The rounds:
+ * not depend on the number of threads. The rounds, and what a piece of each round is:
  *
- * - draw: rows of samples (drawn or given): values, positions of the non-zeros, and the hidden layer from the encoder's
- *   rows
- * - read: blocks of the output's product
- * - compare: rows: activation, errors, the gradient of the output (in place), and the positions of its non-zeros
- * - back: rows: gradient of the hidden layer
- * - gather: features: gradients of encoder, decoder and bias, from the samples that touch a feature */
+ * - draw, rows of samples: writes the samples (drawn or given), finds their non-zeros, and computes the hidden layer
+ * - read, blocks of the table of outputs: multiplies the hidden layer by the decoder
+ * - compare, rows: applies the activation, computes the errors, replaces the output by its gradient, and finds the
+ *   non-zeros of the gradient
+ * - back, rows: computes the gradient of the hidden layer
+ * - gather, features: computes the gradients of encoder, decoder and bias from the samples in which the feature, or the
+ *   gradient of its output, is not zero */
 #include "core/superposed/batch.h"
 
 #include <stdlib.h>
@@ -312,8 +313,9 @@ static void back_task(void *context, int chunk, int worker)
 
 /* ---- features --------------------------------------------------------------------------------------- */
 
-/* Computes the gradient of the features `f`: (their columns of the sparse table)' x table, with table [room][n_d]. Adds
- * it to `gradient` if `add` is true, else overwrites. sums: the sum of each column's values. */
+/* Computes the gradient of the features `f`: takes the columns of these features from the sparse table, transposes
+ * them, and multiplies them by table: [room][n_d]. Adds it to `gradient` if `add` is true, else overwrites. sums: the
+ * sum of each column's values. */
 static void gather(const struct batch *b, const struct places *p, int chunk, struct piece f, const float *table,
                    float *gradient, bool add, char *scratch, double sums[FEATURES])
 {

@@ -19,9 +19,10 @@ struct batch_samples {
     uint64_t seed;
     uint32_t stream;
     int64_t first;
-    int count;          /* at most the batch's room */
-    double p;           /* for given samples: the share of values that are not zero */
-    int total;          /* number of samples of all ranks together, whose gradients are added up; 0: `count` */
+    int count; /* at most the batch's room */
+    double p;  /* for given samples: the share of values that are not zero */
+    int total; /* number of samples of the whole batch, if several ranks share the batch and add up their gradients; 0:
+                  `count` */
     const float *given; /* [count][n_s] samples to run instead of drawn ones; NULL: draws them */
 };
 

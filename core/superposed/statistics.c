@@ -155,7 +155,7 @@ static void summarise(const struct row *rows, const double *bias, const bool *ke
     s->noise_variance_code = over(NOISE_CODE, rows, bias, NULL, n, p, scratch).variance;
     s->mean_variance = over(MEAN, rows, bias, kept, n, p, scratch).variance;
     s->mean_variance_code = over(MEAN_CODE, rows, bias, NULL, n, p, scratch).variance;
-    /* the bound also holds for the square of kept rows and columns, whose rank is at most n_d */
+    /* the bound also holds for the square matrix of the kept rows and columns, because its rank is at most n_d */
     double bound = theory_variance(p) * ((double)kept_count / n_d - 1);
     s->saturation = bound > 0 ? over(KEPT_NOISE, rows, bias, kept, n, p, scratch).mean / bound : NAN;
 }

@@ -44,7 +44,7 @@ static const struct command_usage usage = {
     .most = 1,
 };
 
-/* A daemon that starts or ends has the database open and does not answer: the command tries again. */
+/* While a daemon starts or ends, it has the database open but does not answer. So the command tries this many times. */
 #define TRIES 20
 #define TRY_NS 100000000 /* nanoseconds between two tries */
 

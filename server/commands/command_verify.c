@@ -220,7 +220,8 @@ static enum status verify_links(struct verifying *v, const struct wanted *wanted
     return status;
 }
 
-/* Prints an error. Its pointer and message may contain text of the bundle, whose control characters become escapes. */
+/* Prints an error. The pointer and the message of the error may contain text of the bundle, so their control characters
+ * are escaped. */
 static void print_error(const struct error *err)
 {
     struct buf text;

@@ -27,8 +27,8 @@ static enum status failed(struct error *err, const char *what, const char *path)
     return error_set(err, STATUS_IO, NULL, "%s %.300s: %s", what, path, strerror(errno));
 }
 
-/* Returns the next entry of a folder. NULL: the folder has no more entries, or *status is not OK; it says whether
- * reading the folder has failed. */
+/* Returns the next entry of a folder. NULL: the folder has no more entries, or *status is a failure. If reading fails,
+ * sets *status. */
 static const struct dirent *next_entry(DIR *folder, const char *path, enum status *status, struct error *err)
 {
     if (*status != STATUS_OK)

@@ -1,4 +1,4 @@
-/* Chooses the executor of a job: the one that the job names, or the daemon's first. */
+/* Chooses the executor of a job: the one that the job names or, if it names none, the daemon's default. */
 #include "server/executors/executor_int.h"
 
 #include <stdio.h>

@@ -41,8 +41,8 @@ struct attempts { /* the trainers that are started for one job, one after the ot
 
 /* ---- what was left behind -------------------------------------------------------------------------------- */
 
-/* Kills the trainer that an earlier daemon left running. An mpirun was already signalled when that daemon ended, so it
- * first gets time to end its ranks and remove its files. */
+/* Kills the trainer that an earlier daemon left running. If the trainer is mpirun, it first gets time to end its ranks
+ * and remove its files: the kernel signalled it when that daemon ended. */
 static void kill_stray(const struct executor *executor, const char *job, const struct storage_lease *lease)
 {
     int grace = strcmp(lease->executor, "mpirun") == 0 ? MPIRUN_GRACE_S * 1000 : 0;

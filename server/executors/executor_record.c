@@ -1,5 +1,5 @@
 /* Functions that all executors share: whether a job must stop, counters, and the record of a job's end. They are not in
- * executor.c, which calls the executors, because executors would then call back into it. */
+ * executor.c, because it calls the executors, and a call back into it would make a cycle of files. */
 #include "server/executors/executor_int.h"
 
 #include <string.h>

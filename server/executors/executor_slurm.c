@@ -2,11 +2,11 @@
  * start again.
  *
  * The executor submits the job in Slurm's held state. Then it stores the job's number in the transaction that grants
- * the lease, and releases the job. So no trainer runs whose job number is not in this database. Everything that varies
- * is a word of a command line, which no shell parses; the script for sbatch is the same for all jobs. When Slurm starts
- * a trainer again (after a preemption or the loss of a node), the trainer registers with the same token and continues
- * from the last checkpoint. If the daemon ends meanwhile, the trainer keeps running and queues its messages; the next
- * daemon adopts the job.
+ * the lease, and releases the job. So the job number of every trainer that runs is in the database. Everything that
+ * varies is a word of a command line, which no shell parses; the script for sbatch is the same for all jobs. When Slurm
+ * starts a trainer again (after a preemption or the loss of a node), the trainer registers with the same token and
+ * continues from the last checkpoint. If the daemon ends meanwhile, the trainer keeps running and queues its messages;
+ * the next daemon adopts the job.
  *
  * A running trainer receives a pause or a cancel in the answers to its reports. A job that does not run yet is removed
  * by scancel. */

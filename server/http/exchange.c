@@ -62,7 +62,7 @@ static const char *header_of(void *context, const char *name)
 static int descriptor_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    assert(info != NULL); /* libmicrohttpd knows this of every connection, as the two facts below */
+    assert(info != NULL); /* libmicrohttpd knows the descriptor of every connection */
     return info->connect_fd;
 }
 

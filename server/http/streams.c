@@ -116,8 +116,8 @@ static void queue_bytes(struct stream *stream, const char *bytes, size_t count, 
         stream->ended = true;
 }
 
-/* Returns the formatted event; formats it at most once while it is in the cache. Returns NULL without memory or when it
- * cannot be read. */
+/* Returns the text of an event. The cache keeps texts, so that an event that several streams need is formatted once.
+ * Returns NULL if the event cannot be read or if there is not enough memory. */
 static const struct written *written_of(struct streams *streams, const struct storage_event *event, struct error *err)
 {
     struct written *place = &streams->cache[(uint64_t)event->id & (CACHE - 1)];

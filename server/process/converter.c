@@ -152,8 +152,8 @@ static enum status read_table(void *context, void *to, size_t most, size_t *got,
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
-/* Waits until the program has ended, because then the kernel closes both pipes. Kills a program that exceeds its
- * time. */
+/* Waits until both pipes are closed: the kernel closes them when the program ends. Kills the program if it takes too
+ * long or if the upload was abandoned. */
 static void await_end(struct run *run)
 {
     struct error waste = {0};

@@ -71,7 +71,8 @@ void dataset_part_remove(const char *root, const char *owner, const char *hash);
 enum status dataset_part_bytes(const char *root, const char *owner, const char *hash, int64_t *bytes,
                                struct error *err);
 
-/* Creates a folder to be filled and writes its path to `folder`. Then call commit or abandon. */
+/* Creates a folder to be filled and writes its path to `folder`. The caller then calls dataset_commit() or
+ * dataset_abandon(). */
 enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct error *err);
 /* Syncs the folder and gives it its name. The folder is gone afterwards in any case. CONFLICT: the name is in use. */
 enum status dataset_commit(const char *root, const char *folder, const char *name, struct error *err);

@@ -12,7 +12,7 @@
     " WHEN '=' THEN json_extract(" RESULT ", " PATH ") = " VALUE " WHEN '<=' THEN json_type(" RESULT ", " PATH         \
     ") IN ('integer', 'real') AND json_extract(" RESULT ", " PATH ") <= " VALUE " WHEN '>=' THEN json_type(" RESULT    \
     ", " PATH ") IN ('integer', 'real') AND json_extract(" RESULT ", " PATH ") >= " VALUE " END"
-/* Each filter has one parameter. An unused filter binds NULL to its parameter, or 0 to ?11. */
+/* Each filter has one parameter. If a filter is unused, its parameter is NULL (for ?11: 0). */
 #define FILTERS                                                                                                        \
     " AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR source_job = ?4)"                \
     " AND (?5 IS NULL OR task = ?5) AND (?7 IS NULL OR name = ?7)"                                                     \

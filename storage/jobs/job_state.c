@@ -1,4 +1,4 @@
-/* The table of job states. Every change of a job's state is a row of this table, so no other change can happen. */
+/* The table of job states. The state of a job changes only as a row of this table says. */
 #include "storage/jobs/job_state.h"
 
 #include <stddef.h>

@@ -20,9 +20,9 @@ static const struct config_setting paper[] = {{NULL, NULL}};
         "validation_samples", "500"                                                                                    \
     }
 
-/* Thresholds of the next two presets interpolate between neighbouring values. At the last density a batch of 8 has
- * about four motifs of a channel. A threshold at the k-th value would let five pass, a quarter too many, because k is
- * rounded up. */
+/* The next two presets interpolate each threshold between two neighbouring values of a batch. At the last density,
+ * about four values of a channel in a batch of 8 should be above the threshold. Without interpolation, the threshold
+ * would be one of the values, and five values would be above it, a quarter too many. */
 
 /* The paper's domain with a network that two CPU cores can train. */
 static const struct config_setting digitcircle[] = {RECIPE,
@@ -42,9 +42,9 @@ static const struct config_setting digitcircle[] = {RECIPE,
                                                     {"checkpoint_every", "20000"},
                                                     {NULL, NULL}};
 
-/* DigitCircle with smaller images: the whole run takes minutes. Channels are checked from the fourth last density on,
- * while a channel that marks two digits still marks both. At lower densities it drops one of them, and a channel with
- * new weights may not find this digit any more. */
+/* DigitCircle with smaller images: the whole run takes minutes. From the fourth last density on, training gives new
+ * weights to channels that do not lower the loss. At this density, a channel that marks two digits still marks both. At
+ * lower densities it drops one of the two, and a channel with new weights may no longer find the dropped digit. */
 static const struct config_setting quick[] = {RECIPE,
                                               {"quantile", "interpolated"},
                                               {"image_size", "64"},
@@ -193,9 +193,9 @@ static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
     }
 
 /* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as
- * long as a word: with longer windows, a motif may be beside its word and still see all of it. At the last density a
- * batch has about two motifs of a channel. A threshold at the k-th value would let three pass, so thresholds are
- * interpolated. */
+ * long as a word: with longer windows, a motif may be beside its word and still see all of it. At the last density,
+ * about two values of a channel in a batch should be above the threshold. Thresholds are interpolated, because
+ * otherwise three values would be above it. */
 static const struct config_setting audio[] = {RECIPE,
                                               CLIPS,
                                               {"curriculum", "30000"},
@@ -213,8 +213,8 @@ static const struct config_setting audio[] = {RECIPE,
                                               {"motif_samples", "5000"},
                                               {NULL, NULL}};
 
-/* The clips of the preset audio-sequence with the presence objective. A sharp mean makes channels active at fewer
- * places, and places beside a word are then rare (docs/lab/audio-sequence.md). */
+/* The clips of the preset audio-sequence with the presence objective. presence_sharpness is large, so that channels are
+ * active at fewer places, and seldom beside a word (docs/lab/audio-sequence.md). */
 static const struct config_setting audio_presence[] = {RECIPE,
                                                        PRESENCE,
                                                        CLIPS,

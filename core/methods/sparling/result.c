@@ -1,5 +1,5 @@
-/* Writes the fields of a result: errors of the final model and of earlier densities, the confusion matrix, the
- * coherence of g, and the errors of chance. */
+/* Writes the fields of a result: the errors of the final model and of the models of earlier densities, the confusion
+ * matrix, the coherence of g, and the errors that motifs at random positions would have. */
 #include <math.h>
 
 #include "core/methods/sparling/model/coherence.h"
@@ -7,8 +7,9 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/nn/coherence.h"
 
-/* Writes the errors of a row. "ce" is the confusion error by the rule that the paper uses for the domain. last: the row
- * is written at the top level of the result, where numbers_result() adds R squared. */
+/* Writes the errors of one evaluated model (struct evaluation_row). "ce" is the confusion error by the rule that the
+ * paper uses for the domain. last: the model is the final one, and its errors become members of the result itself;
+ * numbers_result() adds R squared there. */
 static void write_errors(const struct open_domain *domain, const struct evaluation_row *row, bool last,
                          const struct sink *out)
 {
@@ -166,7 +167,8 @@ static void write_chance_row(const struct sink *out, const char *name, const str
     sink_end_object(out);
 }
 
-/* Writes the motif errors of chance and of the true motifs, as references for the errors of the model. */
+/* Writes the errors that motifs at random positions would have, and those that the true motifs would have, as
+ * references for the errors of the model. */
 static void write_chance(const struct sink *out, const struct chance *chance, int64_t shuffles)
 {
     const double own[3] = {chance->fpe, chance->fne, chance->ce};

@@ -9,8 +9,9 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Time of a step. It is so short that a pause takes effect at once, and long compared with the overhead of a step. A
- * step takes longer only if a single update or piece does. */
+/* Time of a step in seconds. It is so short that a pause takes effect at once, and long compared with the overhead of a
+ * step. A step does at least one update, or one piece of a validation or evaluation, so it takes longer if this one
+ * takes longer. */
 static const double STEP_SECONDS = 0.15;
 
 enum { PIECE_SAMPLES = 16, ARENA_BLOCK = 16 << 20 };
@@ -30,7 +31,8 @@ static struct annealer_rule rule_of(const struct sparling_config *c)
     };
 }
 
-/* Ranks that share a batch must end their steps together, so they do one piece a step instead of watching the clock. */
+/* Returns the time after which a step ends. 0: each step does one update, or one piece of a validation or evaluation.
+ * Ranks that share a batch must end their steps together, so they cannot use their clocks. */
 static double step_seconds(const struct method_run *run)
 {
     double limit = run->env.step_seconds;

@@ -134,7 +134,8 @@ struct evaluation {
 };
 
 enum { REINITIALISED_CHANNELS = 1024 };
-/* The use of each channel (reinitialise.c). All members are doubles, because checkpoints save it as tables. */
+/* What the run knows about how useful each channel is (reinitialise.c). All members are doubles, because checkpoints
+ * save them as tables. */
 struct reinitialisation {
     double count;                             /* number of channels reinitialised so far */
     double worthless[REINITIALISED_CHANNELS]; /* 1: at the last check, the loss was hardly higher without the channel */
@@ -174,7 +175,7 @@ enum presence_column {
     PRESENCE_LEVEL,  /* loss of the last validation, divided by that of the best constant answer; 1 before the first */
     PRESENCE_BEST,   /* lowest level so far */
     PRESENCE_ACTIVE, /* number of samples of the validation in progress in which the channel is active */
-    PRESENCE_FACTOR, /* factor on the density of the channel, which makes it active in as many samples as have the name
+    PRESENCE_FACTOR, /* factor on the channel's density: the channel shall be active in as many samples as have the name
                       */
     PRESENCE_TURNED, /* as PRESENCE_LOSS, with the samples read from the other strand */
     PRESENCE_STILL,  /* number of validations since the level fell, or since the channel got new weights */
@@ -217,7 +218,8 @@ struct calibration_score {
 };
 /* The calibration in progress (calibrate.c). */
 struct calibration {
-    int64_t position;                /* number of calibration pieces that are done (saved); 0: none is in progress */
+    int64_t position; /* number of training batches read for the running statistics, plus number of validation samples
+                         read for the thresholds; saved */
     struct calibration_score *score; /* [names][samples]; NULL until needed */
     real *number;                    /* [samples][numbers] standardised, if targets are numbers; NULL until needed */
 };
@@ -254,7 +256,8 @@ struct method_run {
     struct kept kept;
     struct reading reading;
     struct calibration calibration;
-    int64_t reinitialise_due; /* 1: check the channels as soon as the stage of the last validation is saved */
+    int64_t reinitialise_due; /* 1: check the channels before the next update; a stage that ends at the last validation
+                                 is saved first */
     int64_t validation_position, validation_correct, validation_counted;
     double validation_loss; /* sum of the losses over the targets that validation_counted counts */
     double accuracy, best_accuracy;
@@ -325,25 +328,26 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err);
  * them; presence_close() frees the tables. Error: STATUS_NO_MEMORY. */
 enum status presence_open(struct method_run *run, struct error *err);
 void presence_close(struct method_run *run);
-/* Sets the state before the first update, and the densities of the channels of run->network. */
+/* Sets the members of struct presence_phase to their values before the first update, and sets the densities of the
+ * channels of run->network. */
 void presence_begin(struct method_run *run);
 /* The presence loss of a batch. scores: those of network_motifs_extras(). NULL after a failure. */
 struct tensor *presence_loss(struct method_run *run, const struct batch *batch, struct tensor *scores);
-/* Adds the losses of a piece of a validation to the sums of the names, and counts the samples in which the channels of
- * the names are active. The batch is that of the last presence_loss(). motifs: its motif map. */
+/* In a validation: adds the losses of a batch to the sums of the names, and counts the samples in which the channel of
+ * each name is active. The batch is that of the last presence_loss(); motifs: the motif map of the batch. */
 void presence_count(struct method_run *run, const struct batch *batch, struct tensor *scores,
                     const struct tensor *motifs);
 /* presence_turning() returns whether a validation also reads its samples from the other strand, and
- * presence_count_turned() adds the losses of a piece that was read from the other strand. */
+ * presence_count_turned() adds the losses of a batch that was read from the other strand. */
 bool presence_turning(const struct method_run *run);
 void presence_count_turned(struct method_run *run, const struct batch *batch, struct tensor *scores);
 /* Sets the densities of the channels of run->network. */
 void presence_densities(struct method_run *run);
 /* Forgets the losses added so far. */
 void presence_clear(struct method_run *run);
-/* After a validation: publishes its presence loss. In the first phase, it also sets new weights for each name that g
- * has not read for some time, and ends the phase if the loss no longer falls. Errors: STATUS_NO_MEMORY, and those of
- * the computation. */
+/* After a validation: publishes its presence loss. In the first phase, it also searches for new weights of the channel
+ * of each name that g has not read for some time, and ends the phase if the loss no longer falls. Errors:
+ * STATUS_NO_MEMORY, and those of the computation. */
 enum status presence_validated(struct method_run *run, struct error *err);
 /* Returns whether the entries "presence.*" that were read from a checkpoint have possible values. */
 bool presence_sound(const struct method_run *run);
@@ -351,9 +355,10 @@ bool presence_sound(const struct method_run *run);
 enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in alone.c. */
-/* After a validation of the first phase: ends the phase if the loss of g's own objective has not fallen over `patience`
- * validations (0: never), or if the phase has used its samples. better: something else has improved. Returns whether
- * the phase ends. */
+/* Called after a validation of the first phase, with the loss of the objective that trains g. Ends the phase if this
+ * loss has not fallen in the last `patience` validations (0: does not end it for this reason), or if the phase has used
+ * its samples. better: the loss of a single name has fallen, which counts as a fall, too. Returns whether the phase
+ * ends. */
 bool alone_ends(struct method_run *run, double loss, bool better, int64_t patience);
 /* Declares the state of the first phase as entries "presence.*", if g has an objective of its own. */
 enum status alone_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
@@ -484,9 +489,9 @@ double evaluation_fraction(const struct method_run *run);
 /* Density of a map with one active position for each symbol. Error: STATUS_NO_MEMORY. */
 enum status run_minimal_density(const struct method_run *run, double *density, struct error *err);
 
-/* chance.c: motif errors of chance. chance_add() collects a batch of examples; *enough: it needs no more. Each
- * chance_shuffle() shuffles the collected motifs once or does another piece of the work, and sets *done when the errors
- * are stored. chance_drop() frees what was collected. Error: STATUS_NO_MEMORY. */
+/* chance.c: the errors that motifs at random positions have. chance_add() collects a batch of examples; *enough: it
+ * needs no more. Each chance_shuffle() shuffles the collected motifs once or does another piece of the work, and sets
+ * *done when the errors are stored. chance_drop() frees what was collected. Error: STATUS_NO_MEMORY. */
 enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, bool *enough,
                        struct error *err);
 enum status chance_shuffle(struct method_run *run, bool *done, struct error *err);

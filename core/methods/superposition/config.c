@@ -267,8 +267,9 @@ static void check_case(const struct superposition_config *c, const struct superp
                      one->n_s);
 }
 
-/* A data set has one size and one p, and only trained models can adapt to it: a rug is made for features that are all
- * alike. */
+/* Checks a configuration with a data set. A data set has one number of features and one share p of values that are not
+ * zero, so a configuration must not list several. Only trained models can adapt to a data set, because a rug is made
+ * for features that are all alike. */
 static void check_uploaded(const struct superposition_config *c, const struct superposition_case *cases, int count,
                            const struct method_faults *faults)
 {
@@ -299,7 +300,7 @@ void superposition_check(const void *config, const struct method_faults *faults)
     if (count > SUPERPOSITION_CASES)
         method_fault(faults, "experiment", "has at most %d cases; these lists make %d", SUPERPOSITION_CASES, count);
     struct superposition_case worst = {.n_s = 2};
-    /* keeps one case with a fault for check_case(), because one message of each kind is enough */
+    /* checks only one of the cases that have a fault, because one message of each kind is enough */
     for (int i = 0; i < count && i < SUPERPOSITION_CASES; i++) {
         bool odd = cases[i].model != MODEL_TRAINED && (cases[i].n_s & (cases[i].n_s - 1)) != 0;
         bool large = cases[i].model == MODEL_TRAINED && (double)cases[i].n_s * (double)c->batch > 1 << 28;
@@ -328,7 +329,7 @@ static enum status fit(struct superposition_config *c, const struct method_given
         return error_set(err, STATUS_INVALID, "/config/n_s",
                          "must be %d, the number of columns of %s, or be left out; got %lld", n, c->dataset_name,
                          (long long)c->n_s);
-    /* A job that is submitted again has the p of its data set. */
+    /* p may be given if it is the share of the data set, because a job that is submitted again contains this share. */
     if (has(given, "p") && fabs(c->p - f->p) > 1e-9 * f->p)
         return error_set(err, STATUS_INVALID, "/config/p",
                          "must be left out with dataset_name, whose share of values that are not zero is %.9g; got %g",

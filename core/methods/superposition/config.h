@@ -54,8 +54,8 @@ extern const struct method_preset superposition_presets[SUPERPOSITION_PRESETS];
 struct superposition_case {
     enum superposition_model model;
     enum activation activation;
-    int n_s, n_d;
-    double p, ratio; /* ratio: n_d / n_s as configured, before n_d is rounded */
+    int n_s, n_d;    /* n_s: number of features; n_d: dimensions of the hidden layer */
+    double p, ratio; /* p: probability that a feature is not zero; ratio: n_d / n_s before n_d was rounded */
 };
 
 enum { SUPERPOSITION_CASES = 4096, SUPERPOSITION_LIST = 128 };

@@ -11,7 +11,7 @@
 static const char *const FIELD = "/config/dataset_name";
 enum { MEASURED = 1 << 24, ROWS_OF_CHUNK = 32 };
 
-/* Reads a row and refuses values that no sparse feature has. */
+/* Reads a row. Refuses values that are negative or not finite, because no sparse feature has them. */
 static enum status read_row(const struct rows *r, int64_t row, float *x, struct error *err)
 {
     enum status status = rows_read(r, row, x, err);

@@ -19,8 +19,8 @@ struct curves {
     struct method_run *run;
     struct arena *arena;
     bool along_p, failed;
-    double fixed[PANELS], most_fixed; /* fixed: values of the parameter that has a panel for each value; most_fixed: the
-                                         largest of them */
+    double fixed[PANELS], most_fixed; /* fixed: for each panel, the value of the parameter that is constant in the
+                                         panel; most_fixed: the largest of these values */
     double from, to;                  /* range of the parameter on the x axis */
     int panels;
     const struct superposition_case *group[GROUPS]; /* first case of each combination of model, activation and size */

@@ -17,8 +17,9 @@ struct method_model {
     struct rug rug;
     double scale, offset;
     int64_t seed;
-    bool uploaded;            /* whether features come from a data set */
-    double unit;              /* factor of uploaded features; 1 for drawn ones */
+    bool uploaded; /* whether features come from a data set */
+    double unit;   /* number by which uploaded features are multiplied before the model reads them (features.h); 1: they
+                      are drawn */
     struct features features; /* uploaded features; not open if the data set is gone */
 };
 
@@ -172,7 +173,7 @@ static enum status take_sample(const struct method_model *m, int64_t seed, float
     return features_test(&m->features, seed, x, err);
 }
 
-/* Writes the features of the question in their own units. */
+/* Writes the features of the question's input to x: not scaled, as the client or the data set has them. */
 static enum status take_input(const struct method_model *m, const struct method_input *input, float *x,
                               struct error *err)
 {
@@ -272,7 +273,7 @@ enum status superposition_predict(const struct method_question *question, const 
             sum += ((double)y[i] - (double)x[i]) * ((double)y[i] - (double)x[i]);
         sink_integer(out, "n_s", model->c.n_s);
         sink_integer(out, "n_d", model->c.n_d);
-        /* as in training, where features have the mean square 1/3 where they are not zero */
+        /* the loss of the scaled features (features.h), as in training */
         sink_number(out, "loss", sum * model->unit * model->unit / (double)model->c.n_s);
         sink_number(out, "expected_loss", case_predicted(&model->c));
         write_features(model, x, y, out);

@@ -1,7 +1,7 @@
 /* A superposition run in progress: private to core/methods/superposition.
  *
- * Rugs are not trained; they are evaluated once for each draw. run.c is the case sweep's table, work.c runs an update
- * or a piece of an evaluation, result.c and plots.c report. */
+ * Rugs are not trained; they are evaluated once for each draw. run.c contains the functions that the case sweep calls,
+ * work.c runs an update or evaluates a few samples, result.c and plots.c report. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 
@@ -94,7 +94,7 @@ static inline double case_sigma(const struct superposition_case *c)
 {
     return theory_sigma(c->p, case_ratio(c));
 }
-/* The loss of a model without weights, which gives the mean of each feature. */
+/* The loss of a model without weights, whose output for each feature is the mean of the feature. */
 static inline double case_blind(const struct method_run *run, const struct superposition_case *c)
 {
     return superposition_uploaded(&run->config) ? run->features.variance : theory_variance(c->p);

@@ -126,7 +126,7 @@ static enum status best_sum(const struct pair_moments *p, int *list, double *var
 enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct thread_pool *pool, struct error *err)
 {
     size_t all = (size_t)p->rows + (size_t)p->others;
-    double *variance = malloc((all + 2) * sizeof *variance), total = 0; /* varying() may write one beyond the last */
+    double *variance = malloc((all + 2) * sizeof *variance), total = 0; /* varying() may write one too many */
     int *list = malloc((all + (size_t)p->rows) * sizeof *list);
     enum status status = variance && list ? best_sum(p, list, variance, &total, pool, err)
                                           : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match codes");

@@ -50,10 +50,10 @@ struct recovery_sample {
 };
 void recovery_add(struct recovery *r, const struct recovery_sample *sample);
 
-/* Counts absorption (SAEBench) in one sample for feature `feature`, which is active and has children: other latents may
- * have taken over the part of the feature's own ("main") latents. projection: x . direction. norm: [latents] norms of
- * the dictionary's rows. Latent j contributes c_j = value_j norm_j cosine_j. Features without main latents do not
- * count.
+/* Counts absorption (SAEBench) in one sample for feature `feature`, which is active and has children. The latents whose
+ * own feature this is are its main latents. Absorption: another latent represents the feature in their place.
+ * projection: x . direction. norm: [latents] norms of the dictionary's rows. Latent j contributes c_j = value_j norm_j
+ * cosine_j. Features without main latents do not count.
  *
  * Full absorption: no main latent is active, and the latent j with the largest c_j has cosine_j >= 0.025 and c_j >= 0.4
  * projection.

@@ -23,12 +23,13 @@ struct head {
     struct tensor *(*loss)(struct method_run *run, struct tensor *outputs, const struct batch *batch);
     int (*targets)(const struct batch *batch);
 
-    /* The objective of g alone, which gives g a direction (sparling_guided()). All members are NULL if g has no such
-     * objective. guide() computes its loss from the scores of network_motifs_extras(). tally() (may be NULL) computes
-     * the loss of the count objective from the map before the bottleneck. guide_count() adds a piece of a validation.
-     * guide_turning() returns whether a validation also reads its samples from the other strand, and guide_turned()
-     * adds a piece that was read from the other strand. guided(), called after a validation, decides whether the first
-     * phase ends; its errors are those of the computation. */
+    /* The additional objective that trains g directly, not through the head (sparling_guided()). All members are NULL
+     * if g has no such objective. guide() computes the loss of the objective from the scores of
+     * network_motifs_extras(). tally() (may be NULL) computes the loss of the count objective from the map before the
+     * bottleneck. guide_count() counts a batch of a validation. guide_turning() returns whether the validation also
+     * reads its samples from the other strand, and guide_turned() counts a batch that was read from the other strand.
+     * guided() is called after a validation and decides whether the first phase ends; its errors are those of the
+     * computation. */
     struct tensor *(*guide)(struct method_run *run, const struct batch *batch, struct tensor *scores);
     struct tensor *(*tally)(struct method_run *run, const struct batch *batch, struct tensor *before);
     void (*guide_count)(struct method_run *run, const struct batch *batch, struct tensor *scores,
@@ -37,16 +38,17 @@ struct head {
     void (*guide_turned)(struct method_run *run, const struct batch *batch, struct tensor *scores);
     enum status (*guided)(struct method_run *run, struct error *err);
 
-    /* Validation. clear() forgets the counts. count() adds the outputs for one piece of the validation. accuracy()
-     * returns the accuracy of the whole validation, in [0, 1]. */
+    /* Validation. clear() forgets the counts. count() adds the outputs for one batch to the counts. accuracy() returns
+     * the accuracy of the whole validation, in [0, 1]. */
     void (*clear)(struct method_run *run);
     void (*count)(struct method_run *run, const struct batch *batch, const struct tensor *outputs);
     double (*accuracy)(const struct method_run *run);
 
-    /* Evaluation. test() reads a batch of test samples with a network; own: the network is the run's own model.
-     * tested() sets the errors in the row of a network after its last test sample. trained() reads a batch of training
-     * samples with the run's own model, for the verdict. named() follows the last of these batches and finds what each
-     * channel stands for. Errors are those of the computation, and STATUS_NO_MEMORY. */
+    /* Evaluation. test() reads a batch of test samples with a network; own: the network is the run's own model. After
+     * the last test sample of a network, tested() sets the errors in `row`, the row of this network in the table of
+     * results. trained() reads a batch of training samples with the run's own model, for the verdict. named() follows
+     * the last of these batches and finds what each channel stands for. Errors are those of the computation, and
+     * STATUS_NO_MEMORY. */
     enum status (*test)(struct method_run *run, struct network *network, const struct batch *batch, bool own,
                         struct error *err);
     void (*tested)(struct method_run *run, struct evaluation_row *row);

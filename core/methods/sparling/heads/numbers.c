@@ -86,8 +86,8 @@ struct regression *numbers_of(const struct method_run *run, enum number_sums whi
     return run->numbers.sums + (ptrdiff_t)which * (run->numbers.count + 1);
 }
 
-/* Returns the sums over all numbers together. If there is only one number, its own sums are returned: they are more
- * precise, because they do not take the mean of the number as 0. */
+/* Returns the sums over all numbers together. If there is only one number, returns the sums of this number. They give a
+ * more precise R squared, because the sums over all numbers assume that each number has the mean 0. */
 const struct regression *numbers_all(const struct method_run *run, enum number_sums which)
 {
     return numbers_of(run, which) + (run->numbers.count > 1 ? run->numbers.count : 0);

@@ -10,9 +10,9 @@
 #include "core/metrics/regression.h"
 #include "core/methods/sparling/heads/head.h"
 
-/* Which predictions the sums are about. VALIDATION: those of the head in the validation in progress. GUIDE: those by
- * the scores of channels (guide.c) in this validation. TURNED: as GUIDE, with the samples read from the other strand.
- * TEST: those of the head for test samples. TRAINED: those for the training samples of the evidence. */
+/* Which predictions are summed. VALIDATION: the head's, in the validation in progress. GUIDE: those that guide.c
+ * computes from the scores of channels, in the same validation. TURNED: as GUIDE, with the samples read from the other
+ * strand. TEST: the head's, for test samples. TRAINED: the head's, for the training samples of the evidence. */
 enum number_sums { NUMBERS_VALIDATION, NUMBERS_GUIDE, NUMBERS_TURNED, NUMBERS_TEST, NUMBERS_TRAINED, NUMBER_SUMS };
 
 struct numbers {
@@ -24,8 +24,7 @@ struct numbers {
     float *effect;     /* [motif channels][count] see numbers_named(); saved */
 };
 
-/* Allocates the sums and measures the numbers of the training part; call it once in create(). Error:
- * STATUS_NO_MEMORY. */
+/* Allocates the arrays; call it once in create(). Error: STATUS_NO_MEMORY. */
 enum status numbers_open(struct method_run *run, struct error *err);
 void numbers_close(struct numbers *numbers); /* a zeroed struct is allowed */
 /* Stores the mean and the deviation of the training part's numbers in run->network. */
@@ -46,11 +45,12 @@ void numbers_add(struct method_run *run, enum number_sums which, const struct ba
 const real *numbers_standard(struct method_run *run, const struct batch *batch);
 /* Writes members of the result: R squared and correlation of all numbers, and the list "numbers". */
 void numbers_result(const struct method_run *run, const struct sink *out);
-/* Finds what each channel does to the numbers: the numbers that it changes, for its struct channel_name, and the mean
- * change of each number when the channel is active, in the units of the data set. Error: STATUS_NO_MEMORY. */
+/* For each channel, finds the numbers that the channel changes, and stores them in its struct channel_name. Also
+ * computes by how much each number changes on average when the channel is active, in the units of the data set. Error:
+ * STATUS_NO_MEMORY. */
 enum status numbers_named(struct method_run *run, struct error *err);
 
-/* Defined in training/guide.c: the members of struct head for g's own objective. */
+/* Defined in training/guide.c: the functions of struct head for the objective that trains g directly. */
 struct tensor *guide_loss(struct method_run *run, const struct batch *batch, struct tensor *scores);
 void guide_count(struct method_run *run, const struct batch *batch, struct tensor *scores, const struct tensor *motifs);
 bool guide_turning(const struct method_run *run);

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Share of the evidence that may lie outside of the interval on each side. A smaller share takes more of the noise of
- * the measurement for evidence; a larger one relies more on the assumption that the evidence is spread evenly. */
+/* channel_extent_interval() first cuts off this share of the evidence on each side. With a smaller share, noise of the
+ * measurement would make the interval longer. With a larger share, the interval would depend more on the assumption
+ * that the evidence is spread evenly. */
 static const double EDGE = 0.1;
 
-/* An extent grows over the next row or column if the mean of `alike` there is at least this share of the mean inside
- * the extent (channel_extent_grow()). Chance and neighbouring motifs stay below it. */
+/* channel_extent_grow() adds a row or column to the extent if the mean of `alike` over it is at least this share of the
+ * mean over the extent. Chance and neighbouring motifs stay below this share. */
 static const double ALIKE = 0.2;
 
 static bool sound_axis(double first, double last, int half)
@@ -204,8 +205,8 @@ int channel_places_reach(const struct channel_places *places, int channels)
     return most;
 }
 
-/* Whether the client changed the motif of an element. The element is reported at `at`, or would be reported there if no
- * stronger element had removed it. */
+/* Whether the client changed the motif that was reported for an active element of the head's map. The motif was
+ * reported at `at`, or at the position of a stronger element that marks the same motif. */
 static bool changed(const struct report *report, int positions, int cols, const float *before, const float *after,
                     int at)
 {
@@ -291,8 +292,9 @@ void channel_places_describe(const struct channel_places *places, int channel, c
     channel_extent_write(channel_places_relative(places, channel, &box) ? &box : NULL, out);
 }
 
-/* Interpolates the place at which a loss reaches `most`, between cut j, where the loss is smaller or equal, and cut
- * k, where it is larger. */
+/* Returns the offset at which the fall of the score reaches `most`, by interpolation between the neighbouring cuts j
+ * and k. loss: the fall at each cut (channel_extent_interval()); at most `most` at cut j, above it at cut k. at: [cuts]
+ * offset of each cut. */
 static double crossing(const double *loss, const int *at, int j, int k, double most)
 {
     double share = (most - loss[j]) / (loss[k] - loss[j]);
@@ -306,14 +308,14 @@ bool channel_extent_interval(const double *low, const double *high, const int *a
     if (!(all > 0) || !(high[0] > 0))
         return false;
     int j = cuts - 2, k = 1;
-    /* stops at the first small loss, because noise can make losses beyond it large again */
+    /* each loop stops at the first small fall of the score: noise can make the falls at later cuts large again */
     while (j > 0 && low[j] > most)
         j--;
     while (k < cuts - 1 && high[k] > most)
         k++;
     double a = crossing(low, at, j, j + 1, most), b = crossing(high, at, k, k - 1, most);
-    if (a > b) { /* the evidence on one side of the motif suffices, so losing the other side costs little, and a and b
-                    cross */
+    if (a > b) { /* a and b are exchanged if either side of the motif is enough evidence, because the loss of the other
+                    side then costs little */
         double swap = a;
         a = b;
         b = swap;

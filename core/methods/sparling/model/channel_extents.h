@@ -41,14 +41,14 @@ struct channel_places {
     /* true: motifs are reported at the centres of their extents (centre_motifs); false: at the maxima of channels */
     bool centred;
 };
-/* Moves the active elements of a motif map to the positions at which they are reported. Elements of a channel whose
- * extents overlap by more than 30 % along each axis mark the same part of the input; only the largest one stays, or the
- * first of equal ones. planes: [channels][rows][cols]. Error: STATUS_NO_MEMORY. */
+/* Moves the active elements of a motif map to the positions at which they are reported. If the extents of two elements
+ * of a channel overlap by more than 30 % along each axis, both elements mark the same part of the input, and only the
+ * larger one stays (of two equal ones, the first). planes: [channels][rows][cols]. Error: STATUS_NO_MEMORY. */
 enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
                                 struct error *err);
-/* Returns the distance in columns beyond which values of the map do not affect a motif, neither its reported position
- * nor whether it is reported. The distance is the shift to the centre, plus a chain of CHAIN motifs, each of which can
- * remove the one before it. Longer chains are possible, but too rare to matter. */
+/* Returns a distance in columns: only values of the map within it decide whether and where a motif is reported. A motif
+ * is shifted to its centre. A stronger motif can remove it, unless a still stronger one removes that motif, and so on.
+ * The distance is enough for the shift and for a chain of CHAIN such motifs; longer chains are too rare to matter. */
 int channel_places_reach(const struct channel_places *places, int channels);
 /* Applies a client's changes of motifs to the map that the head reads. Clients change reported positions, which
  * differ from the positions in the head's map. before, after: the map of reported positions before and after the
@@ -71,20 +71,21 @@ void channel_places_describe(const struct channel_places *places, int channel, c
 
 /* Finds the interval that contains the evidence along one axis.
  *
+ * The caller has replaced a part of the window by other input, and measured how much the score of the channel falls.
  * Cut j lies before offset at[j], and the offsets rise; the first cut lies before all positions, the last after all.
- * low[j] is how much the score falls when everything before cut j is replaced, so low rises from 0. high[j] is how much
- * it falls when everything after cut j is replaced, so high falls to 0. The function first finds the interval that
- * leaves a fixed share of the evidence on each side. It then adds the length that these shares would take if the
- * evidence outside were as dense as inside. Returns false if there is no evidence: the score does not fall even when
- * everything is replaced. */
+ * low[j]: the fall if everything before cut j is replaced, so low rises from 0. high[j]: the fall if everything after
+ * cut j is replaced, so high falls to 0. The function first finds the interval that leaves a fixed share of the
+ * evidence on each side. It then adds the length that these shares would take if the evidence outside were as dense as
+ * inside. Returns false if there is no evidence: the score does not fall even when everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
                              double *last);
 /* Makes the columns of an extent symmetric about the motif, with the same number of columns or one more. A motif on
  * the other strand has its evidence on its other side, so a model of both strands needs an extent that fits both. */
 void channel_extent_mirror(struct channel_extent *extent);
-/* Grows an extent over the positions that are alike around the motifs of the channel, a row or column at a time. The
- * extent grows as long as the mean of `alike` over the next row or column is at least a fixed share of its mean over
- * the extent so far. alike: [2 * rows + 1][2 * cols + 1], with the motif in the middle; 0 where nothing is alike. */
+/* Grows an extent a row or column at a time, over positions at which the inputs around all motifs of the channel
+ * resemble each other. alike: [2 * rows + 1][2 * cols + 1], how much they do at each position, with the motif in the
+ * middle; 0: not at all. The extent grows as long as the mean of `alike` over the next row or column is at least a
+ * fixed share of the mean over the extent so far. */
 void channel_extent_grow(struct channel_extent *extent, const double *alike, int rows, int cols);
 
 #endif

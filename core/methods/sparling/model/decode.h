@@ -20,7 +20,8 @@ struct decoded {
 enum status decode_greedy(struct exec *e, struct network *network, const struct network_memory *memory, int count,
                           int steps, struct decoded *out, struct error *err);
 
-/* Whether the decoded tokens equal a label, whose tokens count from 0 (domain.h). */
+/* Whether the decoded tokens are a label, followed by END. The tokens of a label are numbered from 0 (domain.h),
+ * decoded tokens from TOKEN_FIRST. */
 bool decoded_equals(const struct decoded *decoded, const int32_t *label, int length);
 /* Edit distance between the decoded tokens and a label, divided by the length of the longer one. */
 double decoded_edit_error(const struct decoded *decoded, const int32_t *label, int length);

@@ -114,7 +114,8 @@ static void threshold(struct writing *w, const struct network *n, const real *th
     node(w, "Sub", "sparse", parts, 1, NULL, 0);
 }
 
-/* An operation on results with given names; unused inputs are NULL. A transposition exchanges the two axes. */
+/* An operation of the graph, with the names of its inputs and of its result; unused inputs are NULL. Transpose
+ * exchanges the two axes. */
 struct graph_step {
     const char *op, *input[3], *result;
 };
@@ -127,7 +128,7 @@ static void take_step(struct writing *w, const struct graph_step *step)
     w->out->node(w->out->context, step->op, step->input, inputs, step->result, &perm, transposes);
 }
 
-/* Sets the largest value of an image to NETWORK_LIFT if it is not above 0 (op_lift()). The map is flattened and
+/* If no value of an image is above 0, sets the largest one to NETWORK_LIFT (op_lift()). The map is flattened and
  * transposed first, so that the first axis runs over all values of an image. */
 static void lift(struct writing *w)
 {
@@ -152,7 +153,8 @@ static void lift(struct writing *w)
     snprintf(w->value, sizeof w->value, "lift.map");
 }
 
-/* Finds the peaks of the last result, limit.peaks: other values become 0. */
+/* Writes the operations that set all values of the last result to 0 except its local maxima. Their result is
+ * limit.peaks. */
 static void find_peaks(struct writing *w, const struct network *n)
 {
     int64_t high = network_near(n), wide = high;
@@ -166,7 +168,8 @@ static void find_peaks(struct writing *w, const struct network *n)
     take_step(w, &(struct graph_step){"Where", {"limit.lower", "limit.zero", w->value}, "limit.peaks"});
 }
 
-/* Writes the operations that replace the largest value of each column of limit.values.I by 0, for one I. */
+/* Writes the operations that make limit.values.(i + 1) from limit.values.i: the largest value of each column becomes 0.
+ * The largest values are limit.largest.i. */
 static void remove_largest(struct writing *w, int i)
 {
     char values[NAME], at[NAME], largest[NAME], zero[NAME], rest[NAME];
@@ -181,8 +184,9 @@ static void remove_largest(struct writing *w, int i)
     take_step(w, &(struct graph_step){"ScatterElements", {values, at, zero}, rest});
 }
 
-/* Sets values of an image to 0 that are not above its first peak too many (op_limit()). The peaks before it are removed
- * one after another; images are columns, as in lift(). */
+/* Keeps the network_most() largest peaks of an image and the values above the next largest peak; all other values
+ * become 0 (op_limit()). To find this next peak, the largest peaks are set to 0 one after another. Images are columns,
+ * as in lift(). */
 static void limit(struct writing *w, const struct network *n)
 {
     static const float zero[1] = {0};

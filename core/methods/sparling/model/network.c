@@ -1,7 +1,8 @@
 /* Builds the networks g and h from layers and runs them (network.h).
  *
- * A change must keep the names of the parameters and the order in which they are created, because checkpoints store
- * parameters by name and the initial weights are drawn in that order. */
+ * A change must keep the names of the parameters, because checkpoints store parameters by name, and the name of a
+ * parameter determines its random initial values. It should also keep the order of the parameters, because a checkpoint
+ * contains them in this order. */
 #include "core/methods/sparling/model/network.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double POSITION_DEVIATION = 0.25; /* initial deviation of the learned positions */
+static const double POSITION_DEVIATION = 0.25; /* standard deviation of the initial learned positional encodings */
 static const double PRESENCE_BIAS = -2;        /* initial logit of a name whose channel has score 0 */
 
 static void build_g(struct network *n)
@@ -361,8 +362,8 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
     return both ? op_strand_max(e, x, reverse) : x;
 }
 
-/* With never_empty, lifts the strongest value of an input in which no value is above its threshold. Training lifts no
- * values, because its thresholds follow the density. */
+/* With never_empty: if no value of an input is above its threshold, raises the value that is closest to its threshold
+ * above it. Training does not do this, because its thresholds follow the density. */
 static struct tensor *lift(struct exec *e, struct network *n, struct tensor *z)
 {
     const real *thresholds = sparse_thresholds(n->sparse);
@@ -383,7 +384,8 @@ int network_most(const struct network *n)
     return n->limits && sparse_thresholds(n->sparse) ? (int)most : 0;
 }
 
-/* Lifts and limits what exceeds the thresholds. Training does neither: its thresholds follow the density. */
+/* In evaluation, applies the settings for the number of motifs of a map: lift() if the map would be empty, and
+ * op_limit() if it would have too many. Training applies neither, because its thresholds follow the density. */
 static struct tensor *select_motifs(struct exec *e, struct network *n, struct tensor *z)
 {
     z = lift(e, n, z);

@@ -14,7 +14,7 @@
 #include "core/sequence/motif_similarity.h"
 
 enum {
-    FLANK = 4,      /* number of positions on each side of the footprint that the matrix covers before it is trimmed */
+    FLANK = 4,      /* before a matrix is trimmed, it covers the footprint and this many positions on each side of it */
     SHIFT_MOST = 30 /* largest number of positions by which a window is shifted */
 };
 static const double TRIMMED = 0.2;      /* in bits; positions with less information are removed from both ends */

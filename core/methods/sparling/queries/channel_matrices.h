@@ -19,7 +19,7 @@ struct channel_matrices {
      * MATRIX_MATCHES and all further ones that are significant. */
     struct motif_hit *hit;
     int best;
-    /* [count] the channel whose matrix contains the sites of this one; NULL: no channels were merged */
+    /* [count] for each channel, the channel whose matrix contains its sites; NULL: no channels were merged */
     int *merged;
 };
 enum { MATRIX_MATCHES = 5, MATRIX_MATCHES_MOST = 50 };

@@ -38,7 +38,8 @@ static void cut_close(struct cut *cut)
     domain_truths_destroy(cut->truth);
 }
 
-/* Pixels for each value along one axis. A sequence may have another scale along its time. */
+/* Returns how many pixels a value takes along one axis, if a crop has this many values along the axis. The two axes of
+ * a sequence can have different scales. */
 static int pixels(int values)
 {
     return TILE / values > 1 ? TILE / values : 1;

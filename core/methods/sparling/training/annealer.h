@@ -1,9 +1,10 @@
 /* Annealing of the density: Algorithm 1 of the SPARLING paper (section 4.2), with a checkpoint before each decrease.
  *
- * At every validation the target accuracy falls with the samples seen. When the accuracy exceeds it, the stage ends and
- * `pending` is set. The weights, statistics and thresholds of that moment are the model of this density, so the trainer
- * saves them before annealer_advance() multiplies the density. An optional second rule, which is not in the paper and
- * off by default, ends a stage when the validation loss no longer falls. A caller uses an annealer on one thread. */
+ * At every validation, the target accuracy falls in proportion to the number of samples since the last validation. When
+ * the accuracy exceeds the target, the stage ends and `pending` is set. The weights, statistics and thresholds of that
+ * moment are the model of this density, so the trainer saves them before annealer_advance() multiplies the density. An
+ * optional second rule, which is not in the paper and off by default, ends a stage when the validation loss no longer
+ * falls. A caller uses an annealer on one thread. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_ANNEALER_H
 #define MOTIF_CORE_METHODS_SPARLING_TRAINING_ANNEALER_H
 

@@ -15,7 +15,8 @@ enum batch_turns { TURN_NONE, TURN_HALF, TURN_ALL };
 struct batch_request {
     int64_t seed, first; /* samples first .. first + count - 1 of the set `seed` */
     int count;           /* at most max_count of batch_source_create() */
-    int64_t seen;        /* number of training samples before this batch, for DOMAIN_LESSON */
+    int64_t seen; /* number of training samples before this batch; used if `set` is DOMAIN_LESSON, whose samples are
+                     easier at first */
     enum domain_set set;
     enum batch_turns turns; /* which samples are read from the other strand */
 };
@@ -44,8 +45,8 @@ void batch_source_destroy(struct batch_source *source); /* joins the worker */
  * batch of `next` (NULL: nothing). Errors are those of the domain. */
 enum status batch_source_take(struct batch_source *source, const struct batch_request *now,
                               const struct batch_request *next, const struct batch **batch, struct error *err);
-/* Pads the labels of the batch that was taken last to at least `length` tokens, for ranks whose parts of a batch must
- * have the same length. */
+/* Ranks that share a batch need labels of the same length. If the labels of the current batch are shorter than `length`
+ * tokens, pads them to this length. */
 void batch_source_widen(struct batch_source *source, int length);
 
 #endif

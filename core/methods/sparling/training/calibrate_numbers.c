@@ -101,8 +101,8 @@ static int divide(const struct dividing *d, int channel)
             best = i + 1;
         }
     }
-    /* If the channel has no effect, `between` has about the mean total / n and the standard deviation sqrt(2 / m) *
-     * total / n. */
+    /* `between` measures how much the numbers of the two groups differ. If the channel has no effect, its mean is about
+     * `usual`, and its standard deviation about `usual` * sqrt(2 / m), where m is the count of numbers of a sample. */
     double usual = total / n;
     return most > usual * (1 + CERTAIN * CERTAIN / m) ? best : 0;
 }

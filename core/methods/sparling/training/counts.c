@@ -1,5 +1,5 @@
-/* The presence of names in labels. Labels that are counts have no names of motifs: one name stands for all counts above
- * zero, and its channel marks every motif. */
+/* Finds which names occur in a label, and how often. Labels that are counts do not name motifs, so one name stands for
+ * all counts above zero, and its channel marks every motif. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"

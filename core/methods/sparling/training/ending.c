@@ -11,7 +11,8 @@
 /* An improvement is a relative decrease of the validation loss by more than GAIN, or an increase of the accuracy by
  * more than RISE. */
 static const double GAIN = 0.02, RISE = 0.005;
-/* Length of the learning rate's fall: share of the samples since the first phase, and minimum number of validations. */
+/* FALL: length of the learning rate's fall, as a share of the samples since the first phase. FALL_VALIDATIONS: minimum
+ * length of the fall, in validations. */
 static const double FALL = 0.35;
 enum { FALL_VALIDATIONS = 4 };
 

@@ -1,18 +1,19 @@
-/* The objective of g alone when targets are numbers: a linear regression of the numbers on the presence of the
- * channels, which follows from their pooled scores. It has the role that the presence objective has for labels
- * (presence.c).
+/* The objective that trains g directly when targets are numbers: a linear regression of the numbers on the presences of
+ * the channels. The presence of a channel is computed from its pooled score. For targets that are labels, the presence
+ * objective has the same role (presence.c).
  *
- * The head gives g no direction while it cannot read the map. In the first phase, only g is trained, and only by this
- * regression. It converts the score of a channel to the probability that the sample contains the channel's motif, and
- * predicts each number as a weighted sum of these probabilities. A channel that marked two kinds of motif would have
- * the same probability for one kind and for both, so the regression would explain less. After the first phase, the
- * objective keeps the channels from marking something else. */
+ * While the head cannot read the map, its gradient does not tell g which motifs to mark. So in the first phase only g
+ * is trained, and only by this regression. It converts the score of a channel to the probability that the sample
+ * contains the channel's motif, and predicts each number as a weighted sum of these probabilities. A channel that
+ * marked two kinds of motif would have the same probability for one kind and for both, so the regression would explain
+ * less. After the first phase, the objective keeps the channels from marking something else. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"
 
-/* CLEAR: share of the variance that the regression must explain before validations try the other strand. TURNED:
- * training uses both strands if the regression explains more than this part of its share on the other strand. */
+/* CLEAR: share of the variance that the regression must explain before validations also read samples from the other
+ * strand. TURNED: training uses both strands if R squared with samples from the other strand is more than TURNED times
+ * the usual R squared. */
 static const double CLEAR = 0.15, TURNED = 0.75;
 
 struct tensor *guide_loss(struct method_run *run, const struct batch *batch, struct tensor *scores)

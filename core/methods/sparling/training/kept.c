@@ -1,8 +1,8 @@
-/* Goes back to an earlier stage if the model reads labels clearly worse at the last density. For example, a texture
- * needs many active positions.
+/* Goes back to an earlier stage if the model reads labels clearly worse at the last density. This happens if labels
+ * depend on patterns with many active positions, such as a texture.
  *
- * The run compares the accuracy at the end of each earlier stage with the best accuracy at the last density, all at
- * the full learning rate. If an earlier stage was clearly better, the run reads the weights of the best one from its
+ * The run compares the accuracy at the end of each earlier stage with the best accuracy at the last density, all at the
+ * full learning rate. If an earlier stage was clearly better, the run reads the weights of the best one from its
  * checkpoint before the learning rate begins to fall. It then ends at the density of that stage. */
 #include <math.h>
 

@@ -13,11 +13,12 @@ struct method_run;
 /* MISREAD_MOTIFS: upper limit of the motifs of one search; PROBES: number of training batches that a search reads */
 enum { MISREAD_MOTIFS = 8, PROBES = 32 };
 
-/* The sites of the motifs in the samples of the batches of probe_batch(). */
+/* The motifs that a search found, and their sites. samples: number of samples in the PROBES batches that the search
+ * read. */
 struct misread {
     int motifs, samples, strands;
-    int32_t *middle; /* [MISREAD_MOTIFS][samples] column of the middle of the best site; -1: the sample has no site, is
-                        read rightly, or does not have the name */
+    int32_t *middle; /* [MISREAD_MOTIFS][samples] column of the middle of the best site; -1: the sample has no site,
+                        does not have the name, or g reads the name in it */
     bool *reverse;   /* [MISREAD_MOTIFS][samples] whether the site lies on the other strand */
 };
 

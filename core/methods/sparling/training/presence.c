@@ -1,11 +1,12 @@
-/* The presence objective of a run: which names occur in the labels of a batch, how long it trains alone, and the
- * densities of channels that follow their names.
+/* The presence objective of a run: finds which names occur in the labels of a batch, decides how long this objective
+ * trains alone, and sets the density of each channel by the frequency of its name.
  *
- * The label loss gives the motif model no direction while the head cannot read the map, and the head cannot read a map
- * without motifs. Motifs that are hard to see are then never found. In the first phase the presence objective trains
- * the motif model alone: channel k learns to be large somewhere if and only if name k occurs in the label. During this
- * phase the thresholds and the running scale of the head's input are updated as usual. Then the head is trained as
- * well, on motifs that are already there, and the presence objective keeps each channel at its name.
+ * The loss of the labels reaches the motif model only through the head. While the head cannot read the map, this loss
+ * does not tell the motif model which motifs to mark, and the head cannot learn to read a map without motifs. Motifs
+ * that are hard to see are then never found. In the first phase the presence objective trains the motif model alone:
+ * channel k learns to be large somewhere if and only if name k occurs in the label. During this phase the thresholds
+ * and the running scale of the head's input are updated as usual. Then the head is trained as well, on motifs that are
+ * already there, and the presence objective keeps each channel at its name.
  *
  * Each validation measures how well g reads each name. In the first phase, names that g reads badly weigh more. If g
  * does not read a name, the name's channel gets new weights (prototype.c). The phase ends when neither the presence
@@ -29,8 +30,9 @@ enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 static const double LEAST_WEIGHT = 0.1;
 /* Largest weight of a name. Names in few labels get larger weights, but the few samples must not dominate the loss. */
 static const double LARGEST_WEIGHT = 20;
-/* CLEAR: g recognises a name if its level is at most this limit. STRAND: motifs lie on either strand if the level from
- * the other strand is higher by at most this share of the level's distance to 1. */
+/* CLEAR: g recognises a name if its level is at most this limit. STRAND: motifs lie on either strand if, for each
+ * recognised name, level' < level + STRAND * (1 - level), where level' is the level of the name with samples read from
+ * the other strand. */
 static const double CLEAR = 0.6, STRAND = 0.25;
 /* FACTOR_MOST: largest factor on the density of a channel. FACTOR_STEP: largest change of this factor after one
  * validation. */
@@ -159,15 +161,14 @@ void presence_begin(struct method_run *run)
     presence_clear(run);
     for (int k = 0; k < p->names; k++)
         column(p, PRESENCE_LEVEL)[k] = column(p, PRESENCE_BEST)[k] = column(p, PRESENCE_FACTOR)[k] = 1;
-    for (int k = 0; k < p->names; k++) /* each name counts as waiting long enough for a search, so that one can follow
-                                          the first validation */
+    for (int k = 0; k < p->names; k++) /* the first validation may begin a search for every name */
         column(p, PRESENCE_STILL)[k] = STILL;
     presence_densities(run);
 }
 
-/* Sets the weights of names in the first phase. The gradient of names that g already reads is much larger than that of
- * a name that it does not read yet, and Adam divides their sum by one scale. A name therefore counts in proportion to
- * its level, so that g turns to the names that it reads worst. The mean weight is 1. */
+/* Sets the weights of names in the first phase. With equal weights, the gradients of names that g already reads would
+ * be much larger than the gradient of a name that g does not read yet, and Adam scales only their sum. So the weight of
+ * a name is proportional to its level, and g learns the names that it reads worst. The mean weight is 1. */
 static void balance(struct presence_phase *p)
 {
     double sum = 0;
@@ -327,10 +328,10 @@ static enum status search_unread(struct method_run *run, struct error *err)
     return status;
 }
 
-/* Moves the density of each channel towards the one at which the channel is active in as many samples as have its name.
- * One active position for each token is not right for every channel: a motif that repeats within itself takes several
- * positions, and chance copies of a short motif take positions from the motif. The function does so only at the last
- * density, because earlier densities are larger on purpose. */
+/* Moves the density of each channel towards a density at which the channel is active in as many samples as have its
+ * name. One active position for each token is not right for every channel: a motif that repeats within itself takes
+ * several positions, and chance copies of a short motif take positions from the motif. The function does so only at the
+ * last density, because earlier densities are larger on purpose. */
 static void adapt_densities(struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;

@@ -8,7 +8,7 @@ static double learning_rate(const struct method_run *run)
 {
     const struct sparling_config *c = &run->config;
     double rate = c->learning_rate, last = c->learning_rate_final;
-    /* The first phase has the full rate. The schedule begins after it. */
+    /* In the first phase, the learning rate has its full value. The schedule begins after this phase. */
     double began = (double)run->presence.ended_samples;
     double at = run->presence.alone ? 0 : fmin(1, ((double)run->samples - began) / ((double)c->total_samples - began));
     at = fmax(0, (at - c->schedule_start) / (1 - c->schedule_start));

@@ -17,11 +17,12 @@ struct method_run;
 struct tensor;
 struct findings;
 
-/* SAMPLES: largest number of training samples that PART_EVIDENCE reads; CURVE: number of the last validations that
- * are kept. */
+/* EVIDENCE_SAMPLES: largest number of training samples that the part PART_EVIDENCE of the evaluation reads.
+ * EVIDENCE_CURVE: number of validations, the last ones, of which the run keeps the figures. */
 enum { EVIDENCE_SAMPLES = 2000, EVIDENCE_CURVE = 16 };
 
-/* Sums and figures of a run. All members are doubles, because checkpoints save them as a row. */
+/* Counts and figures of a run, from which its verdict is computed. All members are doubles, because checkpoints save
+ * them as a row. */
 struct evidence_sums {
     /* Figures of the final model on test samples. */
     double read;             /* samples read */
@@ -32,10 +33,11 @@ struct evidence_sums {
     double trained, trained_exact; /* trained: number of samples; trained_exact: number of samples whose label the model
                                       predicts exactly */
     double trained_low, trained_high;
-    /* share of right answers and mean edit error if the answer is always the most frequent label */
+    /* constant_exact: share of right answers if the answer is always the most frequent label; constant_edit: mean edit
+     * error of this answer */
     double constant_exact, constant_edit;
     double chance_exact,
-        chance_edit; /* share of right answers and mean edit error if the answer is the label of another sample */
+        chance_edit;          /* as constant_exact and constant_edit, if the answer is the label of another sample */
     double longest, shortest; /* lengths of labels */
     double validations;       /* number of validations so far */
 };
@@ -44,8 +46,9 @@ _Static_assert(sizeof(struct evidence_sums) == EVIDENCE_SUMS * sizeof(double), "
 
 /* Counts for one name of the vocabulary. A sample counts once, however often its label contains the name. */
 struct evidence_token {
-    /* numbers of test samples that have the token in the label, in the answer, and in both. If labels are counts:
-     * numbers of test samples whose label, whose answer, and whose label and answer are at least this count. */
+    /* numbers of test samples that have the token in the label, in the answer, and in both. If labels are counts, the
+     * token is a count: numbers of test samples in which the label, the answer, and both are at least this count (for
+     * the count 0: are 0). */
     double present, read, both;
     double trained;                      /* number of training samples of PART_EVIDENCE whose label has the token */
     double channel, strength, explained; /* as in struct association_token */
@@ -61,17 +64,19 @@ enum { EVIDENCE_POINT = 4 };
 
 struct evidence {
     struct evidence_sums sums;
-    struct evidence_point curve[EVIDENCE_CURVE]; /* validation number i is at i modulo EVIDENCE_CURVE */
-    struct evidence_token *tokens;               /* [tokens] */
-    struct channel_name *channels;               /* [motif channels] */
-    /* PART_EVIDENCE in progress. Checkpoints contain which channels were active in which samples; labels are drawn
-     * again after loading. */
+    /* the last validations; validation i is at index i modulo EVIDENCE_CURVE */
+    struct evidence_point curve[EVIDENCE_CURVE];
+    struct evidence_token *tokens; /* [tokens] */
+    struct channel_name *channels; /* [motif channels] */
+    /* What PART_EVIDENCE has read so far. Checkpoints contain which channels were active in which samples. They do not
+     * contain the labels: a loaded run draws them again. */
     struct association pairs;
     int64_t *near;  /* [channels][channels] number of active positions of the first channel that have an active position
                        of the second channel nearby; may be NULL */
     int64_t *total; /* [channels] active positions */
     int *label;     /* [EVIDENCE_SAMPLES][DOMAIN_LABEL] not saved */
-    float *number;  /* [EVIDENCE_SAMPLES][numbers] not saved; NULL if targets are no numbers */
+    float *number;  /* [EVIDENCE_SAMPLES][numbers] the true numbers of each sample; not saved; NULL if targets are no
+                       numbers */
     int *length;    /* [EVIDENCE_SAMPLES] not saved */
 };
 
@@ -82,10 +87,11 @@ void evidence_close(struct evidence *evidence);
 void evidence_clear(struct method_run *run);
 /* Declares everything that is saved. */
 enum status evidence_declare(struct method_run *run, struct snapshot *snapshot, struct error *err);
-/* Checks what was read from a checkpoint (STATUS_CORRUPT), and draws the labels of a part in progress again. */
+/* Checks what was read from a checkpoint (STATUS_CORRUPT). If the checkpoint was saved during PART_EVIDENCE, draws
+ * again the labels that the part had read. */
 enum status evidence_loaded(struct method_run *run, struct error *err);
 
-/* Adds the validation that has just ended to the curve. */
+/* Adds the validation that has just ended to evidence.curve. */
 void evidence_validated(struct method_run *run, double loss);
 /* Adds test samples and what the final model answers. decoded: [count]; NULL with a label at every position. */
 void evidence_read(struct method_run *run, const struct batch *batch, const struct decoded *decoded);
@@ -96,10 +102,10 @@ void evidence_read(struct method_run *run, const struct batch *batch, const stru
 int64_t evidence_samples(const struct method_run *run);
 enum status evidence_add(struct method_run *run, const struct batch *batch, struct error *err);
 enum status evidence_finish(struct method_run *run, struct error *err);
-/* The heads (struct head) call these functions. evidence_answers() reads the labels of a batch with the final model;
- * evidence_classes() counts the classes of a batch. At the end, evidence_names() finds the names of the channels, and
- * evidence_prevalence() the frequencies of the classes. evidence_alike() finds channels that mark the same positions.
- */
+/* The heads (struct head) call these functions. For each batch of training samples, evidence_answers() counts the
+ * labels that the final model predicts exactly, and evidence_classes() counts the classes. After the last batch,
+ * evidence_names() finds the names of the channels, evidence_prevalence() the frequencies of the classes, and
+ * evidence_alike() the channels that mark the same positions. */
 enum status evidence_answers(struct method_run *run, struct tensor *motifs, const struct batch *batch,
                              struct error *err);
 enum status evidence_classes(struct method_run *run, struct tensor *motifs, const struct batch *batch,

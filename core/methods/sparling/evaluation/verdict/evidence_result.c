@@ -1,5 +1,5 @@
 /* Writes the evidence into the result: the names of the channels, and the figures that the verdict compares, so that
- * its thresholds can be checked against data whose truth is known. */
+ * the thresholds of the verdict can be checked on data sets with known motifs. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"

@@ -49,13 +49,16 @@ static bool weak(const struct evidence *e, int token)
            interval_correlation(phi, n, limits.sure).high < limits.weak;
 }
 
-/* Returns whether a name that the model reads poorly has a channel of its own. Four conditions must hold. The channel
- * that predicts the name best predicts no other name better. The answers are surely related to the labels. The
- * correlation of the channel with the name over training samples is not clearly higher than that of answers and labels
- * over test samples, so the channel has not learned training samples by heart. It is not lower with certainty either;
- * otherwise the head would read the name from other channels. The model then reads the name nearly as well as this
- * channel can, and labels do not show whether another channel could do better. Classes and counts may share channels,
- * so this function returns false for them. */
+/* Returns whether a name that the model reads poorly has a channel of its own: the model then reads the name nearly as
+ * well as this channel can, and labels do not show whether another channel could do better. Four conditions must hold.
+ *
+ * First, the channel that predicts the name best predicts no other name better. Second, answers and labels are
+ * certainly correlated. The other two compare two correlations: that of channel and name on training samples, and that
+ * of answers and labels on test samples. Third, the correlation of the channel is not clearly higher; otherwise the
+ * channel has learned training samples by heart. Fourth, the correlation of the channel is not certainly lower;
+ * otherwise the head reads the name from other channels.
+ *
+ * Classes and counts may share channels, so for them the function returns false. */
 static bool own_channel(const struct method_run *run, int token)
 {
     const struct evidence *e = &run->evaluation.evidence;
@@ -300,8 +303,8 @@ void judge_training(const struct method_run *run, struct findings *findings)
 {
     const struct evidence *e = &run->evaluation.evidence;
     const struct sparling_config *c = &run->config;
-    /* If the last accuracy was above its target, the annealer has raised the target to this accuracy. The target that
-     * was configured is at most target_max. */
+    /* A validation with an accuracy above the target raises annealer.target to this accuracy. Only such a target can be
+     * above target_max. */
     double target = fmin(run->annealer.target, c->target_max);
     double checked = (double)c->validation_samples, gain = late_gain(e);
     if (run->numbers.count == 0 && share(run->accuracy * checked, checked).high < target)

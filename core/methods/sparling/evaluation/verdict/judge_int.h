@@ -13,18 +13,19 @@ struct judge_limits {
     /* A correlation below this explains less than a tenth of the variance, and counts as no correlation. */
     double related;
     double weak;   /* if the correlation of answers and labels is below this, the model reads the name poorly */
-    double common; /* minimum number of samples with, and without, a name for a reliable correlation */
+    double common; /* a correlation is reliable if at least this many samples have the name, and at least as many do not
+                      have it */
     /* Finding "no-better-than-constant": the edit error is lower than that of a constant answer by less than this
      * share. */
     double useless;
     /* Finding "low-accuracy": the edit error is lower than that of a constant answer by less than this share. Other
-     * findings also use this limit for shares. */
+     * findings use the same limit for a share of samples, names or motifs. */
     double half;
     double drop;             /* minimum difference of accuracies or errors that causes a finding */
     double heart;            /* minimum difference between the accuracies on training and test samples for the finding
                                 "learned-by-heart" */
-    double motifs_per_token; /* motifs for each token of a label; if there are more, at least half of the motifs are
-                                false */
+    double motifs_per_token; /* upper limit of the number of motifs for each token of a label; above it, at least half
+                                of the motifs are false */
     /* If the accuracy rises by at least this much from the first half of the last validations to the second, the run
      * still improves. */
     double gain;
@@ -80,7 +81,8 @@ const char *token_name(const struct method_run *run, int token);
 void next_longer(const struct method_run *run, struct findings *findings);
 void next_seed(const struct method_run *run, struct findings *findings);
 
-/* Defined in judge.c: findings about unused and equal channels, about the training, and about the range of inputs. */
+/* Defined in judge.c: findings about channels that are unused or mark the same positions, about the training, and about
+ * the range of inputs. */
 void judge_use(const struct method_run *run, struct findings *findings);
 void judge_training(const struct method_run *run, struct findings *findings);
 void judge_range(const struct method_run *run, struct findings *findings);

@@ -1,10 +1,10 @@
 /* The verdict of a run whose targets are numbers, from these numbers alone.
  *
- * Does the model certainly explain a part of the variance of the numbers (R squared on test samples)? Does it
- * explain each of the numbers? Does it explain clearly less on test samples than one of these three: the scores of
- * its channels in a validation, the model of an earlier density, the same model on training samples? Comparisons use
- * the end of a confidence interval that is better for the run, so a small sample alone causes no finding. The only
- * exception is that R squared must be above 0. */
+ * Does the model certainly explain a part of the variance of the numbers (R squared on test samples)? Does it explain
+ * each of the numbers? Does it explain clearly less on test samples than one of these three: the scores of its channels
+ * in a validation, the model of an earlier density, the same model on training samples? Comparisons use the end of a
+ * confidence interval that is better for the run, so a small sample alone causes no finding. The first question is the
+ * only exception: the lower end of the interval of R squared must be above 0. */
 #include <math.h>
 #include <stdio.h>
 

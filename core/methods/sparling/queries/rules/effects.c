@@ -97,7 +97,8 @@ static void append_gaps(char out[RULE_TEXT], int from, int to, int bins, const c
     append(out, text, "", "");
 }
 
-/* Appends the range of gaps of each run of neighbouring bins for which `high` is true. */
+/* For each run of neighbouring bins for which `high` is true, appends the range from the smallest to the largest gap of
+ * the run. */
 static void append_runs(char out[RULE_TEXT], const bool *high, int bins, const char *unit)
 {
     bool any = false;
@@ -113,8 +114,8 @@ static void append_runs(char out[RULE_TEXT], const bool *high, int bins, const c
     }
 }
 
-/* Appends the arrangements whose element of `marks` is `mark`: 1 for those in which the model answers the name more
- * often, -1 for those in which it does so less often. */
+/* Appends the arrangements that have the mark `mark`. marks: 1 for an arrangement in which the model answers the name
+ * more often, -1 for one in which the model answers it less often, 0 for others. */
 static void append_arrangements(char out[RULE_TEXT], int mark, const int marks[RULE_ORDERS][RULE_BINS], int bins,
                                 const char *first, const char *second, const char *unit)
 {

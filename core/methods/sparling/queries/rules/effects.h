@@ -43,8 +43,8 @@ struct rule_counts {
     int neither, first, second, with[RULE_ORDERS][RULE_BINS];
     /* Effects of three properties: first before second, a short gap, both on one strand. */
     struct rule_effect order, distance, strand;
-    int same, opposite; /* numbers of strand.samples in which the model answers the name; same: with the pair on one
-                           strand; opposite: with the pair on opposite strands */
+    int same, opposite; /* numbers of samples, of the strand.samples that were tried, in which the model answers the
+                           name. same: with the pair on one strand; opposite: with the pair on opposite strands */
 };
 /* Adds a trial. tried: [RULE_BINS] whether the gaps of a bin fit into the sample; other bins are not counted. */
 void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried);

@@ -54,8 +54,8 @@ static void add_alone(struct trial *t)
     put(t, add_map(t, centre, centre), &t->pair->second, centre);
 }
 
-/* Adds one map for each order of the two motifs. Both maps use the same two places, and the gap between the places is
- * in this bin. Returns whether the sample is long enough. */
+/* Adds one map for each order of the two motifs. Both maps use the same two places, with a gap from the bin `bin`
+ * between them. Returns whether the sample is long enough. */
 static bool add_both(struct trial *t, int bin)
 {
     const struct rule_sample *s = t->sample;

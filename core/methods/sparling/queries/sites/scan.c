@@ -87,10 +87,11 @@ void scan_destroy(struct scan *scan)
 
 /* ---- windows ------------------------------------------------------------------------------------------------- */
 
-/* Computes the motif maps of the waiting windows, which all have width `width`. A window of the model's own length is
- * an ordinary input. For a wider window, the function computes scores relative to the thresholds, which only some
- * bottlenecks have; positions with a positive score are active. With never_empty or a limit of the number of motifs it
- * does so for all windows, because the windows of a genome contain any number of motifs. */
+/* Computes the motif maps of the waiting windows, which are all `width` positions wide. If a window is as long as the
+ * model's inputs, it is an ordinary input. For wider windows, the map contains the scores minus the thresholds, if the
+ * bottleneck has thresholds; positions above 0 are active. If the model limits the number of motifs of an input
+ * (never_empty, network_most()), the function computes the scores for windows of any width, because a window of a
+ * genome may contain any number of motifs. */
 static struct tensor *maps(struct scan *s, int width)
 {
     struct network *network = s->question->model->network;
@@ -259,8 +260,8 @@ static enum status fault(const struct fasta_parser *p, const char *detail, struc
     return error_set(err, STATUS_INVALID, NULL, "FASTA, line %lld: %s", (long long)p->line, detail);
 }
 
-/* Converts letters to bases up to the end of the line or the piece; *bad: there is a letter that is no code of a base.
- * Returns the number of letters. */
+/* Converts at most `count` letters to bases, and stops at the end of the line. Sets *bad if a letter is no code of a
+ * base. Returns the number of converted letters. */
 static size_t convert(const char *letters, size_t count, unsigned char *out, bool *bad)
 {
     static const unsigned char codes[256] = {

@@ -22,7 +22,7 @@ struct scan_window {
     int64_t length;            /* length of the record; known in its last window */
 };
 
-/* Receives the windows of all records in order. */
+/* Receives the windows of the first record from its start to its end, then those of the next record, and so on. */
 struct scan_target {
     void *context;
     enum status (*window)(void *context, const struct scan_window *window, struct error *err);

@@ -85,8 +85,8 @@ static int by_place(const void *a, const void *b)
     return x->channel - y->channel;
 }
 
-/* Writes the sites that begin before `until` in ascending order and keeps the others: a site of the next window can
- * begin before the last one of this window. */
+/* Writes the sites that begin before `until`, in ascending order. Keeps the others, because the next window may still
+ * find a site that begins before one of them. */
 static void write_until(struct writing *w, int64_t until)
 {
     size_t kept = 0;

@@ -18,7 +18,7 @@ struct site_finder {
     const struct method_model *model;
     struct channel_matrices matrices;
     struct site_ratios
-        *ratios;  /* [channels]; width 0: the channel has no matrix, and its sites are as wide as the footprint */
+        *ratios;  /* [channels] from the matrices; width 0: no matrix, and sites are as wide as the footprint */
     double *most; /* [channels] largest activation in the samples from which the matrices were made */
     int shift;    /* largest distance in positions between a maximum and the middle of the matrix */
     int half;     /* the footprint of a motif has `2 * half + 1` positions */
@@ -42,8 +42,8 @@ enum status site_finder_window(const struct site_finder *finder, const struct sc
 enum { SITE_NAME = 80 };
 void site_name(const struct site_finder *finder, int channel, char out[SITE_NAME]);
 
-/* Returns which coordinates the names of the question's records contain. Records that were cut from a genome always
- * have its coordinates in their names. */
+/* Returns which coordinates the names of the question's records contain. The names of records that were cut from a
+ * genome always contain coordinates. */
 enum coordinates sites_coordinates(const struct method_question *question);
 /* Scans what the question asks for: the records of the job's data set (GET), or those of the body (POST). */
 enum status sites_scan(const struct method_question *question, const struct scan_target *to, struct error *err);
