@@ -545,8 +545,8 @@ enum status storage_lease_find(struct storage *storage, const uint8_t hash[STORA
 
 /* ---- notices of ended jobs ----------------------------------------------------------------------------- */
 
-/* A notice is stored in the transaction in which its job ends, if storage_options.notices is set. It stays until
- * storage_notice_delivered(), over restarts too. */
+/* A notice is stored in the transaction in which its job ends, if storage_options.notices is set. It stays in the
+ * database, also over restarts, until storage_notice_delivered() removes it. */
 struct storage_notice {
     int64_t id;
     char job[STORAGE_ID];

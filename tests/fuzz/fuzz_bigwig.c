@@ -1,6 +1,6 @@
 /* Fuzz target of the reader of bigWig files. It tests that libBigWig and bigwig_read.c survive files with any bytes:
- * the daemon reads files of the operator, which a broken disk or an interrupted copy may have changed. Means of a file
- * that is accepted must be finite, or the read must fail with a message. */
+ * the daemon reads files of the operator, which a broken disk or an interrupted copy may have changed. If a file is
+ * accepted, every read of its means must give finite numbers or fail with a message. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Fuzz target of stored data sets. The reader must refuse the changed bytes of a data set, or return a consistent
- * data set. The export must refuse such a data set, or make a file of the announced size. */
+/* Fuzz target of stored data sets. An input is the file of a data set, with changed bytes. The reader must refuse it,
+ * or return a consistent data set. The export must refuse the returned set, or make a file of the announced size. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

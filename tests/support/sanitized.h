@@ -1,5 +1,5 @@
-/* Whether a sanitizer slows the program down. Tests that repeat the same code many times repeat it less often then: the
- * release build makes all repetitions, and a sanitizer looks for errors that a few repetitions show as well. */
+/* Whether a sanitizer slows the program down. In that case, tests repeat the same code less often: the release build
+ * makes all repetitions, and a sanitizer looks for errors that a few repetitions show as well. */
 #ifndef MOTIF_TESTS_SUPPORT_SANITIZED_H
 #define MOTIF_TESTS_SUPPORT_SANITIZED_H
 

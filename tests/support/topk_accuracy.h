@@ -14,8 +14,9 @@ static inline int topk_ascending(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The share of the k true positions whose score exceeds the quantile at 1 - k / n of all scores, with linear
- * interpolation as in numpy. scores, is_true: [n]. NaN without true positions. */
+/* Returns the share of the true positions that have a score above a threshold. If k of the n positions are true, the
+ * threshold is the quantile at 1 - k / n of all scores, with linear interpolation as in numpy. scores, is_true: [n].
+ * NaN without true positions. */
 static inline double topk_accuracy(const double *scores, const uint8_t *is_true, size_t n)
 {
     size_t k = 0, found = 0;

@@ -265,8 +265,8 @@ static void ranges_are_clamped_or_ignored(void **state)
     }
 }
 
-/* The fast conversion of floats gives the same text as printf() with 15, 16 or 17 digits: the smallest of these
- * numbers with which the text reads back exactly. */
+/* The fast conversion of floats gives the same text as printf() with 15, 16 or 17 digits, whichever is the smallest
+ * number of digits from which exactly the same number is read back. */
 static void floats_have_the_digits_of_printf(void **state)
 {
     enum { ROUNDS = 300000 };

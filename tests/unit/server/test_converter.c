@@ -238,9 +238,9 @@ static int remove_folder(void **state)
     return remove(program) == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
 
-/* A call that fails while the program starts or its output is read is reported. No process and no descriptor is left,
- * and a table that was accepted is complete. A call that a signal interrupts is repeated, except for opening the upload
- * and making the pipes. */
+/* Calls fail while the program starts, and while its output is read. Each failure must be reported, no process and no
+ * descriptor may be left, and a table that was accepted must be complete. A call that a signal interrupts is repeated,
+ * except for opening the upload and making the pipes. */
 static void a_failing_call_is_reported_and_leaves_nothing_behind(void **state)
 {
     (void)state;

@@ -271,8 +271,9 @@ static void memory_that_a_rank_keeps_is_not_removed(void **state)
     assert_int_equal(unlink(kept), 0);
 }
 
-/* If /proc cannot be read, or only in part, nobody knows which memory is in use. In each round, all
- * calls from one of them on fail: from each of the first 25 calls, then from every 97th. */
+/* If /proc cannot be read, or only in part, nobody knows which memory is in use. In each round, one
+ * system call and all later ones fail. The rounds begin the failures at each of the first 25 calls, and after that at
+ * every 97th. */
 static void memory_stays_if_it_is_unknown_whether_it_is_in_use(void **state)
 {
     static const int codes[] = {EMFILE, EIO};

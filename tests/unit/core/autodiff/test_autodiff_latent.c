@@ -237,7 +237,7 @@ static void head_gradients_match_differences(void **state)
 }
 
 /* Features 0 and 6 depend on no latent variable, features 2 and 5 on latent variable 0, feature 3 on latent variable 2,
- * and features 4, 7 and 8 on two latent variables. Feature 1 is in no group. */
+ * and features 4, 7 and 8 on two latent variables. Feature 1 is left out. */
 static const int32_t few[] = {0, 6, 2, 5, 3, 7, 8, 4};
 static const struct arc_group few_groups[] = {
     {{-1, -1}, 0, 2}, {{0, -1}, 2, 2}, {{2, -1}, 4, 1}, {{0, 2}, 5, 2}, {{2, 1}, 7, 1}};

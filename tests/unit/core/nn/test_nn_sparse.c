@@ -90,7 +90,7 @@ static size_t sorted(const struct layer *l, const real *batches, size_t number, 
     return n;
 }
 
-/* At low densities the layer uses bounds from earlier batches. The threshold must still be the exact k-th value of the
+/* At low densities the layer uses bounds from earlier batches. The threshold must still be the exact quantile of the
  * next batch, whatever values that batch has. */
 static void quantile_from_few_large_values_is_exact(void **state)
 {
@@ -502,7 +502,7 @@ static void collected_values_survive_saving(void **state)
     layer_close(&other);
 }
 
-/* Returns the exact k-th value of channel 1 at a density. */
+/* Returns the exact quantile of channel 1 for a density. */
 static real quantile_of(const struct layer *l, double density)
 {
     real *values = calloc(l->count, sizeof *values);

@@ -1,5 +1,5 @@
-/* Tests the search for motifs among misread samples: data whose label "bound" has two words, each in half of the
- * samples with the label. The sequences are so long that random positions rarely lie on a word. */
+/* Tests the search for motifs among misread samples. In these data, a sample with the label "bound" contains one of two
+ * words, each equally often. The sequences are so long that random positions rarely lie on a word. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -395,8 +395,8 @@ static void threads_and_pauses_do_not_change_any_bit(void **state)
     assert_string_not_equal(whole, other);
 }
 
-/* With a small learning rate, the motif model learns to recognise no name. The run therefore searches for better
- * weights of channels after a few validations. */
+/* With a small learning rate, the motif model does not learn to recognise any name. The run therefore searches for
+ * better weights of channels after a few validations. */
 static void searches_of_weights_do_not_depend_on_threads_and_pauses(void **state)
 {
     static const struct config_setting slow[] = {

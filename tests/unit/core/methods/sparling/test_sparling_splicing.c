@@ -106,7 +106,7 @@ static struct method_run *run_through(struct run_env *environment, int threads, 
         assert_true(steps < 500);
         assert_ok(run_env_step(environment, method, run, &request, err));
         /* A load restarts the part of the evaluation that shuffles positions. The test does not reload within this
-         * part, because it would then never end. */
+         * part, because the part would then never end. */
         if (every && steps % every == every - 1 && request != METHOD_DONE && run->evaluation.part != PART_CHANCE) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
