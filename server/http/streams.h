@@ -53,8 +53,9 @@ enum status streams_create(const struct streams_options *options, struct streams
 /* Starts the thread. `storage` is borrowed until streams_end(). */
 enum status streams_start(struct streams *streams, struct storage *storage, struct error *err);
 void streams_notify(struct streams *streams); /* Wakes the thread, because events were committed. */
-/* Queues what is on disk for every stream, as far as its buffer allows, and marks the stream as ended. No stream can be
- * opened afterwards. Connections close when they have sent their buffer. Ends the thread. */
+/* For every stream, queues the events that are on disk, as far as the stream's buffer has room for them, and marks the
+ * stream as ended. No stream can be opened afterwards. Connections close when they have sent their buffer. Ends the
+ * thread. */
 void streams_end(struct streams *streams);
 void streams_destroy(struct streams *streams); /* May be called only after the last streams_close() and after storage is
                                                   closed; NULL is allowed. */

@@ -131,7 +131,7 @@ static void report(int number, const siginfo_t *info, const char *name)
     put_text(job_of_thread[0] != '\0' ? ", job " : ", no job");
     put_text(job_of_thread);
     put_text("\nstack:\n");
-    flush(); /* backtrace() may fail on a damaged stack */
+    flush(); /* before backtrace(), which may fail on a damaged stack */
     int count = backtrace(frames, FRAMES);
     for (int i = 0; i < count; i++) {
         put_text("  0x");

@@ -74,7 +74,8 @@ enum status dataset_part_bytes(const char *root, const char *owner, const char *
 /* Creates a folder to be filled and writes its path to `folder`. The caller then calls dataset_commit() or
  * dataset_abandon(). */
 enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct error *err);
-/* Syncs the folder and gives it its name. The folder is gone afterwards in any case. CONFLICT: the name is in use. */
+/* Syncs the folder and renames it to the data set `name`. If this fails, removes the folder. CONFLICT: the name is in
+ * use. */
 enum status dataset_commit(const char *root, const char *folder, const char *name, struct error *err);
 void dataset_abandon(const char *folder);
 

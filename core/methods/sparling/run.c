@@ -10,8 +10,8 @@
 #include "core/methods/sparling/run_int.h"
 
 /* Time of a step in seconds. It is so short that a pause takes effect at once, and long compared with the overhead of a
- * step. A step does at least one update, or one piece of a validation or evaluation, so it takes longer if this one
- * takes longer. */
+ * step. A step does at least one update, or one piece of a validation or evaluation, so a slow update or piece makes
+ * the step longer. */
 static const double STEP_SECONDS = 0.15;
 
 enum { PIECE_SAMPLES = 16, ARENA_BLOCK = 16 << 20 };

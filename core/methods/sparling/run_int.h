@@ -320,7 +320,7 @@ enum status run_update(struct method_run *run, struct error *err);
 /* Computes g, as a training step does but without an update of weights, on the training batch that begins at sample
  * `first`. */
 enum status run_observe(struct method_run *run, int64_t first, struct error *err);
-/* Validates one piece. *done: it was the last one. STATUS_NUMERIC when the loss is not finite. */
+/* Does one piece of a validation. *done: it was the last piece. STATUS_NUMERIC when the loss is not finite. */
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
 
 /* Defined in presence.c. */
@@ -453,8 +453,8 @@ bool reading_sound(const struct method_run *run);
 enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in calibrate.c. */
-/* Does one piece of the calibration. *done: it was the last one. Errors: STATUS_NO_MEMORY, and those of the
- * computation. */
+/* Does one step of the calibration, which reads one batch. *done: it was the last step. Errors: STATUS_NO_MEMORY, and
+ * those of the computation. */
 enum status calibration_piece(struct method_run *run, bool *done, struct error *err);
 /* Prepares the calibration after a checkpoint was loaded. Returns false if its position is impossible. */
 bool calibration_loaded(struct method_run *run);
@@ -473,7 +473,8 @@ enum status run_reinitialise(struct method_run *run, struct error *err);
 /* Starts an evaluation of the run's own model. With `stages`, also of the last checkpoint of each earlier density. */
 enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
                              bool stages, struct error *err);
-/* Evaluates one piece. *done: it was the last one. Errors are those of the domain and of reading checkpoints. */
+/* Does one piece of the evaluation. *done: it was the last piece. Errors are those of the domain and of reading
+ * checkpoints. */
 enum status evaluation_piece(struct method_run *run, bool *done, struct error *err);
 /* Adds the motif errors of a batch of maps to run->evaluation.errors. While the run trains, these are the errors of the
  * validation in progress, afterwards those of the row in progress. */

@@ -2,8 +2,8 @@
  *
  * A tour: core/superposed/ has theory.c (predictions in the limit of many features), rug.c (artificial weights),
  * model.c and batch.c (trained weights) and statistics.c (statistics of weights). This folder has config.c (fields and
- * cases), features.c (uploaded features), run.c (the case sweep's table, and what is saved), work.c (opening and
- * training a case), plots.c and plots_one.c (pictures), query.c (queries of a model). */
+ * cases), features.c (uploaded features), run.c (the functions that the case sweep calls, and what is saved), work.c
+ * (opening and training a case), plots.c and plots_one.c (pictures), query.c (queries of a model). */
 #include "core/methods/superposition/superposition.h"
 
 #include "core/methods/superposition/config.h"

@@ -1,4 +1,4 @@
-/* Opens a case (creates its model), and runs an update or a piece of an evaluation. */
+/* Opens a case (creates its model), runs an update, and evaluates a few samples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

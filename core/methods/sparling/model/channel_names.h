@@ -9,7 +9,7 @@
 
 #include "core/methods/sparling/domains/domain.h"
 
-/* NAMES: largest number of names of a channel; TEXT: largest number of bytes of their text. */
+/* CHANNEL_NAMES: largest number of names of a channel. CHANNEL_NAME_TEXT: largest number of bytes of their text. */
 enum { CHANNEL_NAMES = 3, CHANNEL_NAME_TEXT = 200 };
 
 /* One channel. All members are doubles, because checkpoints save the channels as a table. */

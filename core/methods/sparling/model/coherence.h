@@ -8,8 +8,7 @@
 enum { COHERENCE_LAYERS = 2 + 2 * NETWORK_UNITS };
 
 /* Lists the convolutions from the input up: g.first, g.units.I.conv1 and conv2, g.narrow.I.conv1 and conv2, g.last.
- * Writes the first `room` of them to `out` and returns the number of all. The weights in `out` belong to the network.
- */
+ * Writes the first `room` of them to `out` and returns the number of all. The network owns the weights. */
 size_t network_convolutions(const struct network *network, struct method_convolution *out, size_t room);
 /* Mutual coherence of a convolution, taken as a dictionary (core/nn/coherence.h). NaN if there is not enough memory. If
  * `pool` (may be NULL) was stopped, the result has no meaning. */

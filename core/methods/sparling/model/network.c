@@ -362,8 +362,8 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
     return both ? op_strand_max(e, x, reverse) : x;
 }
 
-/* With never_empty: if no value of an input is above its threshold, raises the value that is closest to its threshold
- * above it. Training does not do this, because its thresholds follow the density. */
+/* With never_empty: if no value of an input is above its threshold, sets the value that is closest to its threshold to
+ * one above the threshold. Training does not do this, because its thresholds follow the density. */
 static struct tensor *lift(struct exec *e, struct network *n, struct tensor *z)
 {
     const real *thresholds = sparse_thresholds(n->sparse);

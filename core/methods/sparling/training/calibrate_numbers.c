@@ -101,8 +101,9 @@ static int divide(const struct dividing *d, int channel)
             best = i + 1;
         }
     }
-    /* `between` measures how much the numbers of the two groups differ. If the channel has no effect, its mean is about
-     * `usual`, and its standard deviation about `usual` * sqrt(2 / m), where m is the count of numbers of a sample. */
+    /* `between` measures how much the numbers of the two groups differ. If the channel has no effect, the mean of
+     * `between` is about `usual`, and the standard deviation of `between` is about `usual` * sqrt(2 / m), where each
+     * sample has m numbers. */
     double usual = total / n;
     return most > usual * (1 + CERTAIN * CERTAIN / m) ? best : 0;
 }

@@ -22,7 +22,7 @@ enum { EACH = 1000 }; /* upper limit of the samples with the name, and of those 
 /* The sequences of a search: the misread samples with the name, and samples without it. */
 struct sequences {
     int count, chosen[2], cols;
-    int *sample;    /* [2 EACH] their places in the batches */
+    int *sample;    /* [2 EACH] index of each sequence among the samples of all PROBES batches */
     int64_t *first; /* [2 EACH + 1] */
     unsigned char *base;
     bool *with;

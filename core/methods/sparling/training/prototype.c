@@ -51,7 +51,7 @@ struct search {
     struct philox random;
     uint64_t drawn;
     double sharpness;      /* sharpness of the mean over positions (presence_sharpness) */
-    double vectors;        /* number of feature vectors in the moments */
+    double vectors;        /* number of feature vectors in `mean` and `square` */
     double *mean, *square; /* mean: [width]; square: [width][width]; first sums over feature vectors, then their mean
                               and covariance */
     double *candidate;     /* [CANDIDATES][width] prototypes, then weights */

@@ -265,7 +265,7 @@ static struct batch_request validation_request(const struct method_run *run, int
                                   .turns = again ? TURN_ALL : TURN_NONE};
 }
 
-/* Adds the counts of one piece of a validation. */
+/* Adds the counts of one batch of a validation. */
 static enum status count_piece(struct method_run *run, const struct forward *f, const struct batch *batch,
                                struct error *err)
 {

@@ -18,7 +18,7 @@ struct tensor;
 struct findings;
 
 /* EVIDENCE_SAMPLES: largest number of training samples that the part PART_EVIDENCE of the evaluation reads.
- * EVIDENCE_CURVE: number of validations, the last ones, of which the run keeps the figures. */
+ * EVIDENCE_CURVE: the run keeps the figures of this many validations, the last ones. */
 enum { EVIDENCE_SAMPLES = 2000, EVIDENCE_CURVE = 16 };
 
 /* Counts and figures of a run, from which its verdict is computed. All members are doubles, because checkpoints save
