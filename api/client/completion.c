@@ -1,5 +1,6 @@
-/* `motifctl completion`: writes the tables of commands and options as a script for a shell. The script completes file
- * names for options that name a file, and the ids that the server lists for jobs. */
+/* `motifctl completion`: writes the tables of commands and options as a script for a shell. The script completes the
+ * value of an option that names a file to a file name, and an argument that names a job to an id from the server's
+ * list. */
 #include <string.h>
 
 #include "api/client/ctl.h"

@@ -29,7 +29,7 @@ struct motif_answer {
     size_t box_count;
     struct motif_channel_name {
         char text[64];
-    } * names; /* [channels] name of each channel, which the server derives from labels; "": none */
+    } * names; /* [channels] name of each channel, derived from labels by the server; "": none */
     bool has_truth;
     bool numbers;                     /* prediction and label are numbers, so whether they are equal is not shown */
     char prediction[256], label[256]; /* the predicted and the true label: symbols separated by spaces */

@@ -440,7 +440,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     enum dataset_kind kind;
     error_clear(&err);
     if (upload_finish(upload, &a.collection, a.hash, &a.bytes, &err) != STATUS_OK) {
-        if (err.code != STATUS_IO) /* after an I/O error the client may resume */
+        if (err.code != STATUS_IO) /* after an I/O error the partial file stays, so that the client can resume */
             upload_drop(upload);
         if (upload_exceeds(upload))
             respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);

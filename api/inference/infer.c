@@ -22,7 +22,7 @@ struct inference {
     struct buf whole[METHOD_OUTPUTS];
     bool keeps[METHOD_OUTPUTS]; /* the client wants all values of this output */
     struct buf coordinates[METHOD_OUTPUTS],
-        values[METHOD_OUTPUTS]; /* positions and values of the elements of sparse outputs that are not zero */
+        values[METHOD_OUTPUTS]; /* for sparse outputs: positions and values of the elements that are not zero */
     int rank[METHOD_OUTPUTS];   /* rank: number of dimensions of an output for one input; dim: their sizes */
     int64_t dim[METHOD_OUTPUTS][METHOD_TENSOR_RANK];
 };

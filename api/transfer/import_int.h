@@ -33,8 +33,9 @@ bool import_is_tar(const struct exchange *x);
 void import_foreign(struct exchange *x);
 
 struct safetensors_content;
-/* Stores a job with one checkpoint. The job's result says what was imported: `format`, the SHA-256 of the body and,
- * if `content` is not NULL, the job from which it was exported. Responds 201, or 503 if there is not enough memory. */
+/* Stores a job with one checkpoint. The job's result says what was imported: `format`, the SHA-256 of the body and, if
+ * `content` is not NULL, the job from which the model was exported. Responds 201, or 503 if there is not enough
+ * memory. */
 void import_checkpoint(struct exchange *x, const struct import_model *model, const char *format, const char *preset,
                        const struct safetensors_content *content, const struct storage_import_checkpoint *checkpoint);
 /* Writes the progress of a finished job; `last` is its last checkpoint. */

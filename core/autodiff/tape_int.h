@@ -7,7 +7,7 @@
 #include "core/autodiff/ops.h"
 #include "core/autodiff/tape.h"
 
-/* The record of an operation begins with its node and contains the data that its backward pass needs. */
+/* Each operation has a record, which begins with a struct node and ends with the data that the backward pass needs. */
 struct node {
     const char *name;
     void (*backward)(struct exec *e, struct node *node);

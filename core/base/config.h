@@ -43,9 +43,9 @@ struct config_field {
     const char *meaning;        /* one sentence: what happens when the value grows */
     enum field_group group;
     enum field_level level;
-    /* The condition under which the field has an effect: clauses such as "FIELD=VALUE|VALUE", separated by spaces.
-     * All clauses must hold; a clause holds if the field has one of its values. FIELD is a choice, text or flag of
-     * the same table. NULL: the field always has an effect. */
+    /* The condition under which the field has an effect: clauses such as "FIELD=VALUE|VALUE", separated by spaces. All
+     * clauses must hold; a clause holds if FIELD has one of the VALUEs. FIELD is a choice, text or flag of the same
+     * table. NULL: the field always has an effect. */
     const char *applies;
 };
 

@@ -13,7 +13,7 @@ extern const double histogram_bounds[HISTOGRAM_BOUNDS];
 
 struct histogram {
     _Atomic uint64_t bucket[HISTOGRAM_BOUNDS + 1]; /* number of durations in each bucket alone (not cumulative); the
-                                                    * last bucket is above all bounds */
+                                                      last bucket counts durations above all bounds */
     _Atomic uint64_t nanoseconds;
 };
 

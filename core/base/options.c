@@ -190,7 +190,7 @@ enum status options_number(const struct options *options, const char *name, doub
     return STATUS_OK;
 }
 
-enum { LEFT = 26 }; /* width of the left column of a help text, which contains the options */
+enum { LEFT = 26 }; /* a help text names the options in a left column of this width */
 
 void options_describe(const struct option_spec *specs, struct buf *out)
 {

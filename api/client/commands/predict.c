@@ -14,7 +14,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-enum { SHOWN = 12 }; /* upper limit of the items of a list that are printed */
+enum { SHOWN = 12 }; /* at most this many items of a list are printed */
 
 /* Appends an object of a list on its own line, with those members that are values or lists of values. */
 static void write_item(struct buf *out, const cJSON *item)
@@ -64,7 +64,7 @@ static void write_list(struct buf *out, const cJSON *list)
     buf_text(out, count > 0 ? "\n" : "nothing\n");
 }
 
-/* Prints each member of each answer on its own line, except those without a value. */
+/* Prints each member of each answer on its own line. Leaves out members without a value. */
 static void view_answers(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *answer, *member, *warning;

@@ -5,8 +5,9 @@
  * the job every half second and tries to open the stream again. These requests contain the job's ETag, so that the
  * answer for an unchanged job is a short 304.
  *
- * If the daemon does not answer, the command tries again after 0.5, 1, 2 ... 10 s and prints this once. After a restart
- * of the daemon, the job is queued or running again, and the stream continues after the last event. */
+ * If the daemon does not answer, the command tries again after 0.5, 1, 2 ... 10 s, and prints only one message about
+ * it. After a restart of the daemon, the job is queued or running again, and the stream continues after the last
+ * event. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -48,8 +49,8 @@ struct watch {
     char etag[128];
     cJSON *job, *errors;
     bool drawn;         /* the terminal shows a line that the next one replaces */
-    double plain_at;    /* time of the last plain line */
-    char plain_key[96]; /* state and density in the last plain line */
+    double plain_at;    /* time of the last line that draw_plain() printed */
+    char plain_key[96]; /* state and density in that line */
     double errors_at;
 };
 

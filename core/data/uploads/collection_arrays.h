@@ -36,8 +36,8 @@ enum array_use {
     USE_TOKENS,  /* an element is a token */
     USE_INDEX,   /* an element is the index of a token in `names` */
     USE_NUMBERS, /* an element is one of the numbers that are the sample's target */
-    USE_COLUMNS, /* an element says whether the sample has the label of its column */
-    USE_COUNTS   /* an element says how often the sample has the label of its column */
+    USE_COLUMNS, /* an element says whether the sample has the label of the element's column */
+    USE_COUNTS   /* an element says how often the sample has the label of the element's column */
 };
 
 /* Decides how y is read, from the arrays y and names and the target that the user wants. Adds a warning if the decision
