@@ -12,8 +12,8 @@ struct convert_options {
     const char *label, *group; /* columns of obs with the labels and the groups */
 };
 
-/* Convert AnnData files (.h5ad) and HDF5 files of 10x Genomics. STATUS_LIMIT: a part of the table is too large. Other
- * errors as in hdf5_read.h. */
+/* The next two functions convert AnnData files (.h5ad) and HDF5 files of 10x Genomics. STATUS_LIMIT: a part of the
+ * table is too large. Other errors as in hdf5_read.h. */
 enum status convert_h5ad(hid_t file, const struct convert_options *options, struct table_writer *to, struct error *err);
 enum status convert_10x(hid_t file, const struct convert_options *options, struct table_writer *to, struct error *err);
 

@@ -14,7 +14,7 @@ struct reservation { /* a reservation that is all zero holds nothing */
     struct reservation *next;
     const char *owner; /* borrowed; "": no owner */
     int64_t bytes;     /* bytes of the whole upload, including those that have arrived */
-    int part; /* descriptor of the partial file, whose bytes the quotas count on disk; -1: the file has no name */
+    int part; /* descriptor of the partial file, whose size is the number of arrived bytes; -1: the file has no name */
     bool held;
 };
 

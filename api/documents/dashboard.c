@@ -49,7 +49,8 @@ static bool unpack(const struct dashboard_file *file, struct arena *arena, struc
 static void respond_file(struct exchange *x, const struct dashboard_file *file)
 {
     bool packed = takes_gzip(exchange_header(x, "Accept-Encoding")), page = file->path[0] == '\0';
-    bool changes = page || file == &python_client_file; /* their addresses stay the same when a build changes them */
+    /* another build may have another page or Python client at the same address */
+    bool changes = page || file == &python_client_file;
     char etag[64];
     (void)snprintf(etag, sizeof etag, "\"%s%s\"", file->tag, packed ? "-gzip" : "");
     response_header(x->response, "Vary", "Accept-Encoding%s", page ? ", Accept" : "");

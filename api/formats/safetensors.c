@@ -1,5 +1,5 @@
 /* Reads a stored checkpoint as a safetensors file. The header is built when the file is opened. For each tensor, a
- * struct piece contains the offset of the tensor's data in the file and their offset in the stored stream. */
+ * struct piece contains the offsets of the tensor's data in the file and in the stored stream. */
 #include "api/formats/safetensors.h"
 
 #include <stdlib.h>

@@ -29,7 +29,7 @@ enum status safetensors_head(const struct snapshot_entry *entries, size_t count,
                              size_t note_count, struct buf *head, struct error *err);
 
 /* Opens a stored stream as a safetensors file. `from` is borrowed and must outlive the file. STATUS_CORRUPT: the stream
- * is no snapshot, or the format lacks the type of a weight. */
+ * is no snapshot, or a weight has a type that safetensors lacks. */
 enum status safetensors_open(const struct snapshot_reader *from, const struct safetensors_note *notes,
                              size_t note_count, struct safetensors **out, struct error *err);
 void safetensors_close(struct safetensors *file); /* NULL is fine */

@@ -60,8 +60,8 @@ struct api_conversion {
 /* The converter: a program that reads uploads in formats that the api cannot read itself. */
 struct api_converter {
     void *context;
-    /* Runs the program and passes its output to conversion->take(). Returns the first error. The pointer is NULL
-     * if there is no converter. */
+    /* Runs the program and passes its output to conversion->take(). Returns the first error. `convert` is NULL if there
+     * is no converter. */
     enum status (*convert)(void *context, const struct api_conversion *conversion, struct error *err);
 };
 

@@ -1,5 +1,5 @@
-/* Checks the query string of a request against the parameters of its route, and finds the paths that a client probably
- * meant by a wrong one. */
+/* Checks the query string of a request against the parameters of its route, and finds the path that a client probably
+ * meant if the path of its request is unknown. */
 #ifndef MOTIF_API_HTTP_QUERY_CHECK_H
 #define MOTIF_API_HTTP_QUERY_CHECK_H
 
@@ -16,7 +16,8 @@ struct result_bound {
     double number;     /* the value as a number; undefined unless is_number */
     bool is_number;
 };
-/* Reads a bound. False: the name is not "result." with a member's name, or the value of <= or >= is not a number. */
+/* Reads a bound. False: the name is not "result." with a member's name, or a bound with <= or >= has a value that is
+ * not a number. */
 bool result_bound_read(const char *name, const char *value, struct result_bound *out);
 
 /* Parses the query string into x->query and checks it. False: the function has responded.

@@ -209,7 +209,7 @@ void respond_error(struct exchange *x, const struct error *err)
     enum problem problem = problem_of_error(err->code);
     bool public = problem_is_public(err->code);
     if (problem == PROBLEM_INVALID && x->request->body_bytes == 0) {
-        problem = PROBLEM_INTERNAL; /* an "invalid" error cannot be the client's fault if the client sent no body */
+        problem = PROBLEM_INTERNAL; /* STATUS_INVALID is not the client's fault if the client sent no body */
         public = false;
     }
     if (problem == PROBLEM_INVALID) {

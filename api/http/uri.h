@@ -57,8 +57,9 @@ int media_pick(const char *accept, const char *const *offers, int count);
  * only if `weak` is set. */
 bool etag_listed(const char *list, const char *etag, bool weak);
 
-/* The part of `total` bytes that a Range header requests: bytes *first to *last, both included. RANGE_ALL: send
- * everything, because the header is missing (NULL) or must be ignored (other units, wrong syntax, several ranges). */
+/* range_parse() finds the part of `total` bytes that a Range header requests: bytes *first to *last, both included.
+ * RANGE_ALL: send everything, because the header is missing (NULL) or must be ignored (other units, wrong syntax,
+ * several ranges). */
 enum range { RANGE_ALL, RANGE_PART, RANGE_NOT_SATISFIABLE };
 enum range range_parse(const char *header, uint64_t total, uint64_t *first, uint64_t *last);
 

@@ -36,7 +36,7 @@ static bool wants(const struct inference_request *r, size_t tensor, bool dense)
 }
 
 /* Collects the values of one input that are not zero; the values of the input begin at index `from`. With each value,
- * stores the index of the input and the position of the value in its tensor. */
+ * stores the index of the input and the position of the value in the output for this input. */
 static void gather(struct inference *f, size_t tensor, size_t input, size_t from)
 {
     const struct buf *whole = &f->whole[tensor];

@@ -197,7 +197,7 @@ static bool read_cursor(struct listing *l, const char *identity)
     l->filter.before = l->before;
     if (l->filter.sort == NULL && !l->filter.ascending)
         return true;
-    /* The position in a sorted list follows from the last job, which must therefore still exist. */
+    /* The place in a sorted list follows from the last job of the previous page, which must therefore still exist. */
     if (storage_job_get(x->api->options.storage, l->before, &x->arena, &last, &err) == STATUS_OK)
         return true;
     respond_problem(x, PROBLEM_BAD_QUERY, "cursor: its job was deleted; read the list again from its beginning.");
@@ -212,7 +212,7 @@ static void link_next(struct exchange *x, const char *next)
     for (size_t i = 0; i < x->query.count; i++)
         if (strcmp(x->query.pairs[i].name, "cursor") != 0)
             write_pair(&query, x->query.pairs[i].name, x->query.pairs[i].value);
-    if (!query.failed) /* without memory, the client still has next_cursor */
+    if (!query.failed) /* if memory is short, Link is left out, and the client still has next_cursor */
         response_header(x->response, "Link", "</v1/jobs?%scursor=%s>; rel=\"next\"", query.size > 0 ? query.data : "",
                         next);
     buf_close(&query);

@@ -34,7 +34,7 @@ struct name_guess {
     size_t distance;
 };
 void name_guess_offer(struct name_guess *guess, const char *candidate);
-/* Adds the fault "is not WHAT; did you mean 'BEST'?". Without a best candidate, adds only its first half. */
+/* Adds the fault "is not WHAT; did you mean 'BEST'?". Without a best candidate, adds only "is not WHAT". */
 void name_guess_fault(const struct name_guess *guess, const char *what, const char *pointer, struct api_faults *faults);
 
 #endif

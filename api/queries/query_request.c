@@ -275,8 +275,8 @@ static bool read_document(struct exchange *x, struct query_request *a)
     return status == STATUS_OK;
 }
 
-/* Refuses a body above API_BODY_MAX if the query takes neither rows nor a text. The route cannot do this, because
- * several queries share the route, and its limit is the largest of their limits. */
+/* Refuses a body above API_BODY_MAX if the query takes neither rows nor a text. The route cannot do this, because the
+ * limit of the route is the largest limit of all queries that share the route. */
 static bool small_enough(struct exchange *x, const struct query_request *a)
 {
     bool large = a->query->takes == METHOD_TAKES_FILE || (a->query->rows != NULL && !query_request_is_json(x));

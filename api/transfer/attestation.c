@@ -1,5 +1,5 @@
-/* GET /v1/jobs/{id}/attestation: the origin of a job's checkpoints, namely configuration, data, machine, and the chain
- * of their hashes (chain.h). */
+/* GET /v1/jobs/{id}/attestation: the origin of a job's checkpoints: configuration, data and machine, and the hash chain
+ * over the checkpoints (chain.h). */
 #include "api/transfer/attestation_int.h"
 
 #include <stdio.h>

@@ -62,7 +62,8 @@ struct tensor *op_done(struct exec *e, struct node *node, const char *name,
  * stopped. */
 bool op_clear_halo(struct exec *e, const struct map_shape *shape, real *data);
 
-/* Create the tensor of an operation's result. It wants a gradient if `wants` is true and the step trains. */
+/* The next functions create the tensor of an operation's result. The tensor wants a gradient if `wants` is true and the
+ * step trains. */
 struct tensor *op_out_rows(struct exec *e, int rows, int cols, bool wants);
 struct tensor *op_out_map(struct exec *e, const struct map_shape *shape, bool wants);
 /* A shape-only tensor: a map without data, which its reader computes from other tensors. */
@@ -124,8 +125,8 @@ struct map_piece {
 /* Returns the part of the map that the chunk with index `chunk` processes: rows [row, row + rows) of one image. */
 struct map_piece map_piece(const struct map_split *split, const struct map_shape *shape, int chunk);
 
-/* Cuts the rows of a table into pieces of a multiple of 4 rows, because the first random number of a piece must have an
- * index that is a multiple of 4 (dropout_call in kernels.h). */
+/* Cuts the rows of a table into pieces. The number of rows of a piece is a multiple of 4, because the first random
+ * number of a piece must have an index that is a multiple of 4 (dropout_call in kernels.h). */
 struct row_split {
     int rows, chunks;
 };

@@ -18,7 +18,7 @@ struct graph_attribute {
 
 struct graph_writer {
     void *context;
-    /* Declare an input and an output of the network. dim[i] is -1 for an axis of any size. */
+    /* input() and output() declare an input and an output of the network. dim[i] is -1 for an axis of any size. */
     void (*input)(void *context, const char *name, int rank, const int64_t *dim);
     void (*output)(void *context, const char *name, int rank, const int64_t *dim);
     void (*constant)(void *context, const char *name, int rank, const int64_t *dim, const float *values);

@@ -87,8 +87,8 @@ enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot
 enum status snapshot_fits(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                           struct error *err);
 
-/* Save and load an object through one function that adds all its entries to a snapshot. snapshot_save() sets *bytes to
- * the stream's length. */
+/* snapshot_save() and snapshot_load() save and load an object; both call a function that adds all entries of the object
+ * to a snapshot. snapshot_save() sets *bytes to the stream's length. */
 typedef enum status snapshot_declare(void *owner, struct snapshot *snapshot, struct error *err);
 enum status snapshot_save(snapshot_declare *declare, void *owner, const struct snapshot_writer *to, uint64_t *bytes,
                           struct error *err);

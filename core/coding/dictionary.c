@@ -376,8 +376,8 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     }
 }
 
-/* Lists the Gram rows of all spikes as terms, grouped by which pairs of neighbouring draws have equal signs. Within a
- * group, terms are sorted by the first entry of their rows. A row that crosses an end of the circular code is listed
+/* Lists the Gram rows of all spikes as terms. The terms of a group have equal signs in the same pairs of neighbouring
+ * draws, and are sorted by the first entry of their rows. A row that crosses an end of the circular code is listed
  * twice, the second time shifted by the length of the code, so that it reaches both ends of the code. */
 static void list_terms(const struct dictionary *d, const struct correlation *c, struct banded_call *call)
 {

@@ -32,7 +32,7 @@ static void add_scalar(struct table *table, const cJSON *object, const char *nam
     table_add(table, text);
 }
 
-/* Adds the share of the channel's motifs that lie on its most frequent symbol, for example "93 %". */
+/* Adds the share of a channel's motifs that lie on one symbol, the most frequent one, for example "93 %". */
 static void add_share(struct table *table, const cJSON *use)
 {
     const cJSON *row = NULL;

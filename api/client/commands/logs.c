@@ -25,7 +25,8 @@ struct logs {
     bool broken;  /* the command stopped reading the stream, because an event did not fit into memory */
 };
 
-/* Appends "NAME VALUE" for each member with a single value, except the members `time` and `job`. */
+/* Appends "NAME VALUE" for each member of the event. Leaves out objects, lists, nulls and the members `time` and
+ * `job`. */
 static void write_members(struct buf *out, const cJSON *event)
 {
     const cJSON *member = NULL;

@@ -41,9 +41,9 @@ static const struct option_spec logo_options[] = {
     {NULL, NULL, NULL},
 };
 
-/* Finds the media type of the answer. --format determines it, else the ending of --output, else --json (JSON), else
- * the query's first format. If the query cannot write --format, prints a message, sets *code to an error and returns
- * NULL. */
+/* Finds the media type of the answer. --format determines it, else the ending of --output, else --json (JSON), else the
+ * query's first format. If the query does not have the format that --format names, prints a message, sets *code to an
+ * error and returns NULL. */
 static const char *answer_type(struct ctl *ctl, const struct options *args, const cJSON *formats, int *code)
 {
     const char *name = options_value(args, "format"), *file = options_value(args, "output"), *type = NULL;

@@ -75,7 +75,7 @@ static inline struct comm_share comm_share(const struct comm *comm, int64_t tota
     return comm_share_of(total, comm_rank(comm), comm_size(comm));
 }
 
-/* Replace each of `count` values by its sum or maximum over all ranks. */
+/* The next two functions replace each of `count` values by its sum or by its maximum over all ranks. */
 enum status comm_sum(struct comm *comm, double *values, size_t count, struct error *err);
 enum status comm_max(struct comm *comm, double *values, size_t count, struct error *err);
 /* Concatenates `bytes` bytes from each rank in rank order. all: [size * bytes]. */

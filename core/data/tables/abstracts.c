@@ -349,8 +349,8 @@ static char *put_utf8(char *to, int code)
     return to;
 }
 
-/* Unescapes a JSON text. `from` is after its opening quote. *end becomes the place after its closing quote, or NULL if
- * there is none. Returns the length. */
+/* Unescapes a JSON string. from: the character after the opening quote. *end becomes the character after the closing
+ * quote, or NULL if there is no closing quote. Returns the length of the result. */
 static int64_t unescape(const char *from, char *out, const char **end)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";

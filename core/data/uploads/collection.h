@@ -140,14 +140,14 @@ enum collection_layout { LAYOUT_AUTO, LAYOUT_LAST, LAYOUT_FIRST, LAYOUT_SIGNALS 
 extern const char
     *const collection_layouts[]; /* "auto", "channels-last", "channels-first", "signals"; NULL-terminated */
 
-/* Which samples without a label are added to sequences. NONE: none. SHUFFLE: for each record with a label, a shuffled
- * copy that has the same pairs of neighbouring bases (dinucleotides.h). GC: for each region of a genome, another region
- * with about the same number of G and C (regions_negatives.c). */
+/* Which unlabelled sequences are added to an upload of sequences. NONE: none. SHUFFLE: for each record with a label, a
+ * shuffled copy that has the same pairs of neighbouring bases (dinucleotides.h). GC: for each region of a genome,
+ * another region with about the same number of G and C (regions_negatives.c). */
 enum collection_negatives { NEGATIVES_NONE, NEGATIVES_SHUFFLE, NEGATIVES_GC };
 extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NULL-terminated */
 
-/* Options of an upload that only some formats read, as bits. The member `reads` of struct collection_format has the
- * bits of the options that a format reads. */
+/* Options of an upload that only some formats read; each is one bit. The member `reads` of struct collection_format has
+ * the bits of the options that a format reads. */
 enum collection_option {
     OPTION_LABEL = 1 << 0,
     OPTION_LABEL_COLUMN = 1 << 1,
