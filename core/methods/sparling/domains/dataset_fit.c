@@ -90,18 +90,19 @@ static void fit_empty(struct sparling_config *config, const struct method_given 
 }
 
 /* Sets the limit of the number of motifs for bases, in which chance copies of short motifs are frequent: as many as a
- * label has names, or as the largest count says. If labels are sets, which do not say how often a name occurs, sets the
- * limit of the number of active channels instead. As for `never_empty`, the distances of channels from their thresholds
- * must be comparable. */
+ * label has names, or as the largest count says. If labels do not say how often a name occurs, sets the limit of the
+ * number of active channels instead. These are sets, and labels of at most one name ("bound"): a bound sequence may
+ * have several sites. As for `never_empty`, the distances of channels from their thresholds must be comparable. */
 static void fit_most(struct sparling_config *config, const struct method_given *given,
                      const struct dataset_facts *facts)
 {
     if (!letters(&config->dataset, facts->sound) || config->dataset.channels != 4 || !config->calibrate ||
         facts->most > SPARLING_MOST)
         return;
-    if ((facts->ordered || facts->counts) && !has(given, "most_motifs"))
+    bool lists_all = facts->counts || (facts->ordered && facts->most > 1);
+    if (lists_all && !has(given, "most_motifs"))
         config->most_motifs = facts->most;
-    if (facts->set && !has(given, "most_names"))
+    if (!lists_all && (facts->ordered || facts->set) && !has(given, "most_names"))
         config->most_names = facts->most;
 }
 

@@ -381,16 +381,14 @@ static void maps_of_bases_have_no_more_motifs_than_labels_have_names(void **stat
 {
     static const struct config_setting named[] = {
         {"presence_weight", "1"}, {"presence_samples", "100"}, {"calibrate", "true"}, {NULL, NULL}};
-    static const struct dataset_facts facts[] = {{.ordered = true, .most = 5},
-                                                 {.counts = true, .most = 3},
-                                                 {.set = true, .most = 4},
-                                                 {.classes = true, .most = 1},
-                                                 {.ordered = true, .most = 65}};
-    static const int64_t motifs[] = {5, 3, 0, 0, 0}, names[] = {0, 0, 4, 0, 0};
+    static const struct dataset_facts facts[] = {{.ordered = true, .most = 5},  {.counts = true, .most = 3},
+                                                 {.set = true, .most = 4},      {.classes = true, .most = 1},
+                                                 {.ordered = true, .most = 65}, {.ordered = true, .most = 1}};
+    static const int64_t motifs[] = {5, 3, 0, 0, 0, 0}, names[] = {0, 0, 4, 0, 0, 1};
     struct sparling_config c = configured(named);
     resolve(&c);
     assert_true(c.dataset.channels == 4 && c.most_motifs == c.dataset.longest && c.most_names == 0);
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         c.most_motifs = c.most_names = 0;
         dataset_fit(&c, NULL, &facts[i]);
         assert_true(c.most_motifs == motifs[i] && c.most_names == names[i]);
