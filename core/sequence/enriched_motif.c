@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum { SHORT = 6, LONG = 8, WORDS = 3, ROUNDS = 3, SHIFT = 3, WINDOWS = 1000, LEAST_SITES = 10, COPIES = 4 };
-/* Minimum log-likelihood ratio of a word from which a matrix is made. The best of all words may reach a lower ratio by
- * chance. */
+/* Minimum log-likelihood ratio of a word from which a matrix is made. Below it, even the best of all words may be there
+ * by chance. */
 static const double LEAST_RATIO = 12;
 static const double LEAST_BITS = 0.2; /* minimum information of the end positions of a matrix */
 static const double PSEUDO = 1;       /* observations that are added to each position of a matrix */

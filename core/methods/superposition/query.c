@@ -18,8 +18,8 @@ struct method_model {
     double scale, offset;
     int64_t seed;
     bool uploaded; /* whether features come from a data set */
-    double unit;   /* number by which uploaded features are multiplied before the model reads them (features.h); 1: they
-                      are drawn */
+    double unit;   /* factor by which uploaded features are multiplied before the model reads them (features.h); 1 if
+                      features are drawn */
     struct features features; /* uploaded features; not open if the data set is gone */
 };
 

@@ -89,7 +89,8 @@ struct tensor *network_motifs_extras(struct exec *e, struct network *network, co
                                      double density, struct network_extras *extras);
 /* Largest number of motifs of a map in evaluation; 0: any number. */
 int network_most(const struct network *network);
-/* Rows and columns within which two maxima of a channel count as one motif for network_most(). */
+/* Distance of the limit network_most(): two maxima of a channel count as one motif if they are at most this many rows
+ * and at most this many columns apart. */
 int network_near(const struct network *network);
 /* The features that g's last layer reads: a map of `width` channels. */
 struct tensor *network_features(struct exec *e, struct network *network, const real *inputs, int count);

@@ -486,7 +486,8 @@ static void run_on_real_genes_resumes(void **state)
         assert_ok(run_env_step(&environment, method, run, &request, err));
     }
     assert_true(run->evaluation.chance.samples == 8);
-    /* these data have no trivial symbol, so nothing is left out and both errors are equal */
+    /* chance.fpe is the model's FPE without trivial symbols. These data have none, so it equals that of the evaluation
+     */
     assert_true(run->evaluation.chance.fpe == run->evaluation.row[run->evaluation.rows - 1].fpe);
     method->destroy(run);
     run_env_close(&environment);
