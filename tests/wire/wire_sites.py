@@ -179,18 +179,53 @@ class Site:
         for name in pair["names"]:
             both = name["first_before_second"] + name["second_before_first"]
             assert len(name["first_before_second"]) == len(name["second_before_first"]) >= 2 and all(0 < share["trials"] <= 8 for share in both), name
+            assert all(0 <= share["samples"] <= answer["searched"] and share["seen"] == (share["samples"] >= answer["support"]) for share in both), name
+            assert name["rule"] is None or name["samples"] >= answer["support"]
             assert all(share["low"] <= share["share"] <= share["high"] for share in both + [name["neither"], name["first_alone"], name["second_alone"]])
             effects = [name[effect] for effect in ("order", "distance", "strand") if name[effect]]
             assert name["order"] and all(-1 <= e["low"] <= e["difference"] + 1e-9 and e["difference"] <= e["high"] + 1e-9 and 0 <= e["p"] <= 1 for e in effects), name
             order = [one["share"] - other["share"] for one, other in zip(name["first_before_second"], name["second_before_first"])]
             assert any(share["trials"] < 8 for share in both) or abs(name["order"]["difference"] - sum(order) / len(order)) < 1e-9
         assert self.get("rules?samples=8&channel=0&other=2") == answer
-        assert self.get("rules?samples=8&channel=1")["tried"] == 2 and self.get("rules?samples=8")["tried"] == 3
-        for query, says in (("channel=3", "channel"), ("other=9", "other"), ("samples=0", "samples")):
+        assert (answer["searched"], answer["support"], answer["left_out"]) == (60, 22, []), answer
+        for query, pairs in (("channel=1", 2), ("", 3)):
+            every = self.get(f"rules?samples=8&support=1&{query}")
+            assert every["tried"] == pairs and every["unseen"] == 0 and every["support"] == 1, every
+        rare = self.get("rules?samples=8&support=61")  # no arrangement is in 61 of 60 samples
+        assert (rare["tried"], rare["unseen"], rare["pairs"]) == (0, 3, []), rare
+        some = self.get("rules?samples=8&support=1&trials=23")  # room for two of three pairs
+        assert (some["tried"], some["unseen"], len(some["left_out"])) == (2, 0, 1), some
+        left = {some["left_out"][0][end]["channel"] for end in ("first", "second")}
+        assert left < {0, 1, 2} and self.get("rules?samples=8&support=1&trials=24")["left_out"] == [], some
+        asked = self.get(f"rules?samples=8&trials=1&channel={min(left)}&other={max(left)}")
+        assert asked["tried"] == 1 and asked["left_out"] == [], asked
+        self.arrangements_are_those_of_the_motifs(pair)
+        for query, says in (("channel=3", "channel"), ("other=9", "other"), ("samples=0", "samples"), ("support=0", "support"), ("trials=0", "trials")):
             status, _, problem = self.daemon.ask("GET", f"/v1/jobs/{self.job}/rules?{query}")
             assert status in (400, 422) and says in str(problem), (query, problem)
         done = subprocess.run([self.motifctl, "--server", self.daemon.url, "rules", self.job, "--channel", "0", "--other", "2", "--samples", "8"], capture_output=True, text=True)
-        assert done.returncode == 0 and "ORDER" in done.stdout and "0 to 9" in done.stdout, done
+        assert done.returncode == 0 and "ORDER" in done.stdout and "0 to 9" in done.stdout and "SAMPLES" in done.stdout, done
+
+    def arrangements_are_those_of_the_motifs(self, pair):
+        """Counts the arrangements of channels 0 and 2 again, from the motifs of each record."""
+        first, second, edges = pair["first"]["channel"], pair["second"]["channel"], [0, 10, 30, 60, 120, 240, math.inf]
+        wanted = {order: [0] * 6 for order in ("first_before_second", "second_before_first")}
+        for name, letters in self.records.items():
+            motifs = self.post("motifs", f">{name}\n{letters}\n")["answers"][0]["motifs"]
+            width = {}
+            for m in motifs:
+                width[m["channel"]] = m["extent"][3] - m["extent"][2] if m["extent"] else 1
+            found = set()
+            for m in (m for m in motifs if m["channel"] == first):
+                for n in (n for n in motifs if n["channel"] == second):
+                    a, b = m["position"][1], n["position"][1]
+                    gap = abs(a - b) - (width[first] + width[second] + 1) // 2
+                    if gap >= 0:
+                        found.add(("first_before_second" if a < b else "second_before_first", next(i for i in range(6) if gap < edges[i + 1])))
+            for order, i in found:
+                wanted[order][i] += 1
+        for order, counts in wanted.items():
+            assert [share["samples"] for share in pair["names"][0][order]] == counts[:len(pair["names"][0][order])], (order, counts, pair["names"][0][order])
 
     def signals_are_sorted_and_open_as_bigwig(self):
         text = self.get("signal?coordinates=bedtools", "text/x-bedgraph")

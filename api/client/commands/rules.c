@@ -9,6 +9,8 @@ static const struct option_spec rule_options[] = {
     {"channel", "K", "only pairs with this channel (all)"},
     {"other", "K", "together with --channel: only this pair; lists all names with their shares at each gap"},
     {"samples", "N", "number of test samples (60)"},
+    {"support", "N", "least number of samples in the data set with both motifs in an arrangement (22)"},
+    {"trials", "N", "most trials, a trial being one sample of one pair; further pairs are left out (20000)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
     {NULL, NULL, NULL},
 };
@@ -33,7 +35,29 @@ static void add_share(struct table *table, const cJSON *share)
     char text[64];
     snprintf(text, sizeof(text), "%.0f %% (%.0f to %.0f)", 100 * json_number(share, "share"),
              100 * json_number(share, "low"), 100 * json_number(share, "high"));
-    table_add(table, cJSON_IsObject(share) ? text : NULL);
+    table_add(table, cJSON_IsNumber(json_member(share, "share")) ? text : NULL);
+}
+
+/* Adds the number of samples of the data set, and a note if it is too small for a rule. */
+static void add_samples(struct table *table, const cJSON *of)
+{
+    char text[64];
+    bool unseen = cJSON_IsFalse(json_member(of, "seen"));
+    snprintf(text, sizeof(text), "%.0f%s", json_number(of, "samples"), unseen ? " (too few)" : "");
+    table_add(table, cJSON_IsNumber(json_member(of, "samples")) ? text : NULL);
+}
+
+/* Lists the pairs that the server left out. */
+static void show_left_out(struct ctl *ctl, const cJSON *document)
+{
+    const cJSON *list = json_member(document, "left_out"), *pair = NULL;
+    if (cJSON_GetArraySize(list) == 0)
+        return;
+    fprintf(ctl->out.stream, "\nnot tried, because the answer would take too long (use --channel and --other, fewer "
+                             "--samples, or more --trials):\n");
+    cJSON_ArrayForEach (pair, list)
+        fprintf(ctl->out.stream, "  %s and %s\n", json_shown(json_member(pair, "first"), "name"),
+                json_shown(json_member(pair, "second"), "name"));
 }
 
 /* Prints, for one name in the labels, the share of inputs for which the model answers with this name. The table has a
@@ -47,13 +71,14 @@ static void show_shares(struct ctl *ctl, const cJSON *document, const cJSON *pai
     const char *other = json_shown(json_member(pair, "second"), "name");
     struct table table;
     char text[160];
-    table_init(&table, "NAME|MOTIFS|>GAP|>ANSWERED");
+    table_init(&table, "NAME|MOTIFS|>GAP|>ANSWERED|>SAMPLES");
     const char *const alone[][2] = {{"neither", "neither"}, {"first_alone", one}, {"second_alone", other}};
     for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
         table_add(&table, json_string(name, "name"));
         table_add(&table, alone[i][1]);
         table_add(&table, NULL);
         add_share(&table, json_member(name, alone[i][0]));
+        table_add(&table, NULL);
     }
     for (int order = 0; order < 2; order++)
         for (int i = 0; i < cJSON_GetArraySize(order == 0 ? first : second); i++) {
@@ -68,6 +93,7 @@ static void show_shares(struct ctl *ctl, const cJSON *document, const cJSON *pai
                 snprintf(text, sizeof(text), "%.0f or more", least);
             table_add(&table, text);
             add_share(&table, cJSON_GetArrayItem(order == 0 ? first : second, i));
+            add_samples(&table, cJSON_GetArrayItem(order == 0 ? first : second, i));
         }
     term_table(&ctl->out, &table);
 }
@@ -76,11 +102,12 @@ static void view_rules(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *pair = NULL, *name = NULL;
     struct table table;
-    table_init(&table, "NAME|RULE|FIRST|SECOND|>ORDER|>P|>NEAR|>P|>SAME STRAND|>P");
+    table_init(&table, "NAME|RULE|>SAMPLES|FIRST|SECOND|>ORDER|>P|>NEAR|>P|>SAME STRAND|>P");
     cJSON_ArrayForEach (pair, json_member(document, "pairs"))
         cJSON_ArrayForEach (name, json_member(pair, "names")) {
             table_add(&table, json_string(name, "name"));
             table_add(&table, json_string(name, "rule"));
+            add_samples(&table, name);
             table_add(&table, json_string(json_member(pair, "first"), "name"));
             table_add(&table, json_string(json_member(pair, "second"), "name"));
             add_effect(&table, json_member(name, "order"));
@@ -88,6 +115,7 @@ static void view_rules(struct ctl *ctl, const cJSON *document)
             add_effect(&table, json_member(name, "strand"));
         }
     term_table(&ctl->out, &table);
+    show_left_out(ctl, document);
 }
 
 static void view_shares(struct ctl *ctl, const cJSON *document)
@@ -101,7 +129,7 @@ static void view_shares(struct ctl *ctl, const cJSON *document)
 
 static int run_rules(struct ctl *ctl, const struct options *args)
 {
-    static const char *const names[] = {"channel", "other", "samples", "checkpoint", NULL};
+    static const char *const names[] = {"channel", "other", "samples", "support", "trials", "checkpoint", NULL};
     bool shares = options_has(args, "channel") && options_has(args, "other");
     return ctl_show_query(ctl, args, "rules", names, shares ? view_shares : view_rules);
 }
@@ -110,14 +138,18 @@ const struct command command_rules = {
     .name = "rules",
     .arguments = "JOB",
     .summary = "show how the order, distance and strands of two motifs change a sequence model's answer",
-    .text = "Use it after a training on sequences to see how the model combines its motifs. For each pair of motifs, "
-            "the server removes both from\nthe motif maps of test samples and puts them back in both orders and with "
-            "different gaps. It counts in which share of the samples the\nmodel answers each name, and lists the names "
-            "whose share changes:\n  ORDER        share with FIRST before SECOND, minus share with SECOND before "
-            "FIRST\n  NEAR         share with gaps below 30 positions, minus share with larger gaps\n  SAME STRAND  "
-            "share with both motifs on one strand, minus share with one of them turned in the input (if motifs can be "
-            "on two strands)\nIntervals are 95 % confidence intervals. The test that selects the listed names is "
-            "corrected for the number of pairs; P is not.",
+    .text =
+        "Use it after a training on sequences to see how the model combines its motifs. For each pair of motifs, "
+        "the server removes both from\nthe motif maps of test samples and puts them back in both orders and with "
+        "different gaps. It counts in which share of the samples the\nmodel answers each name, and lists the names "
+        "whose share changes:\n  RULE         the orders and gaps in which the model answers the name more often "
+        "than with one motif or none; after \"not\", less often\n  SAMPLES      samples of the data set that contain "
+        "both motifs in such an order and gap; fewer than --support give no rule\n  ORDER        share with FIRST "
+        "before SECOND, minus share with SECOND before "
+        "FIRST\n  NEAR         share with gaps below 30 positions, minus share with larger gaps\n  SAME STRAND  "
+        "share with both motifs on one strand, minus share with one of them turned in the input (if motifs can be "
+        "on two strands)\nIntervals are 95 % confidence intervals. Rules and the "
+        "list of names are corrected for the number of tests; P is not.",
     .example = "  motifctl rules latest\n"
                "  motifctl rules latest --channel 0 --other 3 --samples 200",
     .options = rule_options,

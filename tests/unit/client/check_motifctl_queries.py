@@ -92,12 +92,16 @@ def pairs_and_rules_show_missing_figures_as_dashes(c):
     c.run(f"pairs {JOB} --set test", of_job("/pairs?set=test", {"pairs": [pair, {}]})).says(
         0, "a      b             7       2.2  1.0e-03  50 % / 25 %  1.0e-02       -  -            -  -\n", "-      -             -         -        -            -        -", never="nan")
     effect, share = {"difference": 0.5, "low": 0.25, "high": 0.75, "p": 0.001}, {"share": 0.5, "low": 0.4, "high": 0.6}
-    name = {"name": "x", "rule": "order", "order": effect, "neither": share, "first_alone": share, "first_before_second": [share, None], "second_before_first": [share]}
+    seen, unseen = {**share, "samples": 40, "seen": True}, {"share": None, "low": None, "high": None, "samples": 3, "seen": False}
+    name = {"name": "x", "rule": "order", "samples": 40, "order": effect, "neither": share, "first_alone": share, "first_before_second": [seen, None], "second_before_first": [unseen]}
     document = {"pairs": [{"first": {"name": "a"}, "second": {"name": "b"}, "names": [name, {}]}], "gaps": [0, 30]}
-    c.run(f"rules {JOB}", of_job("/rules", document)).says(0, "x     order  a      b       +0.50 (+0.25 to +0.75)  1.0e-03     -  -", "-     -      a", never=("nan", "ANSWERED"))
+    c.run(f"rules {JOB}", of_job("/rules", document)).says(0, "x     order       40  a      b       +0.50 (+0.25 to +0.75)  1.0e-03     -  -", "-     -            -  a", never=("nan", "ANSWERED", "not tried"))
+    left = {"pairs": [], "left_out": [{"first": {"name": "c"}, "second": {"name": "d"}}]}
+    c.run(f"rules {JOB} --support 9", of_job("/rules?support=9", left)).says(0, "not tried", "  c and d\n")
     c.run(f"rules {JOB} --channel 0 --other 3", of_job("/rules?channel=0&other=3", document)).says(
-        0, "NAME  MOTIFS", "x     neither              -  50 % (40 to 60)\n", "x     b                    -                -\n", "x     a before b     0 to 29  50 % (40 to 60)\n",
-        "x     a before b  30 or more                -\n", "x     b before a     0 to 29  50 % (40 to 60)\n", never="nan")
+        0, "NAME  MOTIFS", "x     neither              -  50 % (40 to 60)            -\n", "x     b                    -                -            -\n",
+        "x     a before b     0 to 29  50 % (40 to 60)           40\n", "x     a before b  30 or more                -            -\n",
+        "x     b before a     0 to 29                -  3 (too few)\n", never="nan")
     c.run(["rules", JOB, "--channel", "0" * 5000]).says(2, err="the options are too long")
 
 

@@ -18,7 +18,7 @@ extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTP
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 30 };
+enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 32 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -48,6 +48,8 @@ struct sites_parameters {
 /* Parameters of the query "rules". */
 struct rules_parameters {
     int64_t samples;        /* samples of the test set */
+    int64_t support;        /* a rule is about arrangements that at least so many samples of the data set contain */
+    int64_t trials;         /* most trials, a trial being one sample of one pair */
     int64_t channel, other; /* only pairs with these channels are tried; -1: any channel */
 };
 struct compare_parameters {

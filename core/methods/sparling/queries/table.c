@@ -152,6 +152,16 @@ static const struct config_field rules_fields[] = {
     {"samples", FIELD_INT, offsetof(struct rules_parameters, samples), "60", 1, 1000, false, false, NULL, "inputs",
      "Number of samples of the test set; more samples give narrower intervals and take longer.", GROUP_EVALUATION,
      LEVEL_BASIC, NULL},
+    {"support", FIELD_INT, offsetof(struct rules_parameters, support), "22", 1, 10000, false, false, NULL, "inputs",
+     "Least number of samples of the data set that must contain two motifs in an order and a range of gaps; about "
+     "rarer "
+     "arrangements there is no rule. With fewer than 22 samples, even the data could not show a difference of 15 %.",
+     GROUP_EVALUATION, LEVEL_BASIC, NULL},
+    {"trials", FIELD_INT, offsetof(struct rules_parameters, trials), "20000", 1, 1000000, false, false, NULL, "trials",
+     "Largest number of trials, a trial being one sample of one pair. If there are more, the most frequent pairs are "
+     "tried, and the answer lists the others as left_out; ask for them with channel and other, with fewer samples, or "
+     "with more trials and a larger --query-seconds.",
+     GROUP_EVALUATION, LEVEL_BASIC, NULL},
     {"channel", FIELD_INT, offsetof(struct rules_parameters, channel), "-1", -1, 4095, false, false, NULL, "",
      "Channel that every pair must contain; -1 allows all channels.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
     {"other", FIELD_INT, offsetof(struct rules_parameters, other), "-1", -1, 4095, false, false, NULL, "",
@@ -367,15 +377,21 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"PairList", "job text, checkpoint AnswerCheckpoint, records integer, near_bases integer, pairs [Pair]", NULL,
      false},
     {"RuleShare", "trials integer, share number, low number, high number", NULL, false},
+    {"RuleArrangement",
+     "trials integer, share number?, low number?, high number?, samples integer, seen flag, alone number?, replaced "
+     "number?",
+     NULL, false},
+    {"RuleLeft", "first PairChannel, second PairChannel", NULL, false},
     {"RuleEffect", "samples integer, difference number, low number, high number, p number", NULL, false},
     {"RuleName",
-     "name text, rule text?, neither RuleShare, first_alone RuleShare, second_alone RuleShare, first_before_second "
-     "[RuleShare], second_before_first [RuleShare], order RuleEffect?, distance RuleEffect?, strand RuleEffect?",
+     "name text, rule text?, samples integer?, neither RuleShare, first_alone RuleShare, second_alone RuleShare, "
+     "first_before_second [RuleArrangement], second_before_first [RuleArrangement], order RuleEffect?, distance "
+     "RuleEffect?, strand RuleEffect?",
      NULL, false},
     {"RulePair", "first PairChannel, second PairChannel, names [RuleName]", NULL, false},
     {"RuleList",
-     "job text, checkpoint AnswerCheckpoint, samples integer, unit text, gaps [integer], tried integer, pairs "
-     "[RulePair]",
+     "job text, checkpoint AnswerCheckpoint, samples integer, unit text, gaps [integer], searched integer, support "
+     "integer, tried integer, unseen integer, left_out [RuleLeft], pairs [RulePair]",
      NULL, false},
     {"SiteList", "job text, checkpoint AnswerCheckpoint, sites [Site]", NULL, false},
     {"ChannelUse", CHANNEL_USE, NULL, false},

@@ -11,8 +11,8 @@ interface Share { share: number; expected: number; p: number }
 interface Pair { first: Named; second: Named; records: number; expected: number; p: number; near: Share; first_before_second: Share; same_strand: Share }
 interface Pairs { records: number; near_bases: number; pairs: Pair[] }
 interface Effect { difference: number; low: number; high: number; p: number }
-interface Rule { name: string; rule: string | null; order: Effect | null; distance: Effect | null; strand: Effect | null }
-interface Rules { samples: number; unit: string; tried: number; pairs: { first: Named; second: Named; names: Rule[] }[] }
+interface Rule { name: string; rule: string | null; samples: number | null; order: Effect | null; distance: Effect | null; strand: Effect | null }
+interface Rules { samples: number; unit: string; tried: number; searched: number; support: number; left_out: { first: Named; second: Named }[]; pairs: { first: Named; second: Named; names: Rule[] }[] }
 
 const mark = (n: Named) => <ChannelMark channel={n.channel} name={n.name} />;
 const beside = (s: Share) => <>{percent(s.share)} <span class="muted">of {percent(s.expected)}, p {number(s.p, 1)}</span></>;
@@ -29,9 +29,16 @@ function PairTable({ answer }: { answer: Pairs }) {
 }
 
 function RuleTable({ answer }: { answer: Rules }) {
-  const rows = answer.pairs.flatMap((p) => p.names.map((n) => [n.name, n.rule ?? "", <>{mark(p.first)} {mark(p.second)}</>, effect(n.order), effect(n.distance), effect(n.strand)]));
-  if (rows.length === 0) return <p class="empty">In {number(answer.samples)} inputs, no arrangement of the {number(answer.tried)} pairs changes an answer clearly.</p>;
-  return <Table caption="Rules between motifs" words={3} head={["Answer", "Rule", "Motifs", "First before second", "Near", "On one strand"]} rows={rows} />;
+  const rows = answer.pairs.flatMap((p) => p.names.map((n) => [n.name, n.rule ?? "", n.samples === null ? "" : number(n.samples), <>{mark(p.first)} {mark(p.second)}</>, effect(n.order), effect(n.distance), effect(n.strand)]));
+  return (
+    <>
+      {rows.length === 0
+        ? <p class="empty">In {number(answer.samples)} inputs, no arrangement of the {number(answer.tried)} pairs changes an answer clearly.</p>
+        : <Table caption="Rules between motifs" words={3} head={["Answer", "Rule", "Samples", "Motifs", "First before second", "Near", "On one strand"]} rows={rows} />}
+      <p class="muted">Samples: those of {number(answer.searched)} that contain both motifs in the order and distance of the rule. With fewer than {number(answer.support)}, there is no rule.</p>
+      {answer.left_out.length > 0 && <p class="muted">Not tried, because the answer would take too long (ask with <code>motifctl rules --channel --other</code>): {answer.left_out.map((p) => <>{mark(p.first)} {mark(p.second)}; </>)}</p>}
+    </>
+  );
 }
 
 /** A section that sends its query only when the user opens it, because the query takes seconds. */

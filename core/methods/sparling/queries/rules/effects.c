@@ -41,10 +41,11 @@ struct rule_difference rule_difference_of(const struct rule_effect *effect)
     return (struct rule_difference){effect->sum / n, fmax(centre - half, -1), fmin(centre + half, 1), fmin(p, 1)};
 }
 
-void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried)
+void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried,
+                     const bool used[RULE_ORDERS][RULE_BINS])
 {
     double order = 0, near = 0, far = 0;
-    int bins = 0, near_bins = 0;
+    int ordered = 0, near_count = 0, far_count = 0;
     counts->samples++;
     counts->neither += trial->neither;
     counts->first += trial->first;
@@ -55,15 +56,21 @@ void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial,
         int one = trial->with[FIRST_BEFORE_SECOND][b], other = trial->with[SECOND_BEFORE_FIRST][b];
         counts->with[FIRST_BEFORE_SECOND][b] += one;
         counts->with[SECOND_BEFORE_FIRST][b] += other;
-        order += one - other;
-        *(b < RULE_NEAR ? &near : &far) += (one + other) / 2.0;
-        bins++;
-        near_bins += b < RULE_NEAR;
+        if (used[FIRST_BEFORE_SECOND][b] && used[SECOND_BEFORE_FIRST][b]) {
+            order += one - other;
+            ordered++;
+        }
+        for (int o = 0; o < RULE_ORDERS; o++) {
+            if (!used[o][b])
+                continue;
+            *(b < RULE_NEAR ? &near : &far) += trial->with[o][b];
+            *(b < RULE_NEAR ? &near_count : &far_count) += 1;
+        }
     }
-    if (bins > 0)
-        add(&counts->order, order / bins);
-    if (near_bins > 0 && near_bins < bins)
-        add(&counts->distance, near / near_bins - far / (bins - near_bins));
+    if (ordered > 0)
+        add(&counts->order, order / ordered);
+    if (near_count > 0 && far_count > 0)
+        add(&counts->distance, near / near_count - far / far_count);
 }
 
 void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite)
@@ -71,6 +78,63 @@ void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite)
     counts->same += same;
     counts->opposite += opposite;
     add(&counts->strand, (double)same - (double)opposite);
+}
+
+/* ---- marks ---------------------------------------------------------------------------------------------------- */
+
+double rule_quantile(double tests)
+{
+    double low = 0, high = 40, tail_of_one = 0.025 / fmax(tests, 1);
+    for (int i = 0; i < 100; i++) {
+        double middle = (low + high) / 2;
+        *(0.5 * erfc(middle * sqrt(0.5)) > tail_of_one ? &low : &high) = middle;
+    }
+    return high;
+}
+
+/* Returns 1 if a share is above the reference by at least `least`, -1 if it is below it by as much, and 0 if it is
+ * neither, or if the interval of the difference contains 0. */
+static int sign_of(int with, int of, double reference, int references, double quantile, double least)
+{
+    double share = (double)with / of;
+    struct interval interval = interval_difference(share, of, reference, references, quantile);
+    if (fabs(share - reference) < least || (interval.low <= 0 && interval.high >= 0))
+        return 0;
+    return share > reference ? 1 : -1;
+}
+
+/* The larger share of two controls of an arrangement. */
+static double control_of(const struct rule_counts *c, int one, int other, int order, int bin, int of)
+{
+    return fmax(c->control[one][order][bin], c->control[other][order][bin]) / of;
+}
+
+static int mark_of(const struct rule_counts *c, const struct rule_evidence *e, double quantile, bool controlled,
+                   int order, int bin)
+{
+    int with = c->with[order][bin], of = e->tried[bin], controls = e->controlled[bin];
+    double alone = fmax(c->neither, fmax(c->first, c->second)) / c->samples;
+    int mark = sign_of(with, of, alone, c->samples, quantile, RULE_CLEAR);
+    if (mark == 0 || !controlled || controls == 0)
+        return mark;
+    double placed = control_of(c, CONTROL_FIRST, CONTROL_SECOND, order, bin, controls);
+    if (sign_of(with, of, placed, controls, quantile, RULE_CLEAR) != mark)
+        return 0;
+    double third = control_of(c, CONTROL_FIRST_THIRD, CONTROL_THIRD_SECOND, order, bin, controls);
+    return !e->third || sign_of(with, of, third, controls, Z, 0) == mark ? mark : 0;
+}
+
+bool rule_mark(const struct rule_counts *counts, const struct rule_evidence *evidence, double quantile, bool controlled,
+               int marks[RULE_ORDERS][RULE_BINS])
+{
+    bool any = false;
+    for (int o = 0; o < RULE_ORDERS; o++)
+        for (int b = 0; b < RULE_BINS; b++) {
+            bool known = counts->samples > 0 && evidence->tried[b] > 0 && evidence->seen[o][b];
+            marks[o][b] = known ? mark_of(counts, evidence, quantile, controlled, o, b) : 0;
+            any = any || marks[o][b] != 0;
+        }
+    return any;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------- */
@@ -135,23 +199,10 @@ static void append_arrangements(char out[RULE_TEXT], int mark, const int marks[R
     }
 }
 
-bool rule_text(const struct rule_counts *counts, const int *tried, const char *first, const char *second,
+void rule_text(const int marks[RULE_ORDERS][RULE_BINS], int bins, const char *first, const char *second,
                const char *unit, char out[RULE_TEXT])
 {
-    int marks[RULE_ORDERS][RULE_BINS] = {{0}}, bins = 0;
-    double alone =
-        counts->samples > 0 ? fmax(counts->neither, fmax(counts->first, counts->second)) / counts->samples : 0;
     out[0] = '\0';
-    while (bins < RULE_BINS && tried[bins] > 0)
-        bins++;
-    for (int o = 0; o < RULE_ORDERS; o++)
-        for (int b = 0; b < bins; b++) {
-            double share = (double)counts->with[o][b] / tried[b];
-            struct interval interval = interval_share(share, tried[b], Z);
-            if (fabs(share - alone) >= RULE_CLEAR && (alone < interval.low || alone > interval.high))
-                marks[o][b] = share > alone ? 1 : -1;
-        }
     append_arrangements(out, 1, marks, bins, first, second, unit);
     append_arrangements(out, -1, marks, bins, first, second, unit);
-    return out[0] != '\0';
 }

@@ -4,7 +4,11 @@
  * which arrangements the model answers the name. An effect is a difference between arrangements in the same sample,
  * so the rest of the sample does not bias the effect. The interval of a mean difference is that of Agresti and Min
  * for matched pairs (Statistics in Medicine 24, 2005), with sums of differences instead of counts. p is that of the
- * two-sided sign test. Pure functions; any thread. */
+ * two-sided sign test.
+ *
+ * An effect of a pair may come from one of its motifs alone, for example if a model seldom reads this motif near the
+ * end of a sequence. Controls show this: they are trials with one motif at its place, without the other motif or with
+ * a third one instead. Pure functions; any thread. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_RULES_EFFECTS_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_RULES_EFFECTS_H
 
@@ -17,11 +21,37 @@ enum { RULE_BINS = 6, RULE_NEAR = 2, RULE_TEXT = 256, RULE_NAME = 80 };
 extern const int rule_edges[RULE_BINS + 1];
 
 enum rule_order { FIRST_BEFORE_SECOND, SECOND_BEFORE_FIRST, RULE_ORDERS };
+/* Returns the bit of an arrangement in a set of arrangements. */
+static inline unsigned rule_bit(int order, int bin)
+{
+    return 1U << (order * RULE_BINS + bin);
+}
 
 /* States for each arrangement of the motifs in one sample whether the model answers one name. */
 struct rule_trial {
     bool neither, first, second;       /* with neither motif, with only the first, and with only the second */
     bool with[RULE_ORDERS][RULE_BINS]; /* with both */
+};
+
+/* What replaces one motif of a pair in a control. The motif that remains keeps its place. */
+enum rule_control {
+    CONTROL_FIRST,        /* the first motif alone */
+    CONTROL_SECOND,       /* the second motif alone */
+    CONTROL_FIRST_THIRD,  /* the first motif, and a third one at the place of the second */
+    CONTROL_THIRD_SECOND, /* a third motif at the place of the first, and the second motif */
+    RULE_CONTROLS
+};
+
+/* What holds for all names of a pair. */
+struct rule_evidence {
+    int bins;             /* number of ranges of gaps that fit into a sample */
+    int tried[RULE_BINS]; /* number of trials of each bin */
+    /* Numbers of samples of the data set that contain the pair in an arrangement, and whether this is enough for a
+     * rule. */
+    int samples[RULE_ORDERS][RULE_BINS];
+    bool seen[RULE_ORDERS][RULE_BINS];
+    int controlled[RULE_BINS]; /* number of trials of the controls of each bin */
+    bool third;                /* whether these trials include those with a third motif */
 };
 
 /* Sums over samples of the differences that one property of the arrangement makes: order, distance or strand. */
@@ -43,23 +73,40 @@ struct rule_counts {
     int neither, first, second, with[RULE_ORDERS][RULE_BINS];
     /* Effects of three properties: first before second, a short gap, both on one strand. */
     struct rule_effect order, distance, strand;
+    int control[RULE_CONTROLS][RULE_ORDERS][RULE_BINS]; /* number of controls in which the model answers the name */
     int same, opposite; /* numbers of samples, of the strand.samples that were tried, in which the model answers the
                            name. same: with the pair on one strand; opposite: with the pair on opposite strands */
 };
-/* Adds a trial. tried: [RULE_BINS] whether the gaps of a bin fit into the sample; other bins are not counted. */
-void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried);
+/* Adds a trial. tried: [RULE_BINS] whether a bin was tried; other bins are not counted. used: the arrangements that
+ * count for the effects of order and distance. */
+void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried,
+                     const bool used[RULE_ORDERS][RULE_BINS]);
 /* Adds a sample. same, opposite: whether the model answers the name if the pair is on one strand, and if one motif
  * is on the other strand. */
 void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite);
 
-/* Writes a rule as text, such as "CTCF before GATA within 30 bases". The share of an arrangement is the share of its
- * trials in which the model answers the name. The reference is the largest of three shares: with neither motif, with
- * the first only, and with the second only. The text names the arrangements whose share is above the reference, and
- * after "not " those whose share is below it. An arrangement counts if its share differs from the reference by at least
- * RULE_CLEAR, and if the reference is outside of the 95 % interval of the share. tried: [RULE_BINS] number of trials of
- * each bin. unit: "bases" or "positions". Returns whether there is a rule; if there is none, the text is "". */
+/* Returns the normal quantile of `tests` simultaneous two-sided intervals of 95 % (Bonferroni). tests: at least 1. */
+double rule_quantile(double tests);
+
+/* Decides for which arrangements there is a rule about one name. The share of an arrangement is the share of its trials
+ * in which the model answers the name. marks: 1 if the share is above the reference, -1 if it is below the reference,
+ * and else 0. The reference is the largest of three shares: with neither motif, with the first only, and with the
+ * second only. An arrangement gets a mark under three conditions:
+ *   1. Enough samples of the data set contain it (seen).
+ *   2. Its share differs from the reference by at least RULE_CLEAR, and the interval of this difference (Newcombe) does
+ *      not contain 0. quantile: the normal quantile of the interval.
+ *   3. Only if `controlled`, and if there are controls: condition 2 also holds for two other references: the larger
+ * share of the two motifs alone at their places, and the larger share of the two controls with a third motif. The
+ * second of these need not differ by RULE_CLEAR, and its interval is always that of one test of 95 %, because the third
+ * motif may have a rule of its own. Returns whether any arrangement has a mark. */
 #define RULE_CLEAR 0.15
-bool rule_text(const struct rule_counts *counts, const int *tried, const char *first, const char *second,
+bool rule_mark(const struct rule_counts *counts, const struct rule_evidence *evidence, double quantile, bool controlled,
+               int marks[RULE_ORDERS][RULE_BINS]);
+
+/* Writes a rule as text, such as "CTCF before GATA within 30 bases". The text names the arrangements with the mark 1,
+ * and after "not " those with the mark -1. bins: number of ranges of gaps that fit into a sample. unit: "bases" or
+ * "positions". Without marks, the text is "". */
+void rule_text(const int marks[RULE_ORDERS][RULE_BINS], int bins, const char *first, const char *second,
                const char *unit, char out[RULE_TEXT]);
 
 #endif

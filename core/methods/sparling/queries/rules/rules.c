@@ -2,17 +2,20 @@
  *
  * For each pair of motifs, the query removes both motifs from the motif maps of test samples and puts them back in
  * several arrangements. The head then reads the changed maps. A motif that is put back gets the median of the values
- * that its channel has in samples. Motif maps do not show strands, so strands.c changes the inputs instead. */
+ * that its channel has in samples. Motif maps do not show strands, so strands.c changes the inputs instead.
+ *
+ * The query says only what the data support. It leaves out arrangements that the data set seldom contains (support.c).
+ * The intervals of all arrangements hold simultaneously. For each arrangement that seems to have a rule, the query
+ * measures controls (effects.h). */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/queries/rules/rules_int.h"
-#include "core/metrics/interval.h"
+#include "core/base/random/philox.h"
 
-enum { PAIRS = 2048, COUNTS = 1 << 18 };
-static const double SURE = 0.05;
+#include "core/methods/sparling/queries/rules/rules_int.h"
+
+enum { PAIRS = 2048, COUNTS = 1 << 18, STREAM_THIRD = 0x74686972 };
 
 static enum status no_memory(struct error *err)
 {
@@ -100,7 +103,9 @@ static enum status make_pairs(struct rules *r, struct error *err)
                          (long long)count);
     r->pair = calloc((size_t)count + 1, sizeof *r->pair);
     r->counts = calloc((size_t)count * (size_t)r->names + 1, sizeof *r->counts);
-    if (!r->pair || !r->counts)
+    r->sets = calloc((size_t)count * RULE_SETS + 1, sizeof *r->sets);
+    r->left = calloc((size_t)count + 1, sizeof *r->left);
+    if (!r->pair || !r->counts || !r->sets || !r->left)
         return no_memory(err);
     for (int a = 0; a < r->channels; a++)
         for (int b = a + 1; b < r->channels; b++) {
@@ -110,14 +115,75 @@ static enum status make_pairs(struct rules *r, struct error *err)
             r->pair[r->pairs++] = (struct rule_pair){.first = r->motif[a],
                                                      .second = r->motif[b],
                                                      .number = (uint64_t)a << 32 | (uint64_t)b,
+                                                     .all = r->asked->channel >= 0 && r->asked->other >= 0,
                                                      .counts = counts};
         }
     return STATUS_OK;
 }
 
-static enum status try_pairs(struct rules *r, struct error *err)
+/* Returns how many samples of the data set contain a pair in an arrangement that is frequent enough. */
+static int seen_samples(const struct rules *r, int pair)
 {
-    const struct rule_reader reader = {r, r->channels, r->cols, r->names, rules_read};
+    int seen[RULE_ORDERS][RULE_BINS];
+    for (int o = 0; o < RULE_ORDERS; o++)
+        for (int b = 0; b < RULE_BINS; b++)
+            seen[o][b] = r->pair[pair].evidence.seen[o][b];
+    return rules_samples(r, pair, seen);
+}
+
+struct ranked {
+    int pair, samples;
+};
+
+static int by_samples(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    return x->samples != y->samples ? (x->samples < y->samples) - (x->samples > y->samples)
+                                    : (x->pair > y->pair) - (x->pair < y->pair);
+}
+
+/* Keeps the pairs of which the data set contains an arrangement often enough, and of these only so many as the limit of
+ * trials allows, the most frequent ones. A pair that was asked for by both its channels always stays. */
+static enum status keep_pairs(struct rules *r, struct error *err)
+{
+    int most = r->samples > 0 ? (int)(r->asked->trials / r->samples) : 0, kept = 0;
+    struct ranked *ranked = calloc((size_t)r->pairs + 1, sizeof *ranked);
+    bool *stays = calloc((size_t)r->pairs + 1, sizeof *stays);
+    most = most < 1 ? 1 : most;
+    if (!ranked || !stays) {
+        free(ranked);
+        free(stays);
+        return no_memory(err);
+    }
+    for (int i = 0; i < r->pairs; i++)
+        ranked[i] = (struct ranked){i, seen_samples(r, i)};
+    qsort(ranked, (size_t)r->pairs, sizeof *ranked, by_samples);
+    for (int i = 0; i < r->pairs; i++)
+        stays[ranked[i].pair] = r->pair[ranked[i].pair].all || (i < most && ranked[i].samples > 0);
+    for (int i = most; i < r->pairs && ranked[i].samples > 0; i++)
+        r->left[r->lefts++] =
+            (struct rule_left){r->pair[ranked[i].pair].first.channel, r->pair[ranked[i].pair].second.channel};
+    for (int i = 0; i < r->pairs; i++) {
+        if (!stays[i])
+            continue;
+        r->pair[kept] = r->pair[i];
+        memmove(r->sets + (size_t)kept * RULE_SETS, r->sets + (size_t)i * RULE_SETS, RULE_SETS * sizeof *r->sets);
+        kept++;
+    }
+    r->unseen = r->pairs - kept - r->lefts;
+    r->pairs = kept;
+    free(ranked);
+    free(stays);
+    return STATUS_OK;
+}
+
+/* ---- trials ---------------------------------------------------------------------------------------------------- */
+
+/* Calls `try` for all samples that have room for motifs. */
+static enum status each_sample(struct rules *r,
+                               enum status (*try)(struct rules *, const struct rule_sample *, struct error *),
+                               struct error *err)
+{
     int margin = r->question->model->domain.shape.margin;
     enum status status = STATUS_OK;
     for (int64_t i = 0; !status && i < r->samples; i++) {
@@ -127,136 +193,137 @@ static enum status try_pairs(struct rules *r, struct error *err)
         if (!status)
             status = rules_map(r, err);
         struct rule_sample sample = {.map = r->map, .from = margin, .to = length - margin, .number = (uint64_t)i};
-        for (int p = 0; !status && p < r->pairs && sample.from < sample.to; p++) {
-            status = method_question_stopped(r->question, err);
-            if (!status)
-                status = rule_try(&reader, &sample, &r->pair[p], r->maps, r->has, err);
-        }
+        if (!status && sample.from < sample.to)
+            status = try(r, &sample, err);
     }
     return status;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------------ */
-
-static const char *unit_of(const struct rules *r)
+static struct rule_reader reader_of(struct rules *r)
 {
-    return r->strands ? "bases" : "positions";
+    return (struct rule_reader){r, r->channels, r->cols, r->names, rules_read};
 }
 
-static void motif_name(const struct rules *r, int channel, char out[RULE_NAME])
+static enum status try_pairs(struct rules *r, const struct rule_sample *sample, struct error *err)
 {
-    const struct method_model *model = r->question->model;
-    channel_name_text(model->names ? &model->names[channel] : NULL, &model->domain, out, RULE_NAME);
-    if (out[0] == '\0')
-        snprintf(out, RULE_NAME, "channel %d", channel);
-}
-
-static void write_motif(const struct rules *r, const char *key, int channel, const struct sink *out)
-{
-    char name[RULE_NAME];
-    motif_name(r, channel, name);
-    sink_begin_object(out, key);
-    sink_integer(out, "channel", channel);
-    sink_text(out, "name", name);
-    sink_end_object(out);
-}
-
-static void write_share(const char *key, int with, int of, const struct sink *out)
-{
-    double share = of > 0 ? (double)with / of : 0;
-    struct interval interval = interval_share(share, of, 1.96);
-    sink_begin_object(out, key);
-    sink_integer(out, "trials", of);
-    sink_number(out, "share", share);
-    sink_number(out, "low", interval.low);
-    sink_number(out, "high", interval.high);
-    sink_end_object(out);
-}
-
-static void write_effect(const char *key, const struct rule_effect *effect, const struct sink *out)
-{
-    struct rule_difference d = rule_difference_of(effect);
-    if (effect->samples == 0) {
-        sink_null(out, key);
-        return;
+    const struct rule_reader reader = reader_of(r);
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < r->pairs; i++) {
+        status = method_question_stopped(r->question, err);
+        if (!status)
+            status = rule_try(&reader, sample, &r->pair[i], r->maps, r->has, err);
     }
-    sink_begin_object(out, key);
-    sink_integer(out, "samples", effect->samples);
-    sink_number(out, "difference", d.mean);
-    sink_number(out, "low", d.low);
-    sink_number(out, "high", d.high);
-    sink_number(out, "p", d.p);
-    sink_end_object(out);
+    return status;
 }
 
-static void write_name(const struct rules *r, const struct rule_pair *pair, int name, const struct sink *out)
+/* Adds to r->single, for each channel, the trials of one sample with neither motif and with this motif alone. */
+static enum status try_singles(struct rules *r, const struct rule_sample *sample, struct error *err)
 {
-    static const char *const orders[RULE_ORDERS] = {"first_before_second", "second_before_first"};
-    const struct rule_counts *c = &pair->counts[name];
-    char text[RULE_TEXT], first[RULE_NAME], second[RULE_NAME];
-    motif_name(r, pair->first.channel, first);
-    motif_name(r, pair->second.channel, second);
-    sink_begin_object(out, NULL);
-    sink_text(out, "name", query_token(&r->question->model->domain, TOKEN_FIRST + name));
-    if (rule_text(c, pair->tried, first, second, unit_of(r), text))
-        sink_text(out, "rule", text);
-    else
-        sink_null(out, "rule");
-    write_share("neither", c->neither, c->samples, out);
-    write_share("first_alone", c->first, c->samples, out);
-    write_share("second_alone", c->second, c->samples, out);
-    for (int o = 0; o < RULE_ORDERS; o++) {
-        sink_begin_list(out, orders[o]);
-        for (int b = 0; b < RULE_BINS && pair->tried[b] > 0; b++)
-            write_share(NULL, c->with[o][b], pair->tried[b], out);
-        sink_end_list(out);
+    const struct rule_reader reader = reader_of(r);
+    enum status status = STATUS_OK;
+    for (int c = 0; !status && c < r->channels; c++) {
+        struct rule_pair pair = {.first = r->motif[c],
+                                 .second = r->motif[c],
+                                 .number = (uint64_t)c << 32 | (uint64_t)c,
+                                 .counts = r->single + (ptrdiff_t)c * r->names};
+        status = method_question_stopped(r->question, err);
+        if (!status && r->with[c] >= RULE_LEAST)
+            status = rule_try(&reader, sample, &pair, r->maps, r->has, err);
     }
-    write_effect("order", &c->order, out);
-    write_effect("distance", &c->distance, out);
-    write_effect("strand", &c->strand, out);
-    sink_end_object(out);
+    return status;
 }
 
-/* Returns whether an effect is significant after a correction for the number of all effects that were measured. */
-static bool significant(const struct rules *r, const struct rule_counts *c)
+/* Returns whether a motif may replace one of a pair in controls: it is not in the pair, occurs in enough samples, and
+ * does not itself change how often the model answers a name for which the pair seems to have a rule. */
+static bool may_replace(const struct rules *r, int channel, int pair)
 {
-    double tests = 3.0 * r->pairs * r->names;
-    return rule_difference_of(&c->order).p * tests < SURE || rule_difference_of(&c->distance).p * tests < SURE ||
-           rule_difference_of(&c->strand).p * tests < SURE;
+    const bool *wanted = r->doubtful + (ptrdiff_t)pair * r->names;
+    if (channel == r->pair[pair].first.channel || channel == r->pair[pair].second.channel ||
+        r->with[channel] < RULE_LEAST)
+        return false;
+    for (int k = 0; k < r->names; k++) {
+        const struct rule_counts *alone = &r->single[(ptrdiff_t)channel * r->names + k];
+        if (wanted[k] && abs(alone->first - alone->neither) >= RULE_CLEAR * alone->samples)
+            return false;
+    }
+    return true;
 }
 
-static void write_pair(const struct rules *r, const struct rule_pair *pair, const struct sink *out)
+/* Draws the motif that replaces one of a pair in controls. Returns NULL if there is none. */
+static const struct rule_motif *draw_third(const struct rules *r, const struct rule_sample *sample, int pair)
 {
-    bool all = r->asked->channel >= 0 && r->asked->other >= 0;
-    int first_name = r->question->model->network->shape.positions ? 1 : 0, listed = 0;
-    for (int k = first_name; k < r->names; k++)
-        listed += all || significant(r, &pair->counts[k]);
-    if (listed == 0)
-        return;
-    sink_begin_object(out, NULL);
-    write_motif(r, "first", pair->first.channel, out);
-    write_motif(r, "second", pair->second.channel, out);
-    sink_begin_list(out, "names");
-    for (int k = first_name; k < r->names; k++)
-        if (all || significant(r, &pair->counts[k]))
-            write_name(r, pair, k, out);
-    sink_end_list(out);
-    sink_end_object(out);
+    struct philox from = philox_stream(sample->number, STREAM_THIRD, r->pair[pair].number);
+    int others = 0, chosen;
+    for (int c = 0; c < r->channels; c++)
+        others += may_replace(r, c, pair);
+    chosen = others > 0 ? (int)(philox_u32(&from, 0) % (uint32_t)others) : -1;
+    for (int c = 0; c < r->channels && chosen >= 0; c++)
+        if (may_replace(r, c, pair) && chosen-- == 0)
+            return &r->motif[c];
+    return NULL;
 }
 
-static void write_rules(const struct rules *r, const struct sink *out)
+/* Tries the controls of the bins in which a pair seems to have a rule. */
+static enum status try_controls(struct rules *r, const struct rule_sample *sample, int pair, struct error *err)
 {
-    sink_integer(out, "samples", r->samples);
-    sink_text(out, "unit", unit_of(r));
-    sink_begin_list(out, "gaps");
-    for (int b = 0; b < RULE_BINS; b++)
-        sink_integer(out, NULL, rule_edges[b]);
-    sink_end_list(out);
-    sink_integer(out, "tried", r->pairs);
-    sink_begin_list(out, "pairs");
+    const struct rule_reader reader = reader_of(r);
+    bool wanted[RULE_BINS] = {false}, any = false;
+    for (int k = r->first_name; k < r->names; k++) {
+        int marks[RULE_ORDERS][RULE_BINS];
+        if (!r->doubtful[(ptrdiff_t)pair * r->names + k])
+            continue;
+        any = true;
+        (void)rule_mark(&r->pair[pair].counts[k], &r->pair[pair].evidence, r->quantile, false, marks);
+        for (int b = 0; b < RULE_BINS; b++)
+            wanted[b] = wanted[b] || marks[FIRST_BEFORE_SECOND][b] != 0 || marks[SECOND_BEFORE_FIRST][b] != 0;
+    }
+    return any ? rule_try_controls(&reader, sample, &r->pair[pair], draw_third(r, sample, pair), wanted, r->maps,
+                                   r->has, err)
+               : STATUS_OK;
+}
+
+static enum status control_pairs(struct rules *r, const struct rule_sample *sample, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < r->pairs; i++) {
+        status = method_question_stopped(r->question, err);
+        if (!status)
+            status = try_controls(r, sample, i, err);
+    }
+    return status;
+}
+
+/* Returns the number of intervals that decide about rules: one for each name and each arrangement that is seen. */
+static double count_tests(const struct rules *r)
+{
+    double tests = 0;
     for (int i = 0; i < r->pairs; i++)
-        write_pair(r, &r->pair[i], out);
-    sink_end_list(out);
+        for (int o = 0; o < RULE_ORDERS; o++)
+            for (int b = 0; b < RULE_BINS; b++)
+                tests += r->pair[i].evidence.seen[o][b] && r->pair[i].evidence.tried[b] > 0;
+    return tests * (r->names - r->first_name);
+}
+
+/* Measures the controls of the arrangements that seem to have a rule. */
+static enum status measure_controls(struct rules *r, struct error *err)
+{
+    bool any = false;
+    r->quantile = rule_quantile(count_tests(r));
+    r->doubtful = calloc((size_t)r->pairs * (size_t)r->names + 1, sizeof *r->doubtful);
+    r->single = calloc((size_t)r->channels * (size_t)r->names, sizeof *r->single);
+    if (!r->doubtful || !r->single)
+        return no_memory(err);
+    for (int i = 0; i < r->pairs; i++)
+        for (int k = r->first_name; k < r->names; k++) {
+            int marks[RULE_ORDERS][RULE_BINS];
+            bool marked = rule_mark(&r->pair[i].counts[k], &r->pair[i].evidence, r->quantile, false, marks);
+            r->doubtful[(ptrdiff_t)i * r->names + k] = marked;
+            any = any || marked;
+        }
+    if (!any)
+        return STATUS_OK;
+    enum status status = each_sample(r, try_singles, err);
+    return status ? status : each_sample(r, control_pairs, err);
 }
 
 /* ---- the query ------------------------------------------------------------------------------------------------- */
@@ -295,7 +362,16 @@ static enum status measure(struct rules *r, struct error *err)
     status = make_pairs(r, err);
     if (status)
         return status;
-    status = try_pairs(r, err);
+    status = rules_support(r, err);
+    if (status)
+        return status;
+    status = keep_pairs(r, err);
+    if (status)
+        return status;
+    status = each_sample(r, try_pairs, err);
+    if (status)
+        return status;
+    status = measure_controls(r, err);
     return status || !r->strands || r->pairs == 0 ? status : rules_strands(r, err);
 }
 
@@ -308,6 +384,7 @@ enum status sparling_rules(const struct method_question *question, const struct 
                       .channels = (int)question->model->network->config.channels_motif,
                       .cols = domain->shape.cols,
                       .names = domain->shape.tokens,
+                      .first_name = question->model->network->shape.positions ? 1 : 0,
                       .strands = alphabet != NULL && alphabet->strands == 2};
     if (domain->shape.numbers > 0)
         return error_set(
@@ -321,12 +398,16 @@ enum status sparling_rules(const struct method_question *question, const struct 
     if (!status)
         status = measure(&r, err);
     if (!status)
-        write_rules(&r, out);
+        rules_write(&r, out);
     inquiry_close(&r.inquiry);
     free(r.motif);
     free(r.with);
     free(r.pair);
     free(r.counts);
+    free(r.sets);
+    free(r.left);
+    free(r.doubtful);
+    free(r.single);
     free(r.map);
     free(r.maps);
     free(r.has);

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/methods/sparling/queries/rules/effects.h"
 
+/* RULE_MAPS: the largest number of maps that are read at once. */
 enum { RULE_MAPS = 3 + RULE_ORDERS * RULE_BINS };
 
 /* The columns of the centres of the two motifs in a map. With one motif, both columns are the centre of this motif. */
@@ -41,13 +42,26 @@ struct rule_sample {
 struct rule_pair {
     struct rule_motif first, second;
     uint64_t number;
-    int tried[RULE_BINS];
-    struct rule_counts *counts; /* [names] */
+    bool all;                      /* try also arrangements that the data set does not contain often enough */
+    struct rule_evidence evidence; /* samples and seen are input; trials fill the rest */
+    struct rule_counts *counts;    /* [names] */
 };
 
-/* Tries all arrangements of a pair in a sample, and adds the answers to the pair's counts. maps: scratch
+/* Finds the arrangements of two motifs in a sample. one, other: columns of the centres of the motifs of each channel.
+ * Motifs that overlap have no arrangement. Returns the set of the bits of the arrangements (rule_bit). */
+unsigned rule_arrangements(const struct rule_motif *first, const int *one, int ones, const struct rule_motif *second,
+                           const int *other, int others);
+
+/* Tries the arrangements of a pair in a sample, and adds the answers to the pair's counts. A bin is tried in both
+ * orders if it fits into the sample and one of its arrangements is seen, or pair->all. maps: scratch
  * [RULE_MAPS][channels][cols]. has: scratch [RULE_MAPS][names]. Errors are those of the reader. */
 enum status rule_try(const struct rule_reader *reader, const struct rule_sample *sample, struct rule_pair *pair,
                      float *maps, bool *has, struct error *err);
+
+/* Tries the controls of a pair in a sample. The motifs have the same places as in rule_try(). wanted: [RULE_BINS] the
+ * bins to try. third: the motif that replaces one of the pair; NULL: only controls with one motif. */
+enum status rule_try_controls(const struct rule_reader *reader, const struct rule_sample *sample,
+                              struct rule_pair *pair, const struct rule_motif *third, const bool *wanted, float *maps,
+                              bool *has, struct error *err);
 
 #endif

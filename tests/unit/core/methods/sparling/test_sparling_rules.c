@@ -79,6 +79,16 @@ static int place(const float *map, int channel, int shift, float value)
     return -1;
 }
 
+/* Column of the third motif, or -1: the column of channel 1 with the value 7. The sample itself has a 1 in column 7. */
+static int third_at;
+static int place_of_third(const float *map)
+{
+    for (int i = 0; i < COLS; i++)
+        if (map[COLS + i] == 7)
+            return i;
+    return -1;
+}
+
 /* The reader answers name 0 by the planted rule, and name 1 if the trial has not changed channel 1. */
 static enum status follow(void *context, const float *maps, int count, const struct rule_places *places, bool *has,
                           struct error *err)
@@ -90,30 +100,61 @@ static enum status follow(void *context, const float *maps, int count, const str
         int a = place(map, A, SHIFT_A, 2), b = place(map, B, 0, 4);
         assert_true(a < 0 || a == places[i].at[0] || a == places[i].at[1]);
         assert_true(b < 0 || b == places[i].at[0] || b == places[i].at[1]);
+        third_at = place_of_third(map);
         has[i * NAMES] = rule(a, b);
         has[i * NAMES + 1] = map[COLS + 7] > 0;
     }
     return STATUS_OK;
 }
 
-static void measure(planted_rule rule, int length, struct rule_counts counts[NAMES], struct rule_pair *pair)
+/* Tries the pair in SAMPLES samples, and then its controls if `controls`. third: the motif that replaces one of the
+ * pair. */
+static void measure_pair(planted_rule rule, int length, struct rule_pair *pair, bool controls,
+                         const struct rule_motif *third)
 {
     static float map[CHANNELS * COLS], maps[RULE_MAPS * CHANNELS * COLS];
     static bool has[RULE_MAPS * NAMES];
     const struct rule_reader reader = {&rule, CHANNELS, COLS, NAMES, follow};
-    memset(counts, 0, NAMES * sizeof *counts);
-    *pair = (struct rule_pair){.first = {.channel = A, .value = 2, .shift = SHIFT_A, .width = WIDE_A},
-                               .second = {.channel = B, .value = 4, .width = WIDE_B},
-                               .number = 5,
-                               .counts = counts};
     for (int i = 0; i < COLS; i++)
         /* These motifs are in the sample already. rule_try() must remove them from every trial. */
         map[A * COLS + i] = map[B * COLS + i] = (float)(i % 11 == 0);
     for (int n = 0; n < SAMPLES; n++) {
         map[COLS + 7] = (float)(n % 2);
         const struct rule_sample sample = {map, 10, 10 + length, (uint64_t)n};
-        assert_ok(rule_try(&reader, &sample, pair, maps, has, err));
+        static const bool every[RULE_BINS] = {true, true, true, true, true, true};
+        if (controls)
+            assert_ok(rule_try_controls(&reader, &sample, pair, third, every, maps, has, err));
+        else
+            assert_ok(rule_try(&reader, &sample, pair, maps, has, err));
     }
+}
+
+static void make_pair(struct rule_counts counts[NAMES], struct rule_pair *pair)
+{
+    memset(counts, 0, NAMES * sizeof *counts);
+    *pair = (struct rule_pair){.first = {.channel = A, .value = 2, .shift = SHIFT_A, .width = WIDE_A},
+                               .second = {.channel = B, .value = 4, .width = WIDE_B},
+                               .number = 5,
+                               .counts = counts};
+    for (int o = 0; o < RULE_ORDERS; o++)
+        for (int b = 0; b < RULE_BINS; b++)
+            pair->evidence.seen[o][b] = true;
+}
+
+static void measure(planted_rule rule, int length, struct rule_counts counts[NAMES], struct rule_pair *pair)
+{
+    make_pair(counts, pair);
+    measure_pair(rule, length, pair, false, NULL);
+}
+
+/* Writes the rule about a name to `text`. Returns whether there is one. */
+static bool find_rule(const struct rule_counts *counts, const struct rule_pair *pair, char text[RULE_TEXT])
+{
+    int marks[RULE_ORDERS][RULE_BINS];
+    bool any = rule_mark(counts, &pair->evidence, rule_quantile(1), true, marks);
+    rule_text(marks, pair->evidence.bins, "CTCF", "GATA", "bases", text);
+    assert_int_equal(any, text[0] != '\0');
+    return any;
 }
 
 static void check_text(planted_rule rule, const char *wanted)
@@ -122,9 +163,9 @@ static void check_text(planted_rule rule, const char *wanted)
     struct rule_pair pair;
     char text[RULE_TEXT];
     measure(rule, 270, counts, &pair);
-    assert_int_equal(rule_text(&counts[0], pair.tried, "CTCF", "GATA", "bases", text), wanted[0] != '\0');
+    (void)find_rule(&counts[0], &pair, text);
     assert_string_equal(text, wanted);
-    assert_false(rule_text(&counts[1], pair.tried, "CTCF", "GATA", "bases", text));
+    assert_false(find_rule(&counts[1], &pair, text));
     assert_true(rule_difference_of(&counts[1].order).mean == 0);
     assert_true(rule_difference_of(&counts[1].order).p > 1 - 1e-12);
     assert_int_equal(counts[1].neither, SAMPLES / 2);
@@ -170,13 +211,152 @@ static void distances_that_do_not_fit_are_not_tried(void **state)
     (void)state;
     measure(a_before_b_near, 50, counts, &pair);
     for (int b = 0; b < RULE_BINS; b++)
-        assert_int_equal(pair.tried[b], b < 3 ? SAMPLES : 0); /* gaps up to 42 */
-    assert_true(rule_text(&counts[0], pair.tried, "a", "b", "positions", text));
-    assert_string_equal(text, "a before b within 30 positions");
+        assert_int_equal(pair.evidence.tried[b], b < 3 ? SAMPLES : 0); /* gaps up to 42 */
+    assert_int_equal(pair.evidence.bins, 3);
+    assert_true(find_rule(&counts[0], &pair, text));
+    assert_string_equal(text, "CTCF before GATA within 30 bases");
     measure(both, 5, counts, &pair); /* no room for both motifs */
-    assert_int_equal(pair.tried[0], 0);
-    assert_false(rule_text(&counts[0], pair.tried, "a", "b", "positions", text));
+    assert_int_equal(pair.evidence.tried[0], 0);
+    assert_int_equal(pair.evidence.bins, 0);
+    assert_false(find_rule(&counts[0], &pair, text));
     assert_true(rule_difference_of(&counts[0].order).p == 1);
+}
+
+/* An effect of the place: the model overlooks A in the first 60 columns. A large gap puts A there, so this looks like a
+ * rule of the pair. */
+static bool a_unless_at_the_left(int a, int b)
+{
+    (void)b;
+    return a >= 70;
+}
+
+/* An effect of crowding: the model overlooks A if any motif follows it. */
+static bool a_unless_any_motif_follows(int a, int b)
+{
+    int next = b >= 0 ? b : third_at;
+    return a >= 0 && !(next > a && gap(a, next) < 60);
+}
+
+static void effects_of_the_place_are_no_rule(void **state)
+{
+    struct rule_counts counts[NAMES];
+    struct rule_pair pair;
+    char text[RULE_TEXT];
+    (void)state;
+    measure(a_unless_at_the_left, 270, counts, &pair);
+    assert_true(find_rule(&counts[0], &pair, text));
+    assert_non_null(strstr(text, "not CTCF before GATA"));
+    measure_pair(a_unless_at_the_left, 270, &pair, true, NULL);
+    assert_int_equal(pair.evidence.controlled[4], SAMPLES);
+    assert_false(find_rule(&counts[0], &pair, text));
+    int marks[RULE_ORDERS][RULE_BINS];
+    assert_true(rule_mark(&counts[0], &pair.evidence, rule_quantile(1), false, marks)); /* without the controls */
+}
+
+static void effects_of_any_motif_are_no_rule(void **state)
+{
+    const struct rule_motif third = {.channel = 1, .value = 7, .width = WIDE_B};
+    struct rule_counts counts[NAMES];
+    struct rule_pair pair;
+    char text[RULE_TEXT];
+    (void)state;
+    measure(a_unless_any_motif_follows, 270, counts, &pair);
+    measure_pair(a_unless_any_motif_follows, 270, &pair, true, NULL);
+    assert_true(find_rule(&counts[0], &pair, text)); /* a motif alone does not show this effect */
+    assert_string_equal(text, "not CTCF before GATA within 60 bases");
+    measure(a_unless_any_motif_follows, 270, counts, &pair);
+    measure_pair(a_unless_any_motif_follows, 270, &pair, true, &third);
+    assert_false(find_rule(&counts[0], &pair, text));
+}
+
+static void rules_of_the_pair_stay_with_controls(void **state)
+{
+    static const struct {
+        planted_rule rule;
+        const char *text;
+    } cases[] = {
+        {a_before_b_near, "CTCF before GATA within 30 bases"},
+        {a_unless_b_follows, "not CTCF before GATA within 60 bases"},
+        {both, "CTCF and GATA at any distance"},
+    };
+    const struct rule_motif third = {.channel = 1, .value = 7, .width = WIDE_B};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rule_counts counts[NAMES];
+        struct rule_pair pair;
+        char text[RULE_TEXT];
+        measure(cases[i].rule, 270, counts, &pair);
+        measure_pair(cases[i].rule, 270, &pair, true, &third);
+        assert_true(find_rule(&counts[0], &pair, text));
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void arrangements_that_the_data_lack_have_no_rule(void **state)
+{
+    struct rule_counts counts[NAMES];
+    struct rule_pair pair;
+    char text[RULE_TEXT];
+    (void)state;
+    make_pair(counts, &pair);
+    for (int b = 0; b < RULE_BINS; b++)
+        pair.evidence.seen[FIRST_BEFORE_SECOND][b] = b >= 1 && b < 5;
+    memset(pair.evidence.seen[SECOND_BEFORE_FIRST], 0, sizeof pair.evidence.seen[SECOND_BEFORE_FIRST]);
+    measure_pair(both, 270, &pair, false, NULL);
+    for (int b = 0; b < RULE_BINS; b++)
+        assert_int_equal(pair.evidence.tried[b], b >= 1 && b < 5 ? SAMPLES : 0); /* others are not tried */
+    assert_true(find_rule(&counts[0], &pair, text));
+    assert_string_equal(text, "CTCF before GATA 10 to 240 bases apart");
+    assert_int_equal(counts[0].order.samples, 0); /* only one order is in the data */
+    struct rule_pair every = pair;
+    every.all = true;
+    make_pair(counts, &pair);
+    every.counts = counts;
+    memset(every.evidence.tried, 0, sizeof every.evidence.tried);
+    measure_pair(both, 270, &every, false, NULL);
+    assert_int_equal(every.evidence.tried[0], SAMPLES); /* the question names the pair */
+    assert_int_equal(counts[0].order.samples, SAMPLES);
+    assert_true(find_rule(&counts[0], &every, text));
+    assert_string_equal(text, "CTCF before GATA 10 to 240 bases apart"); /* but the rule is as before */
+}
+
+/* Of 40 samples, a name is answered in 20 without the motifs and in `with` with both. One test makes this a rule, many
+ * tests do not. */
+static void simultaneous_intervals_are_wider(void **state)
+{
+    struct rule_counts counts = {.samples = 40, .neither = 20};
+    struct rule_evidence evidence = {.bins = 1, .tried = {40}};
+    int marks[RULE_ORDERS][RULE_BINS];
+    (void)state;
+    evidence.seen[0][0] = true;
+    counts.with[0][0] = 30;
+    assert_true(rule_mark(&counts, &evidence, rule_quantile(1), true, marks));
+    assert_int_equal(marks[0][0], 1);
+    assert_false(rule_mark(&counts, &evidence, rule_quantile(1000), true, marks));
+    assert_true(fabs(rule_quantile(1) - 1.9599640) < 1e-6);
+    assert_true(fabs(rule_quantile(0) - rule_quantile(1)) < 1e-12);
+    assert_true(fabs(rule_quantile(50) - 3.2905267) < 1e-6); /* of 0.9995 */
+    counts.with[0][0] = 10;
+    assert_true(rule_mark(&counts, &evidence, rule_quantile(1), true, marks));
+    assert_int_equal(marks[0][0], -1);
+    evidence.seen[0][0] = false;
+    assert_false(rule_mark(&counts, &evidence, rule_quantile(1), true, marks));
+}
+
+static void arrangements_follow_from_the_places(void **state)
+{
+    const struct rule_motif first = {.channel = A, .width = WIDE_A}, second = {.channel = B, .width = WIDE_B};
+    const int one[] = {20, 200}, other[] = {37, 100};
+    (void)state;
+    /* gaps 10 and 73 behind the first motif at 20, 156 and 93 before the one at 200 */
+    assert_int_equal(rule_arrangements(&first, one, 2, &second, other, 2),
+                     rule_bit(FIRST_BEFORE_SECOND, 1) | rule_bit(FIRST_BEFORE_SECOND, 3) |
+                         rule_bit(SECOND_BEFORE_FIRST, 4) | rule_bit(SECOND_BEFORE_FIRST, 3));
+    const int close[] = {26, 27, 28};
+    assert_int_equal(rule_arrangements(&first, one, 1, &second, close, 1), 0); /* they overlap */
+    assert_int_equal(rule_arrangements(&first, one, 1, &second, close + 1, 1), rule_bit(FIRST_BEFORE_SECOND, 0));
+    assert_int_equal(rule_arrangements(&second, close, 3, &first, one, 1), rule_bit(SECOND_BEFORE_FIRST, 0));
+    assert_int_equal(rule_arrangements(&first, one, 0, &second, close, 3), 0);
 }
 
 /* Of 20 pairs, 8 differ in one direction and 2 in the other. The exact test of McNemar then gives p = 2 x 56 / 1024.
@@ -203,6 +383,12 @@ int main(void)
         cmocka_unit_test(planted_rules_are_recovered),
         cmocka_unit_test(order_and_distance_have_the_right_sign),
         cmocka_unit_test(distances_that_do_not_fit_are_not_tried),
+        cmocka_unit_test(effects_of_the_place_are_no_rule),
+        cmocka_unit_test(effects_of_any_motif_are_no_rule),
+        cmocka_unit_test(rules_of_the_pair_stay_with_controls),
+        cmocka_unit_test(arrangements_that_the_data_lack_have_no_rule),
+        cmocka_unit_test(simultaneous_intervals_are_wider),
+        cmocka_unit_test(arrangements_follow_from_the_places),
         cmocka_unit_test(differences_have_known_intervals_and_p),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
