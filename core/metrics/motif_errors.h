@@ -42,8 +42,8 @@ struct motif_errors {
     int64_t *windows;
     int64_t *lone;  /* the part of `boxes` that comes from boxes with exactly one motif */
     int64_t weaker; /* WINDOWS: motifs that were not the strongest of their cell */
-    int64_t taken;  /* WINDOWS: symbols whose cell contains only motifs that belong to other cells (neither hit nor
-                     * missed) */
+    int64_t taken;  /* WINDOWS: symbols that are neither hit nor missed: there are motifs in their cell, but each of
+                     * them belongs to an overlapping cell whose point is nearer */
     /* counts[n]: samples with n boxes; the last entry counts samples with MOTIF_COUNTS or more */
     int64_t counts[MOTIF_COUNTS + 1];
     int64_t most; /* largest number of boxes of a sample */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/descriptor.h"
 #include "core/base/hash.h"
 #include "core/data/dataset.h"
 
@@ -137,10 +138,13 @@ static enum status copy_folder(struct copying *c, const char *from, const char *
     return status == STATUS_OK ? sync_folder(to, err) : status;
 }
 
-/* Removes a folder with everything in it. */
+/* Removes a folder with everything in it, and follows no links. */
 static void remove_folder(const char *path, int depth) /* NOLINT(misc-no-recursion) */
 {
-    DIR *folder = opendir(path);
+    int file = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = file >= 0 ? fdopendir(file) : NULL;
+    if (folder == NULL)
+        descriptor_close(&file);
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         char below[DATASET_PATH];
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||

@@ -1,5 +1,5 @@
-/* Vector kernels for rows on arcs (arc_call). Several rows are processed together, because they read the same p and
- * bias. */
+/* Vector kernels for arc_call: for each row, a ReLU layer whose input is a linear function of two numbers of the row,
+ * and a linear head. Several rows are processed together, because they read the same p and bias. */
 #include "core/kernels/fast/fast.h"
 
 enum { TOGETHER = 4 };

@@ -17,7 +17,8 @@ enum status sparling_save(struct method_run *run, const struct snapshot_writer *
 enum status sparling_load(struct method_run *run, const struct snapshot_reader *from, struct error *err);
 enum status sparling_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err);
 enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err);
-/* Defined in evaluation/verdict: the table of the method's findings (findings.c), and judge() (judge.c, method.h). */
+/* The folder evaluation/verdict defines the table of the method's findings (findings.c) and sparling_judge() (judge.c),
+ * which is the judge() of method.h. */
 enum { SPARLING_FINDINGS = 23 };
 extern const struct finding_code sparling_findings[SPARLING_FINDINGS];
 enum status sparling_judge(struct method_run *run, struct findings *findings, struct error *err);

@@ -246,8 +246,8 @@ static void *look_for_stack(void *context)
     return NULL;
 }
 
-/* crash_thread() gives a thread a stack for signal handlers. If it cannot store the stack as a value of the thread, it
- * frees the stack; the thread must then have no such stack. */
+/* crash_thread() gives a thread an alternate stack for signal handlers. If pthread_setspecific() cannot record this
+ * stack, crash_thread() frees it. Then it must not be registered with sigaltstack() any more. */
 static void a_thread_has_a_stack_for_handlers_or_none(void **state)
 {
     pid_t pid = fork();

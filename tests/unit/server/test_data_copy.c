@@ -187,6 +187,23 @@ static void the_depth_of_folders_is_bounded(void **state)
     assert_int_not_equal(access(copy, F_OK), 0);
 }
 
+static void a_link_in_place_of_a_folder_is_not_emptied(void **state)
+{
+    char link[300], kept[300];
+    struct data_copy_report report;
+    make("kept");
+    assert_int_equal(data_copy(from, to, &report, NULL), STATUS_OK);
+    (void)snprintf(link, sizeof link, "%s/link", from);
+    assert_int_equal(symlink(to, link), 0);
+    data_remove(link);
+    (void)snprintf(kept, sizeof kept, "%s/kept", to);
+    assert_int_equal(access(kept, F_OK), 0);
+    assert_int_equal(unlink(link), 0);
+    data_remove(to);
+    (void)snprintf(kept, sizeof kept, "%s/kept", from);
+    data_remove(kept);
+}
+
 /* After a fault there is no partial data set, and each data set that is there is complete. */
 static void is_whole(enum status status, const struct error *err, int descriptors)
 {
@@ -247,6 +264,7 @@ int main(void)
         cmocka_unit_test(a_missing_folder_and_a_file_are_errors),
         cmocka_unit_test(a_path_that_is_too_long_is_an_error),
         cmocka_unit_test(the_depth_of_folders_is_bounded),
+        cmocka_unit_test(a_link_in_place_of_a_folder_is_not_emptied),
         cmocka_unit_test(a_failing_call_is_reported_and_leaves_no_partial_data_set),
         cmocka_unit_test(missing_memory_is_reported),
     };

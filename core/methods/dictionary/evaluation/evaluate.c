@@ -126,13 +126,14 @@ static void keep_codes(const struct method_run *run, struct seed_sums *own, int 
     for (int r = 0; r < count; r++) {
         own->kept.start[r] = at;
         for (int i = codes->start[r]; i < codes->start[r] + codes->count[r]; i++) {
-            int j = codes->index[i], place = own->kept.start[r];
+            int j = codes->index[i], place = at;
             if (!(codes->value[i] > 0))
                 continue;
             /* Only matching pursuit can pick a latent several times. Its rows are short, so a linear search is fast
              * enough. */
-            while (place < at && (run_case(run)->learner != LEARNER_MATCHING_PURSUIT || own->kept.index[place] != j))
-                place++;
+            if (run_case(run)->learner == LEARNER_MATCHING_PURSUIT)
+                for (place = own->kept.start[r]; place < at && own->kept.index[place] != j;)
+                    place++;
             if (place == at) {
                 own->kept.index[at] = j;
                 own->kept.value[at++] = 0;

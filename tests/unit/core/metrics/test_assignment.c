@@ -13,7 +13,8 @@
 
 #define MOST 7
 
-/* Returns the best sum over all ways to give each row a column or none, by plain recursion. */
+/* Returns the best sum over all ways to give `left` of the rows from `row` on a column of their own, by plain
+ * recursion. used: bits of the columns that are already given. */
 static double brute(const double *score, int rows, int cols, int row, unsigned used, int left)
 {
     if (left == 0)
