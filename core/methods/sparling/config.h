@@ -68,7 +68,7 @@ struct sparling_config {
 
     /* Reinitialised channels. */
     double reinitialise_below;
-    int64_t reinitialise_samples;
+    int64_t reinitialise_samples, reinitialise_wait;
 
     /* Presence and count objectives, and densities of channels that follow the frequencies of names. */
     double presence_weight, presence_sharpness, tally_weight;

@@ -104,8 +104,9 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
         return status;
     run->reinitialise_due =
         !alone && sparling_reinitialises(&run->config) && run->annealer.density < run->config.reinitialise_below;
-    status =
-        alone ? STATUS_OK : annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, ended, err);
+    status = alone ? STATUS_OK
+                   : annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, run_spare(run),
+                                     ended, err);
     if (!status && !alone && run->config.patience > 0 && annealer_at_least(&run->annealer, &run->rule)) {
         *ended = ending_validated(run, loss, *ended);
         run->annealer.pending = *ended;

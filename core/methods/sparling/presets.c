@@ -44,7 +44,8 @@ static const struct config_setting digitcircle[] = {RECIPE,
 
 /* DigitCircle with smaller images: the whole run takes minutes. From the fourth last density on, training gives new
  * weights to channels that do not lower the loss. At this density, a channel that marks two digits still marks both. At
- * lower densities it drops one of the two, and a channel with new weights may no longer find the dropped digit. */
+ * lower densities it drops one of the two, and a channel with new weights may no longer find the dropped digit. A stage
+ * whose loss rises therefore waits for channels that do not lower the loss. */
 static const struct config_setting quick[] = {RECIPE,
                                               {"quantile", "interpolated"},
                                               {"image_size", "64"},
@@ -61,6 +62,7 @@ static const struct config_setting quick[] = {RECIPE,
                                               {"plateau_validations", "2"},
                                               {"plateau_density", "1.5e-4"},
                                               {"reinitialise_below", "4e-4"},
+                                              {"reinitialise_wait", "12"},
                                               {"target_start", "0.98"},
                                               {"target_max", "0.98"},
                                               {"validation_every", "1500"},

@@ -26,6 +26,7 @@ static struct annealer_rule rule_of(const struct sparling_config *c)
         .decay = c->target_decay,
         .spacing = c->minimal_spacing,
         .plateau_validations = c->plateau_validations,
+        .wait = sparling_reinitialises(c) ? c->reinitialise_wait : 0,
         .plateau_gain = c->plateau_gain,
         .plateau_density = c->plateau_density,
     };

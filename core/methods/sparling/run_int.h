@@ -468,6 +468,9 @@ void calibration_drop(struct method_run *run);
 /* Measures by how much each channel lowers the loss, and reinitialises the worst channel if it was worthless at this
  * check and the one before. */
 enum status run_reinitialise(struct method_run *run, struct error *err);
+/* Whether a channel was worthless at the last check, or was reinitialised such a short time ago that it is left alone.
+ */
+bool run_spare(const struct method_run *run);
 
 /* Defined in evaluate.c. */
 /* Starts an evaluation of the run's own model. With `stages`, also of the last checkpoint of each earlier density. */

@@ -3,10 +3,16 @@
 
 #include <math.h>
 
+/* A stage begins to wait if its loss is more than WORSE times the loss at the end of the stage before. */
+static const double WORSE = 1.6;
+
 void annealer_init(struct annealer *annealer, double density_start, double target_start, int64_t samples)
 {
-    *annealer =
-        (struct annealer){.density = density_start, .target = target_start, .updated = samples, .best_loss = INFINITY};
+    *annealer = (struct annealer){.density = density_start,
+                                  .target = target_start,
+                                  .updated = samples,
+                                  .best_loss = INFINITY,
+                                  .before = INFINITY};
 }
 
 /* Counts the consecutive validations of this stage without a lower loss, and returns whether they end the stage. */
@@ -21,8 +27,16 @@ static bool plateau(struct annealer *a, const struct annealer_rule *rule, double
     return rule->plateau_validations > 0 && a->flat >= rule->plateau_validations && a->density > rule->plateau_density;
 }
 
+/* Whether a stage that does not progress waits until no channel is spare any more. A stage that has begun to wait
+ * continues to do so after its loss has fallen, because the channel may be in the middle of a change. */
+static bool waits(const struct annealer *a, const struct annealer_rule *rule, double loss, bool spare)
+{
+    return spare && a->waited < rule->wait && (a->waited > 0 || loss > WORSE * a->before) &&
+           !annealer_at_least(a, rule);
+}
+
 enum status annealer_update(struct annealer *a, const struct annealer_rule *rule, int64_t samples, double accuracy,
-                            double loss, bool *ended, struct error *err)
+                            double loss, bool spare, bool *ended, struct error *err)
 {
     *ended = false;
     if (samples < a->updated)
@@ -34,7 +48,11 @@ enum status annealer_update(struct annealer *a, const struct annealer_rule *rule
     a->target = fmin(fmax(target, rule->target_min), rule->target_max);
     a->updated = samples;
     bool flat = plateau(a, rule, loss);
-    *ended = accuracy > a->target || flat;
+    bool reached = accuracy > a->target, wait = flat && !reached && waits(a, rule, loss, spare);
+    a->waited += wait;
+    *ended = reached || (flat && !wait);
+    if (*ended)
+        a->before = loss;
     a->pending = *ended;
     a->target = fmax(a->target, accuracy);
     return STATUS_OK;
@@ -58,7 +76,7 @@ void annealer_advance(struct annealer *a, const struct annealer_rule *rule)
     a->pending = 0;
     a->stage++;
     a->best_loss = INFINITY;
-    a->flat = 0;
+    a->flat = a->waited = 0;
 }
 
 enum status annealer_snapshot(struct annealer *a, struct snapshot *snapshot, struct error *err)
@@ -81,5 +99,11 @@ enum status annealer_snapshot(struct annealer *a, struct snapshot *snapshot, str
     status = snapshot_add_f64(snapshot, "annealer.best_loss", &a->best_loss, err);
     if (status != STATUS_OK)
         return status;
-    return snapshot_add_i64(snapshot, "annealer.flat", &a->flat, err);
+    status = snapshot_add_i64(snapshot, "annealer.flat", &a->flat, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_f64(snapshot, "annealer.before", &a->before, err);
+    if (status != STATUS_OK)
+        return status;
+    return snapshot_add_i64(snapshot, "annealer.waited", &a->waited, err);
 }

@@ -2,9 +2,10 @@
  *
  * At every validation, the target accuracy falls in proportion to the number of samples since the last validation. When
  * the accuracy exceeds the target, the stage ends and `pending` is set. The weights, statistics and thresholds of that
- * moment are the model of this density, so the trainer saves them before annealer_advance() multiplies the density. An
- * optional second rule, which is not in the paper and off by default, ends a stage when the validation loss no longer
- * falls. A caller uses an annealer on one thread. */
+ * moment are the model of this density, so the trainer saves them before annealer_advance() multiplies the density. Two
+ * optional rules are not in the paper and off by default. The first ends a stage when the validation loss no longer
+ * falls. The second lets such a stage wait while the loss is higher than at the density before and a channel is spare.
+ * A caller uses an annealer on one thread. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_ANNEALER_H
 #define MOTIF_CORE_METHODS_SPARLING_TRAINING_ANNEALER_H
 
@@ -22,6 +23,7 @@ struct annealer_rule {
     int64_t spacing; /* minimum number of samples between two validations; the annealer ignores closer ones */
     int64_t plateau_validations; /* 0: the plateau rule is off */
     double plateau_gain, plateau_density;
+    int64_t wait; /* upper limit of the validations by which a spare channel makes a stage longer; 0: the rule is off */
 };
 
 /* The state, which checkpoints contain. */
@@ -32,15 +34,18 @@ struct annealer {
     int64_t stage;    /* stages ended */
     double best_loss; /* lowest loss of this stage; infinite before its first validation */
     int64_t flat;     /* validations without a better loss */
+    double before;    /* validation loss at the end of the stage before; infinite in the first stage */
+    int64_t waited;   /* validations at which this stage would have ended without the rule of the spare channel */
 };
 
 /* Sets the state at the start of training. samples: number of samples seen so far. */
 void annealer_init(struct annealer *annealer, double density_start, double target_start, int64_t samples);
 
-/* Processes one validation after `samples` samples. accuracy: share of exact labels, loss: validation loss. *ended:
- * whether the stage has ended, in which case `pending` is set. STATUS_INTERNAL when `samples` decreases. */
+/* Processes one validation after `samples` samples. accuracy: share of exact labels, loss: validation loss. spare:
+ * whether a channel is worthless, or got new weights a short time ago. *ended: whether the stage has ended, in which
+ * case `pending` is set. STATUS_INTERNAL when `samples` decreases. */
 enum status annealer_update(struct annealer *annealer, const struct annealer_rule *rule, int64_t samples,
-                            double accuracy, double loss, bool *ended, struct error *err);
+                            double accuracy, double loss, bool spare, bool *ended, struct error *err);
 
 /* Whether this density is the lowest one: the next would be below density_final. */
 bool annealer_at_least(const struct annealer *annealer, const struct annealer_rule *rule);

@@ -10,7 +10,8 @@
  * A channel is reinitialised if its worth is below WORTHLESS times the mean worth at two checks in a row: it gets new
  * weights in g's last layer and in h's embedding. For a while it also gets a larger density, so that it can find what
  * the other channels do not mark. One channel is reinitialised at a time, and then left alone, because the effect takes
- * a few thousand samples to show. */
+ * a few thousand samples to show. Where reinitialise_wait is set, the density does not fall meanwhile if it has fallen
+ * so far that the loss rose (annealer.h). */
 #include <math.h>
 
 #include "core/base/random/philox.h"
@@ -79,6 +80,15 @@ static void reinitialise(struct method_run *run, int channel)
         n->embed.w->value[i * motifs + (size_t)channel] =
             (real)(h * (2 * (double)philox_uniform(&from, inputs + i) - 1));
     sparse_reinitialise(n->sparse, channel, DENSITY_FACTOR, c->reinitialise_samples / c->batch);
+}
+
+bool run_spare(const struct method_run *run)
+{
+    const struct reinitialisation *r = &run->reinitialisation;
+    bool spare = false;
+    for (int c = run->presence.names; c < (int)run->config.channels_motif; c++)
+        spare = spare || r->worthless[c] > 0 || (double)run->samples < r->rests[c];
+    return spare;
 }
 
 enum status run_reinitialise(struct method_run *run, struct error *err)

@@ -26,7 +26,8 @@ static void follow(const struct annealer_rule *rule, double target, const struct
     annealer_init(&a, 0.5, target, 0);
     for (size_t i = 0; i < count; i++) {
         bool ended;
-        assert_int_equal(annealer_update(&a, rule, points[i].step, points[i].accuracy, 1, &ended, &err), STATUS_OK);
+        assert_int_equal(annealer_update(&a, rule, points[i].step, points[i].accuracy, 1, false, &ended, &err),
+                         STATUS_OK);
         annealer_advance(&a, rule);
         assert_near(1 - a.density, points[i].sparsity, 1e-12);
     }
@@ -58,12 +59,12 @@ static void target_rises_to_the_accuracy_and_falls_again(void **state)
     bool ended;
     annealer_init(&a, 0.5, 1, 0);
     for (int i = 1; i <= 5; i++) {
-        assert_int_equal(annealer_update(&a, &paper_rule, i * 20000, 0.5, 1, &ended, &err), STATUS_OK);
+        assert_int_equal(annealer_update(&a, &paper_rule, i * 20000, 0.5, 1, false, &ended, &err), STATUS_OK);
         assert_false(ended);
     }
     assert_near(a.target, 0.99, 1e-12);
     /* The target falls to 0.988 here. A stage ends only if the accuracy exceeds the target. */
-    assert_int_equal(annealer_update(&a, &paper_rule, 120000, 0.995, 1, &ended, &err), STATUS_OK);
+    assert_int_equal(annealer_update(&a, &paper_rule, 120000, 0.995, 1, false, &ended, &err), STATUS_OK);
     assert_true(ended);
     assert_near(a.target, 0.995, 1e-12);
     assert_near(a.density, 0.5, 0); /* the density is not multiplied yet, because the checkpoint is saved first */
@@ -82,7 +83,7 @@ static void accuracy_equal_to_the_target_does_not_end_a_stage(void **state)
     struct error err = {0};
     bool ended;
     annealer_init(&a, 0.5, 0.75, 0);
-    assert_int_equal(annealer_update(&a, &rule, 10, 0.75, 1, &ended, &err), STATUS_OK);
+    assert_int_equal(annealer_update(&a, &rule, 10, 0.75, 1, false, &ended, &err), STATUS_OK);
     assert_false(ended);
 }
 
@@ -96,7 +97,8 @@ static void paper_schedule_ends_after_33_stages(void **state)
     for (;; stages++) {
         bool ended;
         int64_t samples = (stages + 1) * 20000;
-        assert_int_equal(annealer_update(&a, &paper_rule, samples, 1e-3 * (stages + 1), 1, &ended, &err), STATUS_OK);
+        assert_int_equal(annealer_update(&a, &paper_rule, samples, 1e-3 * (stages + 1), 1, false, &ended, &err),
+                         STATUS_OK);
         assert_true(ended);
         assert_int_equal(annealer_at_least(&a, &paper_rule), stages == 32);
         if (annealer_last(&a, &paper_rule))
@@ -116,7 +118,7 @@ static void fewer_samples_than_before_are_refused(void **state)
     struct error err = {0};
     bool ended;
     annealer_init(&a, 0.5, 1, 100);
-    assert_int_equal(annealer_update(&a, &paper_rule, 99, 0.5, 1, &ended, &err), STATUS_INTERNAL);
+    assert_int_equal(annealer_update(&a, &paper_rule, 99, 0.5, 1, false, &ended, &err), STATUS_INTERNAL);
 }
 
 static void plateau_ends_a_stage_only_above_its_density(void **state)
@@ -132,14 +134,72 @@ static void plateau_ends_a_stage_only_above_its_density(void **state)
     bool ended;
     annealer_init(&a, 0.5, 1, 0);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(annealer_update(&a, &rule, i + 1, 0, losses[i], &ended, &err), STATUS_OK);
+        assert_int_equal(annealer_update(&a, &rule, i + 1, 0, losses[i], false, &ended, &err), STATUS_OK);
         assert_int_equal(ended, ends[i]);
     }
     annealer_advance(&a, &rule);
     for (int i = 0; i < 9; i++) {
-        assert_int_equal(annealer_update(&a, &rule, 10 + i, 0, 1, &ended, &err), STATUS_OK);
+        assert_int_equal(annealer_update(&a, &rule, 10 + i, 0, 1, false, &ended, &err), STATUS_OK);
         assert_false(ended); /* the density is 0.375, and a plateau ends a stage only above 0.4 */
     }
+}
+
+/* One validation of a case below: accuracy and loss, whether a channel is spare, and whether the stage then ends. */
+struct check {
+    double accuracy, loss;
+    bool spare, ends;
+};
+
+/* Each stage would end at its second validation. The loss before this stage was 1, and the stage may wait twice. */
+static void follow_checks(double density, const struct check *checks, size_t count)
+{
+    struct annealer_rule rule = paper_rule;
+    struct annealer a;
+    struct error err = {0};
+    bool ended;
+    rule.plateau_validations = 1;
+    rule.plateau_gain = 0.9;
+    rule.plateau_density = 1e-9;
+    rule.wait = 2;
+    rule.density_final = 0.25;
+    annealer_init(&a, density / rule.factor, 0.9, 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(annealer_update(&a, &rule, i + 1, 0, 1, true, &ended, &err), STATUS_OK);
+    assert_true(ended); /* the first stage never waits */
+    annealer_advance(&a, &rule);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(annealer_update(&a, &rule, 10 + (int64_t)i, checks[i].accuracy, checks[i].loss,
+                                         checks[i].spare, &ended, &err),
+                         STATUS_OK);
+        assert_int_equal(ended, checks[i].ends);
+        assert_int_equal(a.pending, checks[i].ends);
+    }
+    annealer_advance(&a, &rule);
+    assert_int_equal(a.waited, 0);
+}
+
+static void stage_with_a_higher_loss_waits_for_a_spare_channel_until_the_limit(void **state)
+{
+    static const struct check limit[] = {
+        {0, 1.7, true, false}, {0, 1.7, true, false}, {0, 1.7, true, false}, {0, 1.7, true, true}};
+    static const struct check learned[] = {
+        {0, 1.7, true, false}, {0, 1.7, true, false}, {0, 1.5, true, false}, {0, 1.5, true, true}};
+    static const struct check useful[] = {{0, 1.7, true, false}, {0, 1.7, true, false}, {0, 1.7, false, true}};
+    follow_checks(0.5, limit, 4);
+    follow_checks(0.5, learned, 4); /* a stage that waits goes on waiting after its loss has fallen */
+    follow_checks(0.5, useful, 3);
+}
+
+static void stage_does_not_wait_without_a_reason(void **state)
+{
+    static const struct check no_spare[] = {{0, 1.7, false, false}, {0, 1.7, false, true}};
+    static const struct check no_loss[] = {{0, 1.5, true, false}, {0, 1.5, true, true}};
+    static const struct check target[] = {{0, 1.7, true, false}, {0.95, 1.7, true, true}};
+    static const struct check last[] = {{0, 1.7, true, false}, {0, 1.7, true, true}};
+    follow_checks(0.5, no_spare, 2);
+    follow_checks(0.5, no_loss, 2);
+    follow_checks(0.5, target, 2);
+    follow_checks(0.3, last, 2); /* the density cannot fall any more */
 }
 
 int main(void)
@@ -152,6 +212,8 @@ int main(void)
         cmocka_unit_test(paper_schedule_ends_after_33_stages),
         cmocka_unit_test(fewer_samples_than_before_are_refused),
         cmocka_unit_test(plateau_ends_a_stage_only_above_its_density),
+        cmocka_unit_test(stage_with_a_higher_loss_waits_for_a_spare_channel_until_the_limit),
+        cmocka_unit_test(stage_does_not_wait_without_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ struct outcome {
     unsigned char digest[HASH_BYTES];
     double accuracy;      /* best accuracy of the run */
     double reinitialised; /* number of reinitialised channels */
+    int64_t waited;       /* largest number of validations by which one stage was longer */
 };
 
 static void watch(void *context, const char *name, int64_t step, double value)
@@ -61,8 +62,9 @@ static void conclude(struct method_run *run, struct outcome *out)
 }
 
 /* Trains to the end. With `every`, the run is saved, destroyed, created and loaded after every `every` steps, whether
- * it is training, validating or evaluating. */
-static void run_through(const struct config_setting *more, int threads, int every, struct outcome *out)
+ * it is training, validating or evaluating. prepare: changes the state of the new run; NULL: does not. */
+static void run_prepared(const struct config_setting *more, int threads, int every,
+                         void (*prepare)(struct method_run *), struct outcome *out)
 {
     struct run_env environment;
     struct sparling_config config;
@@ -74,9 +76,12 @@ static void run_through(const struct config_setting *more, int threads, int ever
     environment.watcher = out;
     environment.metric = watch;
     struct method_run *run = tiny_start(&environment, &config);
+    if (prepare)
+        prepare(run);
     for (; request != METHOD_DONE; out->steps++) {
         assert_true(out->steps < 2000);
         assert_ok(run_env_step(&environment, method, run, &request, err));
+        out->waited = run->annealer.waited > out->waited ? run->annealer.waited : out->waited;
         if (every && out->steps % every == every - 1 && request != METHOD_DONE) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
@@ -90,6 +95,11 @@ static void run_through(const struct config_setting *more, int threads, int ever
     conclude(run, out);
     method->destroy(run);
     run_env_close(&environment);
+}
+
+static void run_through(const struct config_setting *more, int threads, int every, struct outcome *out)
+{
+    run_prepared(more, threads, every, NULL, out);
 }
 
 static void assert_same(const struct outcome *a, const struct outcome *b)
@@ -175,6 +185,52 @@ static void reinitialisation_resumes_with_same_bits(void **state)
     assert_same(&whole, &pieces);
     run_through(without, 1, 0, &other);
     assert_string_not_equal(other.hash, whole.hash);
+}
+
+/* The loss is higher than before, and a channel has new weights: the first stage waits. */
+static void make_wait(struct method_run *run)
+{
+    run->annealer.before = 0;
+    run->reinitialisation.rests[1] = 1e9;
+}
+
+/* Saving after every step also interrupts the validations at which the stage waits. */
+static void stage_that_waits_for_a_channel_resumes_with_same_bits(void **state)
+{
+    static const struct config_setting wait[] = {
+        {"reinitialise_wait", "3"}, {"reinitialise_below", "1"}, {"batch_norm", "plain"}, {NULL, NULL}};
+    struct config_setting without[4];
+    struct outcome whole, pieces, other;
+    memcpy(without, wait, sizeof without);
+    without[0].value = "0";
+    run_prepared(wait, 1, 0, make_wait, &whole);
+    assert_int_equal(whole.waited, 3);
+    run_prepared(wait, 3, SANITIZED ? 4 : 1, make_wait, &pieces);
+    assert_same(&whole, &pieces);
+    run_prepared(without, 1, 0, make_wait, &other);
+    assert_int_equal(other.waited, 0);
+    assert_true(other.updates < whole.updates);
+}
+
+static void channel_is_spare_while_it_is_worthless_or_new(void **state)
+{
+    struct run_env environment;
+    struct sparling_config config;
+    struct method_run *run = tiny_open(&environment, 1, &config, NULL);
+    run->samples = 100;
+    assert_false(run_spare(run));
+    run->reinitialisation.worthless[3] = 1;
+    assert_true(run_spare(run));
+    run->presence.names = 4; /* each channel then has a name, so none is reinitialised */
+    assert_false(run_spare(run));
+    run->presence.names = 0;
+    run->reinitialisation.worthless[3] = 0;
+    run->reinitialisation.rests[0] = 101;
+    assert_true(run_spare(run));
+    run->samples = 101;
+    assert_false(run_spare(run));
+    method->destroy(run);
+    run_env_close(&environment);
 }
 
 /* `hold_below` sends the gradient of the batch statistics through one image in all stages except the first. The motifs
@@ -419,6 +475,8 @@ int main(void)
         cmocka_unit_test(resuming_does_not_change_any_bit),
         cmocka_unit_test(accumulated_thresholds_resume_with_same_bits),
         cmocka_unit_test(reinitialisation_resumes_with_same_bits),
+        cmocka_unit_test(stage_that_waits_for_a_channel_resumes_with_same_bits),
+        cmocka_unit_test(channel_is_spare_while_it_is_worthless_or_new),
         cmocka_unit_test(held_statistics_resume_with_same_bits),
         cmocka_unit_test(statistics_are_held_below_a_density),
         cmocka_unit_test(learning_rate_falls_from_schedule_start_on),
