@@ -1,5 +1,5 @@
-/* Defines the loops of cJSON for cppcheck, which does not read the headers of libraries. Only deploy/static includes
- * this file. */
+/* Defines the loop macros of cJSON for cppcheck, which does not read the headers of libraries. Only deploy/static
+ * includes this file. */
 #ifndef MOTIF_DEPLOY_CPPCHECK_MACROS_H
 #define MOTIF_DEPLOY_CPPCHECK_MACROS_H
 

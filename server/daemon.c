@@ -28,7 +28,7 @@
 #include "trainer/job_memory.h"
 
 #define LAST_REQUESTS_MS 1000
-#define END_MS 800      /* milliseconds that the end of the process may take after the --drain-ms milliseconds */
+#define END_MS 800      /* milliseconds in which the process must end once the --drain-ms milliseconds are over */
 #define THREADS_MAX 256 /* maximum number of threads of one job; also the limit of thread_pool_create() */
 #define HEAPS 4
 #define TRIM_SECONDS 10   /* the daemon returns free pages of its heaps to the operating system every 10 seconds */

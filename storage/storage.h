@@ -342,7 +342,7 @@ struct storage_checkpoint {
     double density, accuracy; /* NaN: unknown */
     int64_t bytes;
     uint8_t sha256[32]; /* SHA-256 of all bytes of the checkpoint */
-    bool stage_end;     /* true: this is the last checkpoint at its density */
+    bool stage_end;     /* true: this is the last checkpoint of a stage (training at one density) */
     bool pinned;
     int64_t created_at;
 };
@@ -473,7 +473,7 @@ enum status storage_artifact_get(struct storage *storage, const char *id, const 
 /* ---- tokens -------------------------------------------------------------------------------------- */
 
 struct storage_token {
-    uint8_t hash[32]; /* hash of the secret, which is never stored */
+    uint8_t hash[32]; /* hash of the secret; the secret itself is never stored */
     char name[64];    /* name of the token; valid tokens (not revoked, not expired) have different names */
     int scope;        /* the caller defines its meaning */
     int64_t created_at;

@@ -20,7 +20,7 @@
 #include "core/base/snapshot.h"
 #include "storage/storage.h"
 
-/* The job whose checkpoints to read: this job itself, or its source, the job that it starts from or evaluates. */
+/* The job whose checkpoints to read: this job itself, or its source (the job that it starts from or evaluates). */
 enum run_of { RUN_OF_JOB, RUN_OF_SOURCE };
 
 struct coordinator {

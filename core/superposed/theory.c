@@ -117,8 +117,8 @@ double theory_linear_printed(double p, int n_s, int n_d)
     return p / 3 * (double)(n_s - n_d - 1) / (double)n_s;
 }
 
-/* If both features of a pair are on, each is read as its excess over the other. The error of each is the smaller value,
- * and E min(u, v)^2 = 1/6. */
+/* If both features of a pair are on, with the values u > v, their dimension contains u - v. The model reads the first
+ * feature as u - v and the second as 0. Both errors are then v, the smaller value, and E min(u, v)^2 = 1/6. */
 double theory_pairs(double p, double r)
 {
     return r >= 0.5 ? 2 * (1 - r) * p * p / 6 : NAN;
@@ -134,14 +134,14 @@ double theory_upper(double p, double sigma)
     return theory_loss(1, -sigma * sqrt(2 * log(1 / p)), sigma, p);
 }
 
-/* STEPS: steps of an integral; CUT_STEPS: steps of an integral whose integrand jumps to 0 */
+/* number of steps of a numerical integral. STEPS: the integrand is smooth; CUT_STEPS: the integrand jumps to 0 */
 enum { STEPS = 24, CUT_STEPS = 600 };
 
 /* ---- y = x + sigma g -------------------------------------------------------------------------------- */
 
-/* Three functions of y. u: value of a feature that is on. */
+/* The values of three functions at one y. u: value of a feature that is on. */
 struct mixture {
-    double off, on; /* density of y if the feature is off, and if it is on */
+    double off, on; /* off: density of y if the feature is off; on: density of y if it is on */
     double mass;    /* on * E[u | y, on] */
 };
 
@@ -205,7 +205,8 @@ double theory_oracle_printed(double p, double sigma)
     if (sigma > 0.25)
         return NAN;
     double within = erf(INV_SQRT_2), constant = within * (1 - 2 * density(1) / within);
-    /* P(y in [sigma, 1 - sigma] | on): the integral of the density G0(y) - G0(y - 1) over this interval. */
+    /* P(y in [sigma, 1 - sigma] | on) is the integral of the density of y over this interval. The density is
+     * G0(y) - G0(y - 1) with G0(t) = Phi(t / sigma), and ladder(t, sigma).g1 is the integral of G0 up to t. */
     double high = 1 - sigma, low = sigma;
     double share =
         (ladder(high, sigma).g1 - ladder(high - 1, sigma).g1) - (ladder(low, sigma).g1 - ladder(low - 1, sigma).g1);
@@ -214,8 +215,8 @@ double theory_oracle_printed(double p, double sigma)
 
 /* ---- a line above a threshold ----------------------------------------------------------------------- */
 
-/* Integrals over y > cut, weighted with the density of y.
- * one: of 1; y: of y; yy: of y^2; x: of E[x | y]; xy: of y E[x | y]. */
+/* Integrals over y > cut, weighted with the density of y. The integrand of each member:
+ * one: 1; y: y; yy: y^2; x: E[x | y]; xy: y E[x | y]. */
 struct above {
     double one, y, yy, x, xy;
 };

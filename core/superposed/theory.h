@@ -1,10 +1,11 @@
 /* Predictions of the paper's limit of many features (arXiv:2410.12101, sections 2 and 3), in closed form or by
  * one-dimensional quadrature.
  *
- * A feature is 0 with probability 1 - p, otherwise uniform in [0, 1]; W = decoder x encoder has rank n_d = r n_s;
- * output i is f(W_ii x_i + interference + b). In the limit the interference is Gaussian. The bias absorbs its mean. Its
- * standard deviation, in units of the diagonal, is at least sigma(p, r) (eq. 6), and the artificial weights reach that
- * value. Everything therefore depends on one number y = x + sigma g with a standard normal g.
+ * A feature x_i is 0 with probability 1 - p, otherwise uniform in [0, 1]. There are n_s features and n_d = r n_s
+ * dimensions, so W = decoder x encoder has rank n_d. Output i is f(W_ii x_i + interference + b). In the limit the
+ * interference is Gaussian, and the bias b absorbs its mean. The standard deviation of the interference, divided by
+ * W_ii, is at least sigma(p, r) (eq. 6). The paper's artificial weights (rug.h) reach this bound. Everything therefore
+ * depends on one number y = x + sigma g with a standard normal g.
  *
  * Losses are means over features and samples of the squared error. Functions are pure and safe on any thread; p in (0,
  * 1], r in (0, 1]. */

@@ -26,7 +26,7 @@ struct verifying {
     void *config;
     struct thread_pool *pool;
     struct method_env env;
-    size_t at; /* the run can read the first `at` checkpoints of the bundle */
+    size_t at; /* number of checkpoints that the run may read: the first ones of the bundle */
     struct method_run *run;
 };
 
@@ -108,9 +108,9 @@ static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from
     return status;
 }
 
-/* Makes steps until the run reaches checkpoint `to`. While a run validates, several steps end with the same numbers
- * of steps and samples, and the checkpoint may have been saved after any of them. So every state with the numbers of
- * `to` is compared. *same is true if one of them has the same bits. */
+/* Calls step() until the run reaches checkpoint `to`. A validation takes several calls, which change neither the number
+ * of updates nor the number of samples, and the checkpoint may have been saved after any of these calls. So every state
+ * with the two numbers of `to` is compared with `to`. *same is true if one of these states has the same bits. */
 static enum status run_until(struct verifying *v, const struct bundle_checkpoint *to, char hex[HASH_TEXT], bool *same,
                              struct error *err)
 {

@@ -2,7 +2,7 @@
 #ifndef MOTIF_SERVER_COMMANDS_COMMANDS_H
 #define MOTIF_SERVER_COMMANDS_COMMANDS_H
 
-/* Each returns an exit code of server/daemon.h. */
+/* Each function returns an exit code of server/daemon.h. */
 int command_backup(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_check_config(int argc, char **argv);

@@ -41,7 +41,7 @@ static const struct dirent *next_entry(DIR *folder, const char *path, enum statu
     return entry;
 }
 
-/* Reads a file to its end and computes its hash; writes the bytes to `to` unless it is -1. */
+/* Reads a file to its end and computes its hash; writes the bytes to the descriptor `to` (-1: nowhere). */
 static enum status pass(struct copying *c, int from, int to, unsigned char digest[HASH_BYTES], int64_t *bytes)
 {
     struct hash hash;

@@ -37,7 +37,7 @@ unsigned long long child_begun(pid_t pid)
     size_t size = fread(text, 1, sizeof text - 1, file);
     (void)fclose(file);
     text[size] = '\0';
-    /* the name of the program may contain any character, so the other fields are searched after its last ')' */
+    /* the second field is the name in parentheses, which may contain any character; the last ')' ends this field */
     const char *at = strrchr(text, ')');
     for (int field = 2; at != NULL && field < 22; field++)
         at = strchr(at + 1, ' ');

@@ -53,7 +53,7 @@ static bool maps(const char *pid, const char *path)
         return errno != ENOENT && errno != ESRCH && errno != EACCES;
     while (!found && getline(&line, &room, file) > 0) {
         const char *at = strstr(line, path);
-        found = at != NULL && at[strlen(path)] == '\n'; /* not a longer name, and not a deleted file of this name */
+        found = at != NULL && at[strlen(path)] == '\n'; /* otherwise: a longer name, or a deleted file of this name */
     }
     found = found || (feof(file) == 0 && errno != ESRCH);
     free(line);

@@ -41,8 +41,8 @@ struct attempts { /* the trainers that are started for one job, one after the ot
 
 /* ---- what was left behind -------------------------------------------------------------------------------- */
 
-/* Kills the trainer that an earlier daemon left running. If the trainer is mpirun, it first gets time to end its ranks
- * and remove its files: the kernel signalled it when that daemon ended. */
+/* Kills the trainer that an earlier daemon left running. The kernel sent it a signal when that daemon ended. Therefore,
+ * if the trainer is mpirun, it first gets time to end its ranks and remove its files. */
 static void kill_stray(const struct executor *executor, const char *job, const struct storage_lease *lease)
 {
     int grace = strcmp(lease->executor, "mpirun") == 0 ? MPIRUN_GRACE_S * 1000 : 0;
@@ -120,8 +120,8 @@ static void log_line_of_child(void *context, const char *line)
     executor_say(attempts->executor, LOG_LEVEL_INFO, attempts->job->id, line);
 }
 
-/* Waits for the end of the child. When the job must stop, signals the child and sets *wanted to true: mpirun ends its
- * ranks on SIGTERM and forwards SIGUSR1 to them. */
+/* Waits for the end of the child. When the job must stop, sets *wanted to true and sends the child a signal. (mpirun
+ * ends its ranks on SIGTERM, and forwards SIGUSR1 to them.) */
 static void watch(struct attempts *attempts, struct job_control *control, bool *wanted)
 {
     struct executor *executor = attempts->executor;

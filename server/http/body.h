@@ -17,7 +17,7 @@
 
 /* Where large bodies are stored, and how many bytes they have now. */
 struct body_store {
-    const char *beside; /* path of the database, whose folder contains the files; borrowed */
+    const char *beside; /* path of the database; its folder contains the files, too; borrowed */
     int64_t most;       /* upper limit of the bytes of all files */
     _Atomic int64_t bytes;
 };

@@ -117,7 +117,7 @@ static enum MHD_Result send_response(struct exchange *exchange)
     if (exchange->close)
         ok = ok && MHD_add_response_header(out, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
     exchange->stage = STAGE_SENT;
-    /* Event streams have a deadline of their own for slow readers. */
+    /* The reaper does not cut slow readers of an event stream: streams.c does. */
     reaper_enter(exchange->http->reaper, exchange->watch, response->events ? REAPER_ANSWERING : REAPER_SENDING);
     enum MHD_Result result = ok ? MHD_queue_response(exchange->connection, (unsigned)response->status, out) : MHD_NO;
     MHD_destroy_response(out);

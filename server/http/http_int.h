@@ -1,4 +1,5 @@
-/* Private to http.c and exchange.c: the server and its part in each exchange (one request and its answer). */
+/* Private to http.c and exchange.c: the server, and the functions by which it handles an exchange (one
+ * request and its answer). */
 #ifndef MOTIF_SERVER_HTTP_HTTP_INT_H
 #define MOTIF_SERVER_HTTP_HTTP_INT_H
 

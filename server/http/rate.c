@@ -13,8 +13,8 @@
 #define WAYS 4
 
 struct bucket {
-    uint64_t key;           /* secret key of the hash, so that a caller cannot choose its set */
-    double permits, filled; /* permits: number of permits at the time `filled`; filled: 0 if nobody uses the bucket */
+    uint64_t key;           /* hash of the caller, with a secret key, so that a caller cannot choose its set */
+    double permits, filled; /* permits: permits left after the last request; filled: time of this request, 0: none */
 };
 
 struct rate {

@@ -23,7 +23,7 @@
 #define CONNECT_SECONDS 10L
 #define DELIVER_SECONDS 30L /* longest time of a delivery, answer included */
 #define RETRY_MS 1000       /* pause of the thread after a failure, and wait before the second try of a notice */
-#define LOOK_MS 1000        /* longest wait without a wake-up: a notice may become due */
+#define LOOK_MS 1000        /* the thread looks at least this often whether a notice has become due */
 #define NOTICE_BYTES (64u << 10)
 #define WHSEC "whsec_"
 

@@ -69,7 +69,7 @@ static bool is_part(const char *name)
     return hash == DATASET_HASH - 1 && (bytes == hash || tagged);
 }
 
-/* Removes a part of an upload, unless an upload is writing it and so holds its lock. */
+/* Removes a part (the bytes of an unfinished upload), unless an upload is writing the part and so holds its lock. */
 static void remove_unlocked(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -6,13 +6,13 @@
 #define RESULT "CASE WHEN json_valid(job.result) THEN job.result END"
 #define PATH "json_extract(f.value, '$.path')"
 #define VALUE "json_extract(f.value, '$.value')"
-/* True when the result fulfils condition `f` of the filter's list. A text is never smaller or larger than a number. */
+/* True when the result fulfils `f`, one of the filter's conditions. A text is never smaller or larger than a number. */
 #define CONDITION                                                                                                      \
     "CASE json_extract(f.value, '$.op')"                                                                               \
     " WHEN '=' THEN json_extract(" RESULT ", " PATH ") = " VALUE " WHEN '<=' THEN json_type(" RESULT ", " PATH         \
     ") IN ('integer', 'real') AND json_extract(" RESULT ", " PATH ") <= " VALUE " WHEN '>=' THEN json_type(" RESULT    \
     ", " PATH ") IN ('integer', 'real') AND json_extract(" RESULT ", " PATH ") >= " VALUE " END"
-/* Each filter has one parameter. If a filter is unused, its parameter is NULL (for ?11: 0). */
+/* Each filter has one parameter. The parameter of an unused filter is NULL; ?11, a flag, is 0 then. */
 #define FILTERS                                                                                                        \
     " AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR source_job = ?4)"                \
     " AND (?5 IS NULL OR task = ?5) AND (?7 IS NULL OR name = ?7)"                                                     \
@@ -25,13 +25,14 @@
 #define NEWEST FILTERS " AND id < ?1 ORDER BY id DESC LIMIT ?6"
 #define SELECT "SELECT " JOB_COLUMNS " FROM job"
 
-/* The value by which ?13 sorts; NULL for a job without the value. */
+/* The key of a job: its value by which the list is sorted (?13 says which); NULL for a job without the value. */
 #define KEY                                                                                                            \
     "CASE ?13 WHEN 'created_at' THEN id WHEN 'name' THEN nullif(name, '') WHEN 'kind' THEN kind"                       \
     " WHEN 'preset' THEN nullif(preset, '') WHEN 'owner' THEN nullif(owner, '') WHEN 'state' THEN state"               \
     " WHEN 'priority' THEN priority WHEN 'started_at' THEN nullif(started_at, 0)"                                      \
     " WHEN 'finished_at' THEN nullif(finished_at, 0) ELSE json_extract(" RESULT ", ?13) END"
-/* A page begins after job ?1, the last job of the previous page: after its key, and among equal keys after its id. */
+/* A page contains the jobs that follow job ?1, the last job of the previous page, in the order of the list: by key,
+ * among equal keys newest first, and last the jobs without a key. */
 #define SORTED(after, order)                                                                                           \
     "WITH j AS (SELECT job.*, " KEY " AS k FROM job WHERE 1" FILTERS "),"                                              \
     " e AS (SELECT " KEY " AS k, id FROM job WHERE id = ?1)"                                                           \

@@ -15,7 +15,7 @@ struct change {
     int64_t sequence; /* sequence number of the report; 0 for other messages */
     enum job_event ending;
     const char *result, *error;
-    int tries; /* out, for LEASE_GRANT: leases since the newest checkpoint */
+    int tries; /* out, for LEASE_GRANT: number of leases granted since the newest checkpoint */
 };
 
 /* Reads the state and epoch of a job's lease; LEASE_NONE and 0 if the job never had one. */

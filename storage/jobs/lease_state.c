@@ -36,7 +36,8 @@ bool lease_state_next(enum lease_state state, enum lease_event event, enum lease
     return false;
 }
 
-/* Whether an event compares the epoch. The executor's events and a registration do not. */
+/* Whether an event contains the trainer's epoch, which must be that of the lease. The executor's events and a
+ * registration contain none. */
 static bool has_epoch(enum lease_event event)
 {
     return event == LEASE_MESSAGE || event == LEASE_END;

@@ -26,7 +26,7 @@
 #define ACKNOWLEDGED_MAX 100000
 #define SHA 65
 
-/* A job with 400 updates and many densities. It uses dropout, LSTM layers and transformer layers. */
+/* A job with 400 updates, during which the density falls many times. It uses dropout, LSTM and transformer layers. */
 #define JOB                                                                                                            \
     "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"priority\":10,\"threads\":%d,\"config\":{"              \
     "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"        \
@@ -171,7 +171,7 @@ static void check_series(const char *id)
 
 /* ---- clients ------------------------------------------------------------------------------------------- */
 
-/* Submits one job after the other. Repeats a submission with the same key when the daemon did not acknowledge it. */
+/* Submits one job after the other. If the daemon does not acknowledge one, repeats it with the same key. */
 static void *hammer(void *context)
 {
     int client = (int)(intptr_t)context;

@@ -24,8 +24,8 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 
-/* Checks the rules of one route: each parameter of its path has a pattern and a description, and a route that takes a
- * body of some type lists its media types. */
+/* Checks the rules of one route: each parameter of its path has a pattern and a description, and the route takes a body
+ * of some media type only if it lists media types. */
 static void check_rules(const struct api_route *route, const char *text)
 {
     const char *name, *meaning;

@@ -153,7 +153,8 @@ static void fill_long(void)
     printf("long %s\n", id);
 }
 
-/* Writes a checkpoint of a job. Storage keeps only the latest checkpoint of a job. */
+/* Writes a checkpoint of a job. Storage keeps only the latest one, because all have the same accuracy and none ends a
+ * stage. */
 static long write_one(const char *id, const char *bytes, size_t count, long step)
 {
     struct error err = {0};

@@ -45,13 +45,13 @@ struct each {
 struct timed {
     struct comm comm;
     struct comm *inner;
-    double waited, moved, called; /* waited: seconds until all ranks arrived; moved: seconds of the calls after that;
-                                     called: processor seconds of this thread in the calls */
+    double waited, moved, called; /* waited: seconds in which calls waited for other ranks; moved: all other seconds
+                                     of the calls; called: processor seconds of this thread in the calls */
     int64_t bytes;
     struct each *each[CALLS]; /* each[c]: times of the first EACH calls of kind c */
     int64_t count[CALLS];
-    double update[UPDATES], begun; /* update[u]: processor seconds of this thread in the calls of update u, which ends
-                                      with a call WAIT; begun: `called` at the start of the current update */
+    double update[UPDATES], begun; /* update[u]: processor seconds of this thread in the calls of update u (a call WAIT
+                                      ends an update); begun: `called` at the start of the current update */
     int updates;
 };
 

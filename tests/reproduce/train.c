@@ -24,7 +24,7 @@ struct options {
     const char *kind, *preset, *kernels, *data, *out, *follow;
     int threads;
     long resume;
-    int64_t seed; /* seed of a second evaluation; 0: none */
+    int64_t seed; /* --evaluate: seed of the samples for a second evaluation; 0: none */
     double seconds;
 };
 

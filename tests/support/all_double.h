@@ -1,7 +1,7 @@
 /* Builds the whole core in double precision, for the tests of ranks. The target core_all_double includes this file
  * before each source file. The macros below then replace `float` by `double` in the whole core. The headers of the
- * system and of libraries are included before these macros, so they keep their float, and data from libraries have the
- * precision of float. */
+ * system and of libraries are included before these macros, so the functions of libraries still use float, and data
+ * from them have the precision of float. */
 #ifndef MOTIF_TESTS_SUPPORT_ALL_DOUBLE_H
 #define MOTIF_TESTS_SUPPORT_ALL_DOUBLE_H
 

@@ -5,8 +5,8 @@
 #include <dirent.h>
 #include <stdio.h>
 
-/* Number of entries in the folder whose path is `root` followed by `below`, hidden ones excluded; 0 if it does not
- * exist. */
+/* Number of entries, hidden ones excluded, in the folder whose path is `root` followed by `below`; 0 if there is no
+ * such folder. */
 static inline int folder_entries(const char *root, const char *below)
 {
     char path[200];

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 struct printed {
-    int fd, before; /* fd: the descriptor that is redirected; before: a copy of it, made before that */
+    int fd, before; /* fd: the redirected descriptor; before: a copy of `fd` from before the redirection */
 };
 
 static inline struct printed printed_begin(int fd)

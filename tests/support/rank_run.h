@@ -19,7 +19,7 @@ struct rank_plan {
 /* The results of a rank. All but the times are the same on all ranks. */
 struct rank_witness {
     int losses;
-    double loss[RANK_LOSSES];    /* the metric "loss", or "recovered" in runs without a loss */
+    double loss[RANK_LOSSES];    /* values of the metric "loss"; without a loss, of the metric "recovered" */
     char weights[65], state[65]; /* SHA-256 at the end. weights: of the weights; state: of the whole checkpoint */
     double seconds;
     int64_t updates;

@@ -28,7 +28,7 @@ struct rank_thread {
     const void *config;
     struct comm *comm;
     struct run_env_bytes *from; /* checkpoint to load; NULL: none */
-    int64_t until; /* updates of all work items together after which the run stops; 0: it runs to the end */
+    int64_t until; /* the run stops after this number of updates, summed over all work items; 0: at its end */
     struct run_env environment;
     struct method_run *run;
     struct story *story;

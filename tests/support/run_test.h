@@ -30,7 +30,7 @@ struct run_test_wrong {
     const char *field;
 };
 void run_test_faults(const struct method *method, const struct run_test_wrong *wrong, size_t count);
-/* Asserts that no preset has a fault, and that estimate() gives a memory and a number of samples for each preset. */
+/* Asserts that no preset has a fault, and that estimate() predicts the memory and the samples of each preset. */
 void run_test_presets(const struct method *method);
 
 #endif

@@ -154,7 +154,8 @@ static void submit_and_watch_follow_a_job(void **state)
     shows("DENSITY");
 }
 
-/* A model that has seen 40 samples reads nothing. The job succeeds; only --require makes the verdict an exit code. */
+/* A model that has seen 40 samples has learned nothing, but the job succeeds. With --require, the exit code of `watch`
+ * tells the verdict. */
 static void watch_with_require_exits_with_the_verdict(void **state)
 {
     ctl("watch latest");

@@ -57,7 +57,7 @@ static void parts_close(struct parts *p)
         free(p->member[i].bytes);
 }
 
-/* Recomputes the hash of the origin and the hashes of the chain from the changed attestation. */
+/* After a change of the attestation: recomputes the hash of its origin, and then the hashes of its checkpoints. */
 static void chain_anew(struct parts *p)
 {
     cJSON *attestation = cJSON_GetObjectItemCaseSensitive(p->manifest, "attestation"), *link;

@@ -239,7 +239,7 @@ static void every_numeric_data_type_is_read(void **state)
     }
 }
 
-/* Sends {"inputs":[{"name":"input" + tensor}] + rest}. */
+/* Sends {"inputs":[{"name":"input",TENSOR}]REST}, where TENSOR and REST stand for the arguments `tensor` and `rest`. */
 static int ask_tensor(struct api_fixture *f, const char *id, const char *tensor, const char *rest)
 {
     char body[1000];

@@ -231,7 +231,7 @@ static void etag_changes_with_the_job(void **state)
     assert_int_equal(number_at(f, "/priority"), 5);
     (void)snprintf(tag, sizeof tag, "%s", answer_header(f, "ETag"));
 
-    /* Progress changes the ETag that GET returns. A change with the older ETag still succeeds. */
+    /* Progress changes the ETag that GET returns. A PATCH with the ETag from before the progress still succeeds. */
     claim_job(f, id);
     (void)ask(f, "GET", path_of(id, ""), NULL);
     (void)snprintf(old, sizeof old, "%s", answer_header(f, "ETag"));

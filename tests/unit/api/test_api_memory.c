@@ -6,8 +6,8 @@
  * - The repeated request succeeds.
  * - Nothing leaks (the sanitizer build checks this).
  *
- * Each request lets a later allocation fail. The test of a route ends when the request makes too few allocations to
- * reach the one that would fail. MOTIF_FAULT_STRIDE=1 tries every allocation. */
+ * The test repeats the request of a route, and lets a later allocation fail each time. It ends when the request makes
+ * too few allocations to reach the one that would fail. MOTIF_FAULT_STRIDE=1 tries every allocation. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <dirent.h>

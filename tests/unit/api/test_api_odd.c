@@ -302,7 +302,7 @@ static void configuration_the_method_refuses_is_reported(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs",
                          "{\"kind\":\"whole\",\"preset\":\"large\",\"config\":{\"density\":7,\"mode\":\"strict\"}}"),
                      422);
-    /* one fault for the field, although the value of the preset is too large as well */
+    /* one fault for the field, although the preset's value of the same field is too large as well */
     assert_int_equal(cJSON_GetArraySize(at(f, "/errors")), 1);
     /* accepted, although this method has no field for the number of threads */
     submit_job(f, "{\"kind\":\"plain\",\"threads\":2}", id);
@@ -508,7 +508,7 @@ static void number_of_inputs_and_edits_is_limited(void **state)
     cJSON *list = cJSON_Parse("[1]"), *many = cJSON_CreateArray();
     assert_int_equal(input_array_from_json(list, "/array", inputs, &f->err), STATUS_OK);
     assert_int_equal(input_array_from_json(list, "/array", inputs, &f->err), STATUS_OK);
-    assert_int_equal(inputs_split(inputs, &f->err), STATUS_INVALID); /* fails, because a batch must be a single array */
+    assert_int_equal(inputs_split(inputs, &f->err), STATUS_INVALID); /* there are two arrays: only one can be split */
     inputs_close(inputs);
     inputs->items[0] = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = 1};
     inputs->owned[0] = NULL;

@@ -345,7 +345,7 @@ static void simultaneous_queries_open_a_model_once(void **state)
     assert_int_equal(answered + refused, 16);
     assert_true(answered >= 6);
     assert_int_equal(atomic_load(&echo_opened), 1);
-    assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* the refused queries have given their places back */
+    assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* the refused queries occupy no place */
 }
 
 static void cache_closes_the_model_unused_for_longest(void **state)
@@ -413,9 +413,9 @@ static void *leave_slot(void *context)
     return NULL;
 }
 
-/* The gate calls this function while the query waits. The function stores the next checkpoint, which deletes the
- * previous one. The gate holds its lock during the call, so this function cannot leave the slot; it lets another
- * thread do that. */
+/* The gate (query_gate.h) calls this function while the query waits for its slot. The function stores the next
+ * checkpoint, which deletes the previous one. The gate holds its lock during the call, so this function cannot free the
+ * slot itself: another thread does. */
 static bool replace_meanwhile(void *context)
 {
     struct replacing *r = context;

@@ -119,7 +119,7 @@ struct tensor *probe_input(struct probe *probe, int input)
     return in->tensor;
 }
 
-/* Returns the coefficient of element i, in the planar order of the result. */
+/* Returns the factor of element i of the result (in planar order) in the sum to which the probe reduces the result. */
 static double coefficient(size_t i)
 {
     struct philox from = philox_stream(815, 3, 0);

@@ -19,7 +19,7 @@ extern const char *mpirun[60], *slurm_options[60], *srun[60];
 extern double elapsed, since; /* elapsed: seconds that the executors have waited; since: `elapsed` at a moment that
                                  the test chooses */
 extern int waits;             /* number of waits */
-extern bool hanging;          /* the present child does nothing more, so time passes while the executor waits for it */
+extern bool hanging;          /* the present child hangs; each wait of the executor for it lets time pass */
 extern void (*happens)(void); /* what happens during a wait; NULL: nothing */
 
 int executor_setup(void **state);    /* makes the folder and the store */

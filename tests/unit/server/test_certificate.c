@@ -20,7 +20,8 @@
 static char folder[] = "/tmp/motifd-certificate-XXXXXX", cert[80], key[80], other_key[80];
 static int64_t wanted_expiry;
 
-/* The functions of GnuTLS that fail on demand; `failing` counts down to the one that fails with `failure`. */
+/* Functions of GnuTLS fail on demand: `failing` calls succeed, and the next one fails with the code `failure`. If
+ * `failing` is -1, no call fails. */
 static int failing = -1, failure;
 static bool fails(void)
 {

@@ -169,8 +169,8 @@ static void a_wait_that_a_signal_ends_is_repeated(void **state)
     wait_failures = 1;
     assert_int_equal(two_voices("waited"), EXIT_OK);
     assert_int_equal(access("waited", F_OK), 0);
-    speak_by("exit 0"); /* a script that writes nothing: the command does not wait for a lost process
-                         * before it removes the files of the set */
+    speak_by("exit 0"); /* writes nothing, because a lost process may still run
+                         * after the command has removed the files of the set */
     wait_codes[0] = ECHILD;
     wait_failures = 1;
     assert_int_equal(two_voices("lost"), EXIT_FAULT);

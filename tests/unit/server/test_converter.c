@@ -23,8 +23,8 @@
 static char folder[] = "/tmp/motif-converter-XXXXXX", program[64];
 static struct error err;
 
-/* interruptions: number of the next calls of waitpid() that fail with EINTR. If `lost` is set, the program ends, but
- * its wait status is unknown. */
+/* interruptions: so many of the next calls of waitpid() fail with EINTR. lost: the program ends, but waitpid() does not
+ * return its wait status. */
 static int interruptions;
 static bool lost;
 pid_t __real_waitpid(pid_t pid, int *how, int options);

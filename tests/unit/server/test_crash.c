@@ -247,7 +247,7 @@ static void *look_for_stack(void *context)
 }
 
 /* crash_thread() gives a thread an alternate stack for signal handlers. If pthread_setspecific() cannot record this
- * stack, crash_thread() frees it. Then it must not be registered with sigaltstack() any more. */
+ * stack, crash_thread() frees it. The freed stack must then not be registered with sigaltstack() any more. */
 static void a_thread_has_a_stack_for_handlers_or_none(void **state)
 {
     pid_t pid = fork();

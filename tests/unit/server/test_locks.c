@@ -121,8 +121,8 @@ static void objects_with_locks_destroy_what_they_have_initialised(void **state)
     sweep(make_scheduler, 1, 2, 7);
 }
 
-/* notices_start() fails: in the loop because a mutex or a condition cannot be initialised, and after it because the key
- * is too short. It must destroy what it has initialised. */
+/* In the loop, notices_start() fails because a mutex or a condition cannot be initialised; after the loop, it fails
+ * because the key is too short. Each time it must destroy what it has initialised. */
 static void notices_that_cannot_start_leave_nothing(void **state)
 {
     struct notices_options options = {.url = "http://127.0.0.1:9/", .secret = "too short"};

@@ -139,7 +139,7 @@ static void leaving_closes_the_lease(void **state)
     assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_NOT_FOUND);
 }
 
-/* The lease counts the attempts since the last checkpoint. */
+/* storage_lease_grant() returns how many leases were granted since the job's last checkpoint. */
 static void tries_are_counted_until_the_next_checkpoint(void **state)
 {
     struct fixture *f = *state;

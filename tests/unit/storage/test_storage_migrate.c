@@ -82,7 +82,7 @@ static void assert_sound(const struct fixture *f)
     assert_true(file_integer(f, "SELECT count(*) FROM event") >= JOBS);
 }
 
-/* Asserts that the file has all of this version and nothing of the other. */
+/* Asserts that the file has everything of `version` (1 or 2) and nothing of the other version. */
 static void assert_whole(const struct fixture *f, int version)
 {
     assert_int_equal(file_integer(f, "PRAGMA user_version"), version);

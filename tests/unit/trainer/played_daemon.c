@@ -30,7 +30,7 @@ void played_begin(void)
                                     .hold_from = -1};
     buf_init(&played.stored, 1 << 24);
     buf_init(&played.part, 1 << 24);
-    /* reserves memory, so that no allocation fails when the daemon stores a checkpoint */
+    /* makes both buffers allocate now, so that no allocation fails later, when the daemon stores a checkpoint */
     static const char zeros[4096];
     buf_append(&played.stored, zeros, sizeof zeros);
     buf_append(&played.part, zeros, sizeof zeros);

@@ -261,7 +261,7 @@ static void ranks_may_contribute_different_numbers_of_bytes(void **state)
     assert_string_equal(all, "aaaaminecccc");
     assert_int_equal(comm->table->gather(comm, "own", uneven, all, NULL), STATUS_OK);
     assert_memory_equal(all, "aaaaowncc", 9);
-    memcpy(all + 4, "are", 3); /* the bytes are at their place already */
+    memcpy(all + 4, "are", 3); /* this rank's bytes are in the result already */
     assert_int_equal(comm->table->gather(comm, all + 4, uneven, all, NULL), STATUS_OK);
     assert_memory_equal(all, "aaaaarecc", 9);
     assert_true(mpi.gathers == 1 && mpi.uneven_gathers == 2);

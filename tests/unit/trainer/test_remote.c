@@ -204,7 +204,7 @@ static void a_refused_request_fails_the_run_with_the_reason_of_the_daemon(void *
         played.refusal = 409;
         error_clear(&err);
         assert_int_not_equal(whole_session(1000, &err), STATUS_OK);
-        assert_string_equal(played.end, ""); /* the run belongs to another trainer */
+        assert_string_equal(played.end, ""); /* no end is reported, because the run belongs to another trainer */
     }
 }
 
@@ -219,7 +219,7 @@ static void a_failing_allocation_is_reported_or_changes_nothing(void **state)
                 fault_from(n);
             else
                 fault_after(n);
-            /* without any memory no answer arrives, so the run must not wait for one */
+            /* if all later allocations fail, no answer arrives, so the run must not wait for one */
             enum status status = whole_session(forever ? 0 : 1000, &err);
             bool happened = fault_happened();
             assert_true(status == STATUS_OK || err.message[0] != '\0');

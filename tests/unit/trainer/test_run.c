@@ -295,8 +295,8 @@ static void a_failing_call_of_the_coordinator_fails_the_job_with_its_message(voi
             failed += outside.end == JOB_EVENT_FAIL;
             assert_true(outside.end == JOB_EVENT_FAIL || outside.sleeps == 1);
         }
-    /* The run repeats only a save that fails because the disk or the queue is full (STATUS_IO); if it fails again, and
-     * for every other call, the job fails. */
+    /* Every call that fails makes the job fail, except a save that fails because the disk or the queue is full
+     * (STATUS_IO): the run repeats such a save, and the job fails only if the repetition fails too. */
     assert_true(repeated > 0 && failed > 3 * all - 1);
     forget();
 }

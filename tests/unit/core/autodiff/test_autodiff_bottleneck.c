@@ -347,7 +347,7 @@ static int peaks_of(const real *image, const real *threshold, int near)
     return peaks;
 }
 
-/* The values of a map are random; a third of them exceed their thresholds. All of them are different. */
+/* The values of a map are random, and no two are equal. A third of them exceed their thresholds. */
 static void limit_leaves_the_highest_peaks_of_each_image(void **state)
 {
     enum { ONE = LIMITED_CHANNELS * LIMITED_ROWS * LIMITED_COLS, PIXELS = LIMITED_ROWS * LIMITED_COLS };

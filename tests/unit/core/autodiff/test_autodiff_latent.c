@@ -123,8 +123,8 @@ static struct tensor *build_softmax(struct probe *p, const void *context)
     return op_softmax_rows(&p->exec, probe_input(p, 0));
 }
 
-/* Builds the codes of rows and the codes of the prior. Mean, log variance and odds of a code come from one input, each
- * through a layer of its own. */
+/* Builds the codes of rows, and the codes of pseudo-inputs, which define the prior. Mean, log variance and odds of a
+ * code come from one input, each through a layer of its own. */
 static struct tensor *build_spikes(struct probe *p, const void *context)
 {
     const struct latent_case *c = context;

@@ -281,7 +281,7 @@ static void dropout_keeps_its_share_with_independent_masks(void **state)
     struct tensor *again = op_residual(&p.exec, probe_input(&p, 1), probe_input(&p, 0), 0.1);
     assert_memory_equal(again->data, first, sizeof(real) * ROWS * COLS);
     struct tensor *other =
-        op_residual(&p.exec, probe_input(&p, 1), probe_input(&p, 0), 0.1); /* this dropout uses another random stream */
+        op_residual(&p.exec, probe_input(&p, 1), probe_input(&p, 0), 0.1); /* each dropout has a stream of its own */
     assert_memory_not_equal(other->data, first, sizeof(real) * ROWS * COLS);
     exec_begin(&p.exec, false, 1);
     struct tensor *x = probe_input(&p, 0), *all = op_residual(&p.exec, probe_input(&p, 1), x, 0.1);

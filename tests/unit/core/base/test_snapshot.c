@@ -15,7 +15,7 @@
 #define HEADER 24
 #define ENTRY 152
 
-/* A small training state to write, and a second one to read into. */
+/* A small training state. The tests write one such struct and read the stream into another. */
 struct things {
     float conv[6], bias[3], moment[9];
     unsigned char flags[5];

@@ -122,7 +122,7 @@ static const char *words(const struct collection *c, int64_t sample)
     return text;
 }
 
-/* Four samples of three different values each. */
+/* Four different samples of three values each. */
 static const unsigned char x_bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 2, 9};
 #define X                                                                                                              \
     {                                                                                                                  \
@@ -399,8 +399,8 @@ static void add_png(struct archive *a, const char *name, uint8_t grey)
 
 /* ---- bytes, floats, files ----------------------------------------------------------------------------------- */
 
-/* Checks which arrays the collection stores as bytes and which as floats. Reading a value must return that of the file
- * in both cases. */
+/* Checks which arrays the collection stores as bytes and which as floats. In both cases, a value
+ * that is read from the collection must equal the value in the file. */
 static void values_are_bytes_where_that_loses_nothing(void **state)
 {
     static const float whole[12] = {0, 1, 2, 255, 4, 5, 6, 7, 8, 9, 10, 11}, parts[12] = {0.5F, 1.5F},

@@ -149,8 +149,8 @@ static void stamps_have_the_published_sizes_and_ink(void **state)
     }
 }
 
-/* Section 5.1 of the paper states 4.492 symbols per picture for the seeds 0 to 999, with and without noise. Without
- * noise, a picture has .00108952 * 10^5 ink pixels on average. */
+/* Section 5.1 of the paper states 4.492 symbols per picture for the seeds 0 to 999, with and without noise. It states
+ * .00108952 for pictures without noise: the mean number of ink pixels, divided by 10^5. */
 static void means_of_symbols_and_ink_are_the_published_ones(void **state)
 {
     static float image[100 * 100];

@@ -428,7 +428,8 @@ static void published_genes_are_read(void **state)
 static void sites_follow_the_rule_worked_out_by_hand(void **state)
 {
     struct splicing_planted d;
-    /* The effects in the order of struct splicing_effect are + - - + for GAAGR and - + + - for TAGGG. */
+    /* A protein enhances (+) or silences (-) a donor from upstream, a donor from downstream, an acceptor from upstream
+     * and an acceptor from downstream: GAAGR + - - +, TAGGG - + + -. */
     assert_int_equal(splicing_planted_small(&d, 2, NULL), STATUS_OK);
     char text[101];
     uint8_t bases[100], classes[100];

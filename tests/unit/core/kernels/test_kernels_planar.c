@@ -1,4 +1,5 @@
-/* Tests the first convolution of a network, which reads planes, or a list of the values of planes that are not zero. */
+/* Tests the first convolution of a network, which reads planes, or a list of those values of the
+ * planes that are not zero. */
 #include "tests/unit/core/kernels/kernel_check.h"
 
 static void fast_planar_conv_matches_ref(void **state)

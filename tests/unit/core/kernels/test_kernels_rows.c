@@ -216,7 +216,7 @@ static void fast_banded_sum_matches_ref(void **state)
 {
     enum { TILE = BANDED_ROWS * BANDED_WIDTH, TERMS = 80 };
     FOR_EACH_TABLE(fast)
-    for (int most = 0; most < 6; most++) { /* most: largest number of terms of a sign pattern */
+    for (int most = 0; most < 6; most++) { /* most: largest number of terms that share a sign pattern */
         float *table = random_floats(1, 4000), *out[2] = {random_floats(2, TILE), random_floats(2, TILE)};
         float *factors = random_floats(3, TERMS * BANDED_PAIRS);
         struct banded_term terms[TERMS];

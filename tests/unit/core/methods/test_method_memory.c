@@ -453,8 +453,8 @@ static void each_call_survives_each_failed_allocation(void **state)
                 fail_msg("%s: %s: %s", m->kind, right.call[c], right.error[c].message);
         int models = sweep(m, config, &right.saved, stride, &asked);
         for (int c = 0; c < asked.count; c++)
-            /* two failures are right: STATUS_CONFLICT of a query that needs DNA, because these data are no DNA; and
-             * "array" of a query that returns no array */
+            /* two failures are right: STATUS_CONFLICT, if a query needs DNA (these data are no DNA); and any failure of
+             * the call "array", if a query returns no array */
             if (asked.status[c] != STATUS_OK && asked.status[c] != STATUS_CONFLICT &&
                 strcmp(asked.call[c], "array") != 0)
                 fail_msg("%s: %s: %s", m->kind, asked.call[c], asked.error[c].message);

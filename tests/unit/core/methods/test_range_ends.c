@@ -33,7 +33,7 @@ enum {
 };
 static const double RUN_BYTES = 100e6, RUN_OPERATIONS = 3e8, BASE_SECONDS = SANITIZED ? 1 : 3;
 
-/* A small configuration. Each case sets one field or a pair of fields in it to an end of their ranges. */
+/* A small configuration. Each case sets one field, or each of two fields, to an end of its range. */
 struct base {
     const char *kind;
     const struct config_setting *settings;

@@ -101,8 +101,8 @@ static const struct trial sparling[] = {
 };
 
 /* Compares runs of several ranks with a run of one rank, stretch by stretch. At the beginning of each stretch, all runs
- * load the checkpoint that the single rank saved at the end of the previous one. (Over longer stretches, curves in
- * float differ more and more, as after any change of rounding: docs/lab/performance.md.) */
+ * load the checkpoint that the single rank saved at the end of the previous one. (In longer stretches, the
+ * small differences of rounding in float would grow: docs/lab/performance.md.) */
 static void compare(const struct trial *t, int least, int most)
 {
     const struct method *method = method_find(t->kind);

@@ -136,7 +136,7 @@ static bool at_once(void *context)
  * already. */
 static void a_stopped_pool_ends_the_search(void **state)
 {
-    enum { COUNT = 6000 }; /* about two minutes of processor time */
+    enum { COUNT = 6000 }; /* without a stop, the search takes about two minutes */
     struct thread_pool *pool;
     struct error err = {0};
     double *score = calloc((size_t)COUNT * COUNT, sizeof *score);

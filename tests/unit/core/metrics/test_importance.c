@@ -24,8 +24,8 @@ static struct importance measure(const struct importance_line *line)
 }
 
 /* In a line of eleven places, three to six motifs that are at least two places apart form 84, 70, 21 and 1 patterns.
- * With the authors' divisor of 5, the constant of deletion is 0.465 = .198 + .196 + .071. With the number of motifs
- * present as divisor, it is 0.494 = .226 + .196 + .071. */
+ * A deletion picks a given motif with probability 1 / picks. For the authors' picks = 5, the constant of deletion is
+ * 0.465 = .198 + .196 + .071. If `picks` is the number of motifs in the picture, it is 0.494 = .226 + .196 + .071. */
 static void the_authors_line_gives_their_constants(void **state)
 {
     const double share[] = {0, 0, 0, 0.25, 0.25, 0.25, 0.25};
@@ -125,7 +125,7 @@ static void list(struct all *a, const struct importance_line *line)
     }
 }
 
-/* Returns whether m2 is m1 with one motif of symbol `from` (0: of any symbol) changed to `to` (0: deleted). */
+/* Returns whether m1 becomes m2 if one motif of symbol `from` (0: any symbol) is exchanged for `to` (0: is deleted). */
 static bool partner(const struct all *a, const int *m1, const int *m2, int from, int to)
 {
     int changed = 0;

@@ -87,7 +87,7 @@ static void found_features_are_counted_by_frequency(void **state)
         identity[i][i] = 1;
     assert_ok(recovery_create(identity[0], N / 2, identity[0], N, N, &r, NULL, err)); /* finds features 0 to 9 */
     for (int32_t i = 0; i < N; i++)
-        for (int count = 0; count <= i; count++) /* feature 19 is the most frequent one */
+        for (int count = 0; count <= i; count++) /* feature i is in i + 1 samples */
             add(&r, NULL, 0, &i, 1);
     struct recovery_scores s = recovery_scores(&r);
     for (int tenth = 0; tenth < RECOVERY_DECILES; tenth++)
@@ -107,17 +107,17 @@ static struct recovery absorbed(const int32_t *latent, const float *value, int l
     return r;
 }
 
-/* The main latent of feature 1 is latent 1, with cosine -1 and norm 2. Latent 1 is silent in a sample that does not
- * list it. Latent 2 has cosine 0.6 with the feature. */
+/* The main latent of feature 1 is latent 1, with cosine -1 and norm 2. Latent 1 is silent in a sample whose
+ * list of active latents does not contain it. Latent 2 has cosine 0.6 with the feature. */
 static void a_feature_whose_main_latent_is_silent_is_fully_absorbed_by_a_large_other_one(void **state)
 {
     (void)state;
-    /* latent 2 contributes 0.6, which is at least 0.4 times the projection 1 */
+    /* the sample's projection on the feature is 1: latent 2 contributes 0.6, at least 0.4 times the projection */
     struct recovery r = absorbed((int32_t[]){2}, (float[]){1}, 1, 1);
     assert_int_equal(r.absorbed, 1);
     assert_near(r.absorbed_share, 1); /* the main latents contribute nothing */
     recovery_close(&r);
-    /* latent 2 contributes 0.6, which is less than 0.4 times the projection 2 */
+    /* the sample's projection on the feature is 2: latent 2 contributes 0.6, less than 0.4 times the projection */
     r = absorbed((int32_t[]){2}, (float[]){1}, 1, 2);
     assert_int_equal(r.absorbed, 0);
     assert_near(r.absorbed_share, 0);

@@ -272,8 +272,8 @@ static void select_kth_equals_sorted_value(void **state)
     }
 }
 
-/* The quantile is the k-th smallest of N values, with k = max(1, trunc(N (1 - density))). The threshold t moves a
- * tenth of the way towards it before t is used. */
+/* The quantile is the k-th smallest of N values, with k = max(1, trunc(N (1 - density))). A pass first moves
+ * the threshold a tenth of the way towards the quantile. The moved threshold decides which values are active. */
 static void check_rule(enum sparse_mode mode, double density)
 {
     struct layer l;
@@ -317,7 +317,7 @@ static void interpolated_quantile_lies_between_order_statistics(void **state)
     layer_open(&l, &config, (struct map_shape){1, 1, 1, 5, 0, 1});
     const real values[5] = {R(4.0), R(0.0), R(3.0), R(1.0), R(10.0)};
     memcpy(l.planes, values, sizeof(values));
-    pass(&l, true, 0.1, false); /* the quantile is at the rank 0.9 * 4 = 3.6, so it is 4 + 0.6 * (10 - 4) */
+    pass(&l, true, 0.1, false); /* rank 0.9 * 4 = 3.6, between 4 (rank 3) and 10 (rank 4): 4 + 0.6 * (10 - 4) */
     assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 7.6) < 1e-5);
     pass(&l, true, 0.5, false);
     assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 3.0) < 1e-5);

@@ -199,9 +199,8 @@ static void a_child_is_active_only_with_its_parent_and_without_siblings(void **s
     planted_codes_close(&codes);
 }
 
-/* Pairs of features are correlated as the low-rank factors state: with rank 25 and entries of deviation 0.1, the
- * covariance of two features is A_i . A_j, where A_i are the factors of feature i. The features that fire most often
- * show it best. */
+/* Pairs of features are correlated as their loadings state: the covariance of features i and j is A_i . A_j, where A_i
+ * has the 25 loadings of feature i, of standard deviation 0.1. The features that fire most often show this best. */
 static void frequent_features_fire_together_as_their_loadings_say(void **state)
 {
     (void)state;

@@ -318,7 +318,7 @@ static void names_of_records_give_coordinates(void **state)
         const char *record;
         enum coordinates coordinates;
         const char *name;
-        int64_t start; /* start of the interval [10, 15) of the record, in `coordinates` */
+        int64_t start; /* where the record's interval [10, 15) starts, expressed in `coordinates` */
     } cases[] = {{"chr1:100-200", COORDINATES_RECORD, "chr1:100-200", 10},
                  {"chr1:100-200", COORDINATES_BEDTOOLS, "chr1", 110},
                  {"chr1:100-200", COORDINATES_UCSC, "chr1", 109},

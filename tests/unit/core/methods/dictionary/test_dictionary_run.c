@@ -331,7 +331,8 @@ static void the_penalty_of_dictionary_learning_falls_to_its_own_value(void **sta
     assert_true(fabs(alternate_penalty(&shape, k, x, 2, 0) - 3) < 1e-12);
 }
 
-/* dead_after is a number of updates, so a short run could end before any latent counts as dead. */
+/* By default, a latent counts as dead if it has not fired for dead_after updates: a quarter of the updates of the run,
+ * at least 1 and at most 1000. So latents can count as dead in a short run, too. */
 static void latents_count_as_dead_within_short_runs(void **state)
 {
     struct dictionary_config config;

@@ -112,7 +112,7 @@ static void the_e_step_has_the_forms_of_the_authors_code_and_of_the_paper(void *
     m->odds->value[6] = 0.4f;
     prior_mask(&code, m, mask);
     assert_true(mask[3] == 0 && mask[6] == 0 && mask[2] == m->mask->value[2]);
-    /* Gives one column of the decoder a large norm, so that a small weight has a large effect. */
+    /* Gives one column of the decoder the norm 500, so that the weight 0.001 has an effect of 0.5. */
     for (int h = 0; h < m->shape.hidden; h++)
         m->first->value[h * 4 + 1] = h < 2 ? (h ? 400 : 300) : 0;
     m->mask->value[5] = 0.001f;

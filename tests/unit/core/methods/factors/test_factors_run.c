@@ -238,7 +238,7 @@ static void shifted_documents_differ_between_repetitions(void **state)
     for (int i = 0; i < w.count; i++)
         assert_true(w.outcomes[i].nll > 0 && w.outcomes[i].nll < 200 && isnan(w.outcomes[i].dci));
     assert_true(fabs(w.outcomes[0].nll - w.outcomes[1].nll) >
-                1e-6); /* the two outcomes are for different drawn documents */
+                1e-6); /* the two outcomes are for two sets of drawn documents */
 }
 
 /* Collects the topics of a result as text: the names in the lists `features` and `rows`. */
@@ -336,7 +336,8 @@ static void training_finds_the_synthetic_factors(void **state)
     static const struct config_setting exact[] = {
         {"restarts", "6"}, {"screen_epochs", "50"}, {"epochs", "150"}, {"zeros", "skip"}, {NULL, NULL}};
     run_through(exact, 2, 0, &w);
-    /* if the exact zeros appeared too early, they would remove all weights and the error would stay high */
+    /* `zeros` = skip makes weights exactly 0; if it did so too early, no weight would remain and the error would stay
+     * high */
     if (!(w.outcomes[0].mse < 1 && w.outcomes[0].dci > 0.8))
         fail_msg("exact zeros: mse %g, dci %g", w.outcomes[0].mse, w.outcomes[0].dci);
     run_through(settings, 2, 0, &w);
@@ -397,7 +398,7 @@ static void compare_anchors(void *context, struct method_run *run)
     int anchors;
     double plain = plain_anchors_apart(run, &anchors);
     *(double *)context = plain;
-    assert_true(anchors > 8); /* more than the run computes at once, which is eight */
+    assert_true(anchors > 8); /* the run compares eight at once, so here it needs several rounds */
     assert_true(run->outcomes[0].anchors_apart == plain);
 }
 

@@ -189,7 +189,7 @@ static void each_fault_names_its_field(void **state)
         {"sweep", "deep-length", "depth"},
         {"trials", "3", "draws"},
     };
-    static const struct config_setting met[] = {/* each column correlates with 2 * (2 * 8 - 1) - 1 = 29 others */
+    static const struct config_setting met[] = {/* two filters: a column overlaps 2 * (2 * 8 - 1) - 1 = 29 others */
                                                 {"filter_length", "8"},
                                                 {"length", "512"},
                                                 {"support", "worst"},

@@ -307,7 +307,7 @@ static void the_error_recursion_equals_the_theorem(void **state)
     assert_near(g[1].zeta_in, g[0].zeta_out, 0);
     assert_near(g[0].zeta_out, sqrt(g[0].patch) * (g[0].coherence * (g[0].stripe - 1) * g[0].x_max + 0.02), 1e-12);
     assert_true(g[0].patch <= g[0].stripe && g[1].nonzeros == 2 && g[0].nonzeros >= 4);
-    /* each layer's probability of failure follows its formula, and the theorem's bound is 1 minus their sum */
+    /* the failure probability of each layer follows its formula; the theorem's bound is 1 minus the sum of all */
     double sum = 0;
     for (int l = 0; l < 2; l++) {
         sum += g[l].failure;

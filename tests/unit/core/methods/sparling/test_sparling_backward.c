@@ -31,7 +31,7 @@ struct model {
     const struct batch *batch;
 };
 
-/* Opens a model. Configures the run so that one sample carries the gradient of the batch statistics. */
+/* Opens a model. Its backward pass sends the gradient of the batch statistics through one sample (exec.hold). */
 static void open_model(struct model *m, const struct config_setting *more, const char *kernels, int threads)
 {
     struct error err = {0};
@@ -98,7 +98,7 @@ static void compare(const struct model *m, const real *dense, const real *sparse
         double tolerance = 1e-5;
         bool bias = strncmp(name, "g.", 2) == 0 && strstr(name, ".bias");
         /* The next batch norm cancels most of this gradient, so rounding errors are large relative to it. The tolerance
-         * is therefore relative to the gradient of the previous array if that is larger. */
+         * is therefore relative to the larger one of this gradient and the gradient of the previous array. */
         if (bias || strcmp(name, "g.first.weight") == 0) {
             size = fmax(size, before);
             tolerance = 5e-5;

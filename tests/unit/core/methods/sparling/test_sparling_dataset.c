@@ -36,7 +36,7 @@ static void store(const char *name, const char *format, const char *text, const 
     fclose(file);
 }
 
-/* Stores sequences of noise with one motif each, which determines the class. */
+/* Stores sequences of noise. Each contains one motif, and the motif determines the class. */
 static int setup(void **state)
 {
     static char text[RECORDS * (BASES + 40)];
@@ -327,7 +327,7 @@ static void presence_objective_shortens_the_schedule(void **state)
     /* motifs of sequences may be long: the window has 4 * 4 + 15 = 31 positions */
     assert_true(c.units == 4 && c.first_window == 15 && c.width == 32);
     assert_true(without.units == 1 && without.first_window == 1 && without.width == 8);
-    assert_true(!c.never_empty); /* without a calibration the distances from thresholds are not comparable */
+    assert_true(!c.never_empty); /* false, because never_empty needs a calibration */
     /* sequences of letters get a low learning rate and many samples */
     assert_true(c.learning_rate == 5e-4 && c.presence_sharpness == 2 && c.tally_weight == 1);
     assert_true(c.total_samples == 280000 && c.reading_samples == 40000 && c.presence_samples == 100000 &&

@@ -302,8 +302,8 @@ static void a_run_keeps_the_last_density_when_an_earlier_stage_was_hardly_better
     trial_end(&t);
 }
 
-/* Each of three starts trains with 32 samples. Training then continues the best start. To do so it trains that start
- * again. The last start need not be repeated, because its weights are still in memory. */
+/* Each of three starts trains with 32 samples. Then the run trains the best start again, and continues it. If the
+ * last start is the best one, it is not trained again, because its weights are still in memory. */
 static const struct config_setting many_starts[] = {
     {"starts", "3"}, {"presence_samples", "96"}, {"total_samples", "480"}, {NULL, NULL}};
 

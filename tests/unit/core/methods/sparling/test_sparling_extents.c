@@ -284,8 +284,8 @@ static void a_change_of_a_reported_motif_reaches_the_map_of_the_head(void **stat
 
 enum { REACH = 12, WINDOW = 2 * REACH + 1 };
 
-/* The inputs around all motifs are alike (correlation 1) within a rectangle. The channel needs only the left side of
- * this rectangle, but the extent must grow to all of it. */
+/* The inputs around different motifs are the same (correlation 1) within a rectangle. The channel needs only the left
+ * side of this rectangle, but the extent must grow to the whole rectangle. */
 static void an_extent_grows_over_what_is_alike_around_the_motifs(void **state)
 {
     double alike[WINDOW * WINDOW];

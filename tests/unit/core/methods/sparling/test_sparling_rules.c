@@ -14,7 +14,7 @@
 enum { CHANNELS = 3, COLS = 300, NAMES = 2, SAMPLES = 40 };
 enum { A = 0, B = 2, WIDE_A = 9, WIDE_B = 5, SHIFT_A = 3 };
 
-/* Returns whether the planted rule answers name 0 if the centres of the motifs are at columns a and b; -1: the motif
+/* Returns whether the planted rule answers name 0. a, b: columns of the centres of the motifs A and B; -1: this motif
  * is absent. */
 typedef bool (*planted_rule)(int a, int b);
 
@@ -79,7 +79,8 @@ static int place(const float *map, int channel, int shift, float value)
     return -1;
 }
 
-/* Column of the third motif, or -1: the column of channel 1 with the value 7. The sample itself has a 1 in column 7. */
+/* Column of the third motif, which is in channel 1 and has the value 7; -1: there is none. Every second sample has a
+ * motif of value 1 in column 7 of channel 1 from the start. */
 static int third_at;
 static int place_of_third(const float *map)
 {
@@ -89,7 +90,7 @@ static int place_of_third(const float *map)
     return -1;
 }
 
-/* The reader answers name 0 by the planted rule, and name 1 if the trial has not changed channel 1. */
+/* Acts as the reader: answers name 0 by the planted rule, and name 1 if channel 1 is active in column 7. */
 static enum status follow(void *context, const float *maps, int count, const struct rule_places *places, bool *has,
                           struct error *err)
 {
@@ -222,8 +223,8 @@ static void distances_that_do_not_fit_are_not_tried(void **state)
     assert_true(rule_difference_of(&counts[0].order).p == 1);
 }
 
-/* An effect of the place: the model overlooks A in the first 60 columns. A large gap puts A there, so this looks like a
- * rule of the pair. */
+/* An effect of the place: the model overlooks A in the first 60 columns of the sample, which begins at column 10. A
+ * large gap puts A there, so this looks like a rule of the pair. */
 static bool a_unless_at_the_left(int a, int b)
 {
     (void)b;
@@ -262,7 +263,7 @@ static void effects_of_any_motif_are_no_rule(void **state)
     (void)state;
     measure(a_unless_any_motif_follows, 270, counts, &pair);
     measure_pair(a_unless_any_motif_follows, 270, &pair, true, NULL);
-    assert_true(find_rule(&counts[0], &pair, text)); /* a motif alone does not show this effect */
+    assert_true(find_rule(&counts[0], &pair, text)); /* controls with one motif alone do not reveal crowding */
     assert_string_equal(text, "not CTCF before GATA within 60 bases");
     measure(a_unless_any_motif_follows, 270, counts, &pair);
     measure_pair(a_unless_any_motif_follows, 270, &pair, true, &third);
@@ -307,7 +308,7 @@ static void arrangements_that_the_data_lack_have_no_rule(void **state)
         assert_int_equal(pair.evidence.tried[b], b >= 1 && b < 5 ? SAMPLES : 0); /* others are not tried */
     assert_true(find_rule(&counts[0], &pair, text));
     assert_string_equal(text, "CTCF before GATA 10 to 240 bases apart");
-    assert_int_equal(counts[0].order.samples, 0); /* only one order is in the data */
+    assert_int_equal(counts[0].order.samples, 0); /* no comparison of orders: only one is in the data */
     struct rule_pair every = pair;
     every.all = true;
     make_pair(counts, &pair);
@@ -317,11 +318,11 @@ static void arrangements_that_the_data_lack_have_no_rule(void **state)
     assert_int_equal(every.evidence.tried[0], SAMPLES); /* the question names the pair */
     assert_int_equal(counts[0].order.samples, SAMPLES);
     assert_true(find_rule(&counts[0], &every, text));
-    assert_string_equal(text, "CTCF before GATA 10 to 240 bases apart"); /* but the rule is as before */
+    assert_string_equal(text, "CTCF before GATA 10 to 240 bases apart"); /* the rule is the same as before */
 }
 
-/* Of 40 samples, a name is answered in 20 without the motifs and in `with` with both. One test makes this a rule, many
- * tests do not. */
+/* In 40 samples, the name is answered 20 times without the motifs, and 30 or 10 times with both motifs. If this is the
+ * only test, the difference is a rule. If it is one of a thousand tests, it is none. */
 static void simultaneous_intervals_are_wider(void **state)
 {
     struct rule_counts counts = {.samples = 40, .neither = 20};
@@ -348,7 +349,8 @@ static void arrangements_follow_from_the_places(void **state)
     const struct rule_motif first = {.channel = A, .width = WIDE_A}, second = {.channel = B, .width = WIDE_B};
     const int one[] = {20, 200}, other[] = {37, 100};
     (void)state;
-    /* gaps 10 and 73 behind the first motif at 20, 156 and 93 before the one at 200 */
+    /* `first` at 20 comes before `second` at 37 and 100, with gaps of 10 and 73; `first` at 200 comes after them, with
+     * gaps of 156 and 93 */
     assert_int_equal(rule_arrangements(&first, one, 2, &second, other, 2),
                      rule_bit(FIRST_BEFORE_SECOND, 1) | rule_bit(FIRST_BEFORE_SECOND, 3) |
                          rule_bit(SECOND_BEFORE_FIRST, 4) | rule_bit(SECOND_BEFORE_FIRST, 3));

@@ -432,7 +432,7 @@ static void evaluation_matches_direct_computation(void **state)
     double edits = 0;
     int64_t active = 0;
     assert_ok(motif_errors_init(&errors, 4, 4, 4, err));
-    for (uint32_t i = 0; i < 13; i++) { /* in this evaluation, the index is the seed of the generator */
+    for (uint32_t i = 0; i < 13; i++) { /* in this evaluation, sample i is drawn with the seed i */
         static float planes[4 * 48 * 48];
         digitcircle_draw(&domain, i, image, &truth);
         exec_begin(&run->exec, false, 0);

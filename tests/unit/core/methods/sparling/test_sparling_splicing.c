@@ -248,7 +248,7 @@ static void figures_match_direct_computation(void **state)
     /* the run computes top-k accuracy with a finite resolution of probabilities, so the two values differ slightly */
     assert_true(fabs(row->exact - mean) < 0.1);
     assert_true(fabs(row->exact + row->e2ee - 1) < 1e-12);
-    /* If the true motifs are the predictions, errors occur only where boxes overlap. */
+    /* `perfect` has the errors of the true motifs themselves, which occur only where boxes overlap. */
     assert_true(out.chance.perfect[0] == 0 && out.chance.perfect[1] < 0.9 && out.chance.perfect[2] < 0.5);
     assert_true(out.chance.all.low[0] <= out.chance.all.mean[0] && out.chance.all.mean[0] <= out.chance.all.high[0]);
     /* chance.fpe leaves out the trivial symbols (the cores of sites), so their motifs count as false */
@@ -413,7 +413,7 @@ static void real_genes_give_windows_sites_and_boxes(void **state)
     }
     assert_int_equal(lessons, 0);
     assert_in_range(sites, 20, 60); /* two windows for each locus; the first contains the donor */
-    assert_true(boxes > 0 && boxes <= 2 * 0.03 * positions + 30); /* affinities equal to the threshold do not count */
+    assert_true(boxes > 0 && boxes <= 2 * 0.03 * positions + 30); /* each of two proteins binds at 3 % or less */
     struct domain_request first = {.set = DOMAIN_SAMPLE, .seed = -2, .index = 0};
     assert_ok(domain.domain->sample(domain.state, &first, planes, truth, err));
     first.set = DOMAIN_EXAMPLE;

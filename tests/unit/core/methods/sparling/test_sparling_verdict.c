@@ -229,7 +229,7 @@ static void rare_name_is_not_read_only_when_that_is_certain(void **state)
     struct fixture *f = *state;
     struct evidence_token *rare = &evidence_of(f)->tokens[1];
     /* The model read the name in none of 3 samples. Three samples are too few to conclude that it reads the name in
-     * less than half of all samples with it. */
+     * less than half of all samples that have the name. */
     *rare = (struct evidence_token){.present = 3, .explained = 0.9, .trained = 3};
     assert_null(found(f, "symbol-not-read"));
     rare->present = rare->trained = 8;

@@ -129,7 +129,7 @@ static void samples_are_scaled_rows_for_any_number_of_threads(void **state)
     for (int threads = 1; threads <= 3; threads++) {
         struct thread_pool *pool;
         assert_ok(thread_pool_create(threads, &pool, err));
-        assert_ok(features_read(&f, true, 5390, COUNT, pool, x[threads - 1], err)); /* runs over the end of an epoch */
+        assert_ok(features_read(&f, true, 5390, COUNT, pool, x[threads - 1], err)); /* in the middle, an epoch ends */
         assert_memory_equal(x[threads - 1], x[0], sizeof x[0]);
         thread_pool_destroy(pool);
     }

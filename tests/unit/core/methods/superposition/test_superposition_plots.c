@@ -228,7 +228,7 @@ static void chart_of_activations_has_their_bounds(void **state)
         assert_int_equal(rows_of(table, "p = 0.05", names[i], rows, FINE), 2);
     assert_int_equal(rows_of(table, "p = 0.05", "\"closed form, line above a cut\"", rows, FINE), FINE);
     assert_close(rows[0].y, theory_cut(0.05, theory_sigma(0.05, 0.5)).loss);
-    assert_true(isnan(rows[FINE - 1].y)); /* with as many dimensions as features, features do not interfere */
+    assert_true(isnan(rows[FINE - 1].y)); /* no value: with n_d = n_s, features do not interfere */
     assert_int_equal(rows_of(table, "p = 0.05", "estimate of that bound in the paper", rows, FINE), FINE);
     assert_close(rows[0].y, theory_oracle_printed(0.05, theory_sigma(0.05, 0.5)));
     end(&d);

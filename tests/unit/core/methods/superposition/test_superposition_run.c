@@ -121,7 +121,7 @@ static void each_stop_rule_ends_training_when_it_should(void **state)
             for (int n = 0; n <= 7; n++) {
                 run->updates = n;
                 /* A window has 3 updates. The rule `blocks` compares two windows after more than 6 updates. The rule
-                 * `windows` compares two windows only at the end of a window: among the n of this loop, only at 6. */
+                 * `windows` compares two windows only at the end of a window, in this loop only for n = 6. */
                 bool asked = stop == STOP_BLOCKS ? n > 6 : stop == STOP_WINDOWS ? n == 6 : false;
                 assert_int_equal(work_trained(run), asked && kind == 1);
                 if (n < 7)
@@ -129,7 +129,7 @@ static void each_stop_rule_ends_training_when_it_should(void **state)
             }
         }
     run->config.stop = STOP_BLOCKS;
-    /* the rule `blocks` compares losses only at the end of a block of 4096 samples */
+    /* 4097 is no end of a block: the rule `blocks` compares losses only after every 4096 samples */
     run->samples = 4097;
     assert_false(work_trained(run));
     run->samples = run->config.total_samples;
