@@ -266,9 +266,8 @@ static bool admit_body(struct exchange *x)
     return true;
 }
 
-/* Refuses a request with a header that changes what a request does (If-Match, for example) if the route does not
- * support this header. If the route ignored the header, the request would do something that the client does not
- * want. */
+/* Refuses a request if it has a header that the route does not support and that changes what the request does, such as
+ * If-Match. A route that ignored the header would do something that the client does not want. */
 static bool admit_headers(struct exchange *x)
 {
     const struct api_route *route = x->match.route;

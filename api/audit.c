@@ -25,7 +25,7 @@ bool audit_begin(struct exchange *x, bool *noted)
     struct error err;
     *noted = false;
     if (x->match.route->scope <= API_SCOPE_READ || x->match.route->scope == API_SCOPE_TRAINER ||
-        strcmp(x->match.route->method, "GET") == 0) /* requests that read, and those of trainers, are not recorded */
+        strcmp(x->match.route->method, "GET") == 0) /* not recorded: reading requests, and requests of trainers */
         return true;
     error_clear(&err);
     copy_text(entry.who, sizeof entry.who, x->request->who);
@@ -41,7 +41,8 @@ bool audit_begin(struct exchange *x, bool *noted)
     return true;
 }
 
-/* Takes the id of a created job from the end of the response's Location header. */
+/* If the request has created a job, the entry contains the id of the job. The id is the end of the response's Location
+ * header. */
 void audit_end(struct exchange *x)
 {
     const char *location = api_response_header(x->response, "Location"), *made = "";

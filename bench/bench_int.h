@@ -22,7 +22,7 @@ static inline void bench_pool_run(struct thread_pool *pool, thread_pool_task *ta
 }
 
 struct bench_timing {
-    double best, median; /* time of a call in seconds */
+    double best, median; /* the shortest and the median time of a call in seconds */
     int calls;
 };
 

@@ -25,7 +25,7 @@ struct unit {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     struct stage stages[STAGES];
-    int count, from, to; /* a run executes the stages [from, to) */
+    int count, from, to; /* count: number of stages; a run executes the stages [from, to) */
     dnnl_memory_t memories[MEMORIES];
     void *buffers[MEMORIES];
     int held;

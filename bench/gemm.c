@@ -7,7 +7,7 @@ struct shape {
     const char *what;
     int m, n, k;
     bool transpose_a, transpose_b;
-    int repeats; /* number of products per call; small products run many times, as attention runs them for its heads */
+    int repeats; /* number of products per call; large for small products: attention computes one for each head */
 };
 
 static const struct shape shapes[] = {

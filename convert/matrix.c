@@ -36,7 +36,7 @@ struct matrix {
     /* sparse */
     bool sparse, by_rows;
     struct entries entries;
-    int64_t *start; /* indptr: [rows + 1], or [cols + 1] */
+    int64_t *start; /* the array `indptr`: [rows + 1] for compressed rows, [cols + 1] for compressed columns */
     /* for compressed columns only: */
     int64_t *first;             /* [rows + 1] number of entries in all rows before each row */
     struct table_entry *turned; /* the entries of rows [block_begin, block_end), sorted by row */

@@ -139,7 +139,7 @@ static void fields_table(const cJSON *kind, const struct view *view, struct buf 
         buf_format(out, "%d further fields tune a training or repeat an experiment; --all shows them\n", hidden);
 }
 
-/* Appends a table with the names and meanings of presets, metrics or queries; nothing for an empty list. */
+/* Appends a table with the names and meanings of presets, metrics or queries. Appends nothing if the list is empty. */
 static void names_table(const cJSON *list, const char *head, const struct view *view, struct buf *out)
 {
     struct table table;

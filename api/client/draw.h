@@ -14,7 +14,7 @@ struct draw_image {
 };
 
 struct draw_motif {
-    double row, column; /* position in pixels of the image */
+    double row, column; /* position of the motif, in pixels of the image */
     int channel;
     double value;
     bool maximal; /* true: this is the strongest of all motifs within its footprint */

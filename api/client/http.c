@@ -19,7 +19,9 @@ struct transfer {
     struct http *http;
     const struct http_request *request;
     struct http_answer *answer;
-    bool begun, write_failed, stopped; /* stopped: `moving` or `piece` of the request has returned false */
+    /* begun: the body has begun; write_failed: the file cannot be written; stopped: moving() or piece() of the request
+     * has returned false */
+    bool begun, write_failed, stopped;
 };
 
 static const char *authorities_file; /* file of http_trust(), or NULL */

@@ -162,7 +162,8 @@ int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **d
 enum { NPY_HEAD = 10, NPY_LINE = 256 };
 
 struct joined {
-    /* of the header of the first answer: the text before the first dimension, and the text after that dimension */
+    /* parts of the first answer's header; before: the text before the first dimension; after: the text behind that
+     * dimension */
     char before[NPY_LINE], after[NPY_LINE];
     long long rows;
     struct buf values;

@@ -10,15 +10,15 @@
 #include "core/data/uploads/collection.h"
 #include "storage/files/dataset.h"
 
-/* The options whose values are names of the operator's folders. `files`: each such folder contains one of these
- * files. */
+/* The options whose values are names of folders that the operator has provided. files: names of files; a folder is an
+ * allowed value if it contains one of these files. */
 static const struct {
     enum collection_option option;
     const char *const *files;
 } operator_folders[] = {{OPTION_GENOME, collection_genome_files}, {OPTION_SIGNAL, collection_signal_files}};
 enum { OPERATOR_FOLDERS = sizeof operator_folders / sizeof operator_folders[0] };
 
-/* The names of the operator's folders that one option can have as its value: [count]. */
+/* The allowed values of one of these options. name: [count] names of folders. */
 struct folders {
     const char **name;
     size_t count;

@@ -206,7 +206,8 @@ void upload_add(struct api_upload *u, const void *bytes, size_t count)
             break;
         }
         done += (size_t)now;
-        publish(u, now, false, false); /* pwrite() reads `arrived` without the lock: only this thread changes it */
+        publish(u, now, false, false); /* the call of pwrite() needs no lock to read u->arrived, because only this
+                                          thread changes u->arrived */
     }
 }
 

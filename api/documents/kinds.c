@@ -81,7 +81,7 @@ static enum status write_preset(const struct sink *out, const struct method *met
     sink_begin_object(out, "settings"); /* contains the fields that the preset sets */
     for (const struct config_setting *s = preset->settings; s->field != NULL; s++) {
         const struct config_field *field = config_find(&method->config, s->field);
-        /* a preset may include a list of settings and then replace one of them */
+        /* a preset may set a field twice; only the last setting has an effect, so the loop skips the earlier ones */
         const struct config_setting *later = s + 1;
         while (later->field != NULL && strcmp(later->field, s->field) != 0)
             later++;

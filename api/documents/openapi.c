@@ -231,8 +231,8 @@ static void write_paths(const struct route_table *table, const struct sink *out)
     sink_end_object(out);
 }
 
-/* Writes the fields of a group as one object, which clients may send instead of single fields. Writes nothing if a
- * field has the name of the group, because the schema then describes the member of this name as the field. */
+/* Describes the fields of a group as one object, which clients may send instead of single fields. Writes nothing if the
+ * group and a field have the same name: the schema then describes the member of this name as a field only. */
 static void group_schema(const struct sink *out, const struct config_table *table, enum field_group group,
                          const void *defaults)
 {

@@ -16,18 +16,19 @@ struct storage;
 /* Facts about the process for /v1/system, /metrics, results and estimates. The api does not copy the texts: they are
  * static or live as long as the api. */
 struct api_system {
-    const char *version, *build, *compiler; /* such as "0.1.0" and "release gcc 12.2.0" */
+    const char *version, *build, *compiler; /* such as "0.1.0", "0.1.0 release gcc 12.2.0", "gcc 12.2.0" */
     const char *cpu, *cpu_features; /* name of the processor, and the features in use, such as "avx2 fma avx512f" */
     const char *kernels;            /* name of the kernel table, such as "avx512" */
-    const char *blas, *blas_core;   /* such as "OpenBLAS 0.3.21" and "Haswell" */
+    const char *blas, *blas_core;   /* name and version of the BLAS library ("OpenBLAS 0.3.21"), and the kernel set that
+                                       it uses ("Haswell") */
     int cores, workers, workers_busy, threads_per_job;
     int64_t started_at;       /* milliseconds since 1970 */
     double gflops_per_thread; /* speed that trainings on this machine have reached; 0: not measured yet */
-    double pace;              /* speed of a thread here, divided by that of the processor on which the methods' costs
-                               * were measured; 0: unknown */
-    uint64_t steps, samples;  /* steps and samples of trainings since the process started */
-    uint64_t memory_bytes;    /* resident memory; 0: unknown */
-    int64_t queue_limit;      /* upper limit of the jobs in the queue; 0: no limit */
+    double pace; /* speed of a thread of this processor, divided by the speed of a thread of the processor on which the
+                    methods' costs were measured; 0: unknown */
+    uint64_t steps, samples; /* steps and samples of trainings since the process started */
+    uint64_t memory_bytes;   /* resident memory; 0: unknown */
+    int64_t queue_limit;     /* upper limit of the jobs in the queue; 0: no limit */
     bool tokens_required;
 };
 

@@ -209,7 +209,7 @@ void respond_error(struct exchange *x, const struct error *err)
     enum problem problem = problem_of_error(err->code);
     bool public = problem_is_public(err->code);
     if (problem == PROBLEM_INVALID && x->request->body_bytes == 0) {
-        problem = PROBLEM_INTERNAL; /* STATUS_INVALID is not the client's fault if the client sent no body */
+        problem = PROBLEM_INTERNAL; /* the client sent no body that could be invalid, so the fault is in this program */
         public = false;
     }
     if (problem == PROBLEM_INVALID) {

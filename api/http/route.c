@@ -28,7 +28,7 @@ static const struct path_parameter {
     {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
     {"kind", DIGITS LETTERS "-_", "^[a-z0-9_-]{1,40}$", "name of a method", 40},
 };
-/* A path parameter with any other name is the item of a query; the name comes from the method's table. */
+/* A path parameter whose name is not in this list is the item of a query. Its name comes from the method's table. */
 static const struct path_parameter item_parameter = {ROUTE_ITEM, DIGITS, "^[0-9]{1,9}$", "number of an item", 9};
 
 struct segments {

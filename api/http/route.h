@@ -28,7 +28,7 @@ enum parameter_type {
 struct api_parameter { /* a parameter of the query string; a list ends with PARAMETER_END */
     enum parameter_type type;
     const char *name;
-    int64_t min, max;           /* INTEGER: the allowed range; TEXT: `max` is the maximum number of bytes */
+    int64_t min, max;           /* INTEGER: the allowed range is [min, max]; TEXT: at most `max` bytes are allowed */
     const char *const *choices; /* CHOICE, FORMAT: the allowed values; ends with NULL */
     const char *meaning;
 };
@@ -45,12 +45,13 @@ struct api_dialect {
     const char *error; /* name of an additional member of a problem document: clients of the protocol look for the
                           detail there */
     bool typeless;     /* a body may come without Content-Type */
-    const char *header, *header_meaning; /* a further header of requests, for the OpenAPI document; may be NULL */
+    const char *header, *header_meaning; /* for the OpenAPI document: the name of a further header of requests, and its
+                                            meaning; both may be NULL */
 };
 
 #define ROUTE_PARAMS 3
 #define ROUTE_PARAM_BYTES 128
-/* name under which handlers find the path parameter of a query, whatever name the pattern gives it */
+/* under this name, handlers find the item of a query, whatever the pattern calls the path parameter */
 #define ROUTE_ITEM "item"
 
 struct api_route {
@@ -75,9 +76,10 @@ struct route_table { /* everything is borrowed */
 };
 
 struct route_match {
-    const struct api_route *route;     /* NULL: no route was found, and `status` is the reason */
-    const struct api_dialect *dialect; /* the dialect of the route; if no route was found, that of the routes whose
-                                          paths begin with the same segment; NULL: the rules of this API */
+    const struct api_route *route; /* NULL: no route was found, and `status` is the reason */
+    /* the dialect of the route; if no route was found, the dialect of the routes whose paths begin with the first
+     * segment of the request's path; NULL: the rules of this API */
+    const struct api_dialect *dialect;
     int status;     /* status: 200 if the route was found; else 400 (wrong encoding), 404, 405 or 414 */
     char allow[64]; /* for 405: the methods that the path allows */
     size_t count;   /* number of path parameters */
@@ -85,8 +87,8 @@ struct route_match {
     char values[ROUTE_PARAMS][ROUTE_PARAM_BYTES];
     const char *query; /* text behind '?', or NULL */
     struct error err;  /* for 400: what is wrong */
-    /* for 404, if the path is known but the text of a path parameter is wrong: the meaning of the parameter ("name of a
-     * data set") and the pattern of allowed texts; else NULL */
+    /* set for a 404 of a known path in which the text of a path parameter is not allowed, else NULL. refused: the
+     * meaning of the parameter ("name of a data set"); pattern: the regular expression of its allowed texts */
     const char *refused, *pattern;
 };
 void route_match(const struct route_table *table, const char *method, const char *target, struct route_match *match);

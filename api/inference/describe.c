@@ -92,7 +92,8 @@ static void write_tensors(const struct sink *out, const struct method *method, c
         if (rank < 0) /* this model does not have the output */
             continue;
         if (offers[i].part != PART_DENSE) {
-            dim[0] = rank + 1; /* a coordinate: the index of the input, and the position in the output for this input */
+            dim[0] = rank + 1; /* number of coordinates of a value: the index of its input, and `rank` indices in the
+                                  output for this input */
             rank = offers[i].part == PART_COORDINATES ? 1 : 0;
         }
         write_tensor(out, offers[i].name, inference_datatype(method, &offers[i]), dim, rank);

@@ -41,7 +41,7 @@ void progress_document(struct json_sink *json, const char *stored)
         else if (cJSON_IsString(value))
             sink_text(out, names[i], value->valuestring);
         else if (value == NULL && i < 3 && stored == NULL)
-            sink_integer(out, names[i], 0); /* a job without stored progress has not started */
+            sink_integer(out, names[i], 0); /* 0 and not null, because a job without stored progress has not started */
         else
             sink_null(out, names[i]);
     }

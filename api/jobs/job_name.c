@@ -96,7 +96,7 @@ bool job_name_resolve(struct exchange *x)
     enum status status = job_name_find(x, match->values[0], needs_model(x), id, &err);
     if (status != STATUS_OK)
         respond_error(x, &err);
-    else if (id[0] != '\0') /* otherwise the handler says that there is no such job */
+    else if (id[0] != '\0') /* without an id, the name stays, and the handler says that there is no such job */
         memcpy(match->values[0], id, sizeof id);
     return status == STATUS_OK;
 }

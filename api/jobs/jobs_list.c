@@ -18,7 +18,8 @@ struct listing {
     struct storage_job_filter filter;
     char before[STORAGE_ID];
     char sort[80];
-    const char *fields; /* names of the wanted members with commas at both ends; NULL: those of job_list_item() */
+    const char *fields; /* names of the wanted members with commas at both ends; NULL: the members that job_list_item()
+                           writes by default */
     bool config;
 };
 
@@ -197,7 +198,8 @@ static bool read_cursor(struct listing *l, const char *identity)
     l->filter.before = l->before;
     if (l->filter.sort == NULL && !l->filter.ascending)
         return true;
-    /* The place in a sorted list follows from the last job of the previous page, which must therefore still exist. */
+    /* The page of a sorted list begins after the last job of the previous page. Storage sorts by the values of this
+     * job, so the job must still exist. */
     if (storage_job_get(x->api->options.storage, l->before, &x->arena, &last, &err) == STATUS_OK)
         return true;
     respond_problem(x, PROBLEM_BAD_QUERY, "cursor: its job was deleted; read the list again from its beginning.");

@@ -83,7 +83,7 @@ static void add_check_fault(void *context, const char *field, const char *detail
     struct check_context *check = context;
     char pointer[128];
     config_pointer(check->table, check->object, check->prefix, field, pointer);
-    /* A field whose value is faulty already gets no second fault. */
+    /* If the field already has a fault, it gets no second one. */
     for (size_t i = 0; i < check->faults->count; i++)
         if (strcmp(check->faults->items[i].pointer, pointer) == 0)
             return;

@@ -21,7 +21,7 @@
 enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
 
 struct recovery {
-    struct method reading; /* has only the table of options, because config_read_object() takes a method */
+    struct method reading; /* for config_read_object(), which takes a method; contains only the table of options */
     const struct method_computation *computation;
     struct query_run *run;
     struct storage_job job; /* the job that the body names; else all zero */

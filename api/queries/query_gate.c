@@ -15,8 +15,9 @@ struct query_gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int slots, places, computing;
-    struct query_ticket *first;                  /* list of all queries */
-    struct query_ticket *line_first, **line_end; /* queue of the queries that wait, the oldest first */
+    struct query_ticket *first; /* list of all queries */
+    /* queue of the waiting queries; line_first: the oldest; line_end: where the next one is appended */
+    struct query_ticket *line_first, **line_end;
 };
 
 enum status query_gate_create(int slots, int places, struct query_gate **gate, struct error *err)

@@ -213,8 +213,8 @@ static enum status read_parameters(const struct query_request *a, cJSON *body, s
     return STATUS_OK;
 }
 
-/* For a query without inputs: reads the member that is not a parameter, "with" (the id of another job) or
- * "checkpoint". */
+/* For a query without inputs, whose parameters were removed from `body` before: reads "with" (the id of another job) if
+ * the query compares two models, else "checkpoint". */
 static enum status read_members(struct exchange *x, struct query_request *a, const cJSON *body, struct error *err)
 {
     bool model = a->query->takes == METHOD_TAKES_MODEL;

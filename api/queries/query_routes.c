@@ -288,7 +288,8 @@ static void add_query(struct query_routes *r, const struct method *method, const
     merge(r, query, &merged);
     camel(query->item != NULL ? query->item : query->name, title, sizeof title);
     (void)snprintf(name, sizeof name, "query%s", title);
-    if (named(r, name)) /* the path has a row for GET and one for POST, and the other one has this name */
+    if (named(r, name)) /* the path has two rows, for GET and for POST; this one is the second, and the first one has
+                           the name already */
         (void)snprintf(name, sizeof name, "query%s%s", title, query->verb == METHOD_GET ? "ByGet" : "ByPost");
     struct query_schemas *schemas = &r->schemas[r->count - r->fixed];
     schemas->answer = text(r, "Answer_%s", name + 5);

@@ -59,7 +59,7 @@ void trainers_destroy(struct trainers *trainers)
 
 struct trainer_stripe *trainer_stripe_of(struct trainers *trainers, const char *job)
 {
-    unsigned sum = 0; /* a hash of the id, which ends with random characters, so that jobs spread over the locks */
+    unsigned sum = 0; /* a hash of the job's id; an id ends with random characters, so the jobs spread over the locks */
     for (const char *c = job; *c != '\0'; c++)
         sum = sum * 31u + (unsigned char)*c;
     return &trainers->stripes[sum % TRAINER_STRIPES];

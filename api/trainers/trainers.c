@@ -121,7 +121,8 @@ void trainer_register(struct exchange *x)
     error_clear(&err);
     if (!exchange_job(x, &job))
         return;
-    if (job.state != JOB_RUNNING) { /* a daemon that has just started may resume the job in a moment */
+    if (job.state != JOB_RUNNING) { /* the trainer must try again: a daemon that has just started may need a moment
+                                       before it resumes the job */
         respond_problem(x, PROBLEM_UNAVAILABLE, "The job is not running at the moment.");
         response_header(x->response, "Retry-After", "1");
         return;

@@ -19,9 +19,9 @@ struct pack_task {
     const struct weight *w;
     bool transposed;
     const struct conv_call *call;
-    real *packed, *transformed; /* transformed: the weights as conv_transform() writes them; NULL if the kernels do not
-                                 * use this form */
-    int each;                   /* number of output blocks of a chunk */
+    real *packed, *transformed; /* transformed: the result of the kernel conv_transform(); NULL if the convolution does
+                                   not need it */
+    int each;                   /* number of blocks of output channels in a chunk */
 };
 
 static void pack_task(void *context, int chunk, int worker)

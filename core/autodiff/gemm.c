@@ -16,7 +16,7 @@ enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };
 
 struct gemm_grid {
     int rows, cols;   /* rows and columns of a block */
-    int down, across; /* number of blocks in each direction */
+    int down, across; /* down: number of blocks below each other; across: number of blocks side by side */
 };
 
 /* Maximum number of multiplications in a piece of a block. They take some tenths of a second. */

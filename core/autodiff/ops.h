@@ -39,7 +39,7 @@ struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, 
 struct batch_norm {
     struct weight *gain, *bias;     /* [channels]; both NULL: gain 1, bias 0 */
     struct weight *mean, *variance; /* running statistics, [channels], no gradient */
-    double momentum, epsilon;       /* batch_norm_build() (nn/layers.h) sets 0.1 and 1e-5 */
+    double momentum, epsilon;       /* batch_norm_build() (nn/layers.h) sets momentum to 0.1 and epsilon to 1e-5 */
     bool hold;                      /* true: training uses the running statistics too, and does not change them */
 };
 struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu);
@@ -59,9 +59,9 @@ struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, boo
 struct tensor *op_lift(struct exec *e, struct tensor *x, const real *threshold, double rise);
 /* op_limit() copies a map and limits the number of peaks. The height of a value is its excess over the threshold of its
  * channel. A peak is the largest value of its channel within `near` rows and columns. If more than `most` (1 to
- * OP_LIMIT_MOST) peaks of an image have a height above 0, every value above its threshold that is not higher than the
- * (most + 1)-th highest peak becomes its threshold. threshold: [channels]. The operation has no gradient, so using it
- * in a training step is an error. */
+ * OP_LIMIT_MOST) peaks of an image have a height above 0, let h be the height of the (most + 1)-th highest peak: every
+ * value with a height above 0 and at most h is lowered to its threshold. threshold: [channels]. The operation has no
+ * gradient, so using it in a training step is an error. */
 enum { OP_LIMIT_MOST = 64 };
 struct tensor *op_limit(struct exec *e, struct tensor *x, const real *threshold, int most, int near);
 
@@ -87,7 +87,7 @@ struct tensor *op_map_rows(struct exec *e, struct tensor *x);
 /* The active sites of a motif map: windows of ph x pw positions in which any channel is above zero, in scan order.
  * The struct and its arrays are in the step arena. */
 struct active_sites {
-    int images, sites; /* sites: number of windows in one image */
+    int images, sites; /* images: number of images; sites: number of windows in one image */
     int capacity;      /* the largest number of active sites in an image */
     int *lengths;      /* [images] number of active sites of each image; an image without active sites gets 1, and its
                         * list contains its first site */

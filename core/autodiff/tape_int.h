@@ -115,7 +115,8 @@ struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm
 /* Cuts the images of a map into strips of rows: about `least` strips for all images together; fewer if a strip would
  * have less than 8 rows, more if there are more than `least` images. */
 struct map_split {
-    int strips, rows; /* rows: height of a strip; the last strip of an image may have fewer */
+    int strips, rows; /* strips: number of strips of an image; rows: number of rows of a strip; the last strip of an
+                         image may have fewer */
     int chunks;       /* number of chunks: images * strips */
 };
 struct map_split map_split(const struct map_shape *shape, int least);

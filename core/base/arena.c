@@ -38,7 +38,7 @@
 
 struct arena_block {
     _Alignas(ALIGNMENT) struct arena_block *next;
-    size_t bytes, used; /* bytes: usable bytes after the header */
+    size_t bytes, used; /* bytes: usable bytes after the header; used: how many of them are allocated */
 };
 
 static unsigned char *memory_of(struct arena_block *block)

@@ -12,8 +12,8 @@
 extern const double histogram_bounds[HISTOGRAM_BOUNDS];
 
 struct histogram {
-    _Atomic uint64_t bucket[HISTOGRAM_BOUNDS + 1]; /* number of durations in each bucket alone (not cumulative); the
-                                                      last bucket counts durations above all bounds */
+    _Atomic uint64_t bucket[HISTOGRAM_BOUNDS + 1]; /* number of durations in each bucket alone, without the buckets
+                                                      before it; the last bucket counts durations above all bounds */
     _Atomic uint64_t nanoseconds;
 };
 

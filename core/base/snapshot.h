@@ -28,7 +28,7 @@ struct snapshot_entry {
     enum snapshot_role role;
     int rank; /* number of dimensions, 0 to 4 */
     uint64_t dim[4];
-    uint64_t offset, bytes; /* offset from the start of the data section */
+    uint64_t offset, bytes; /* offset: from the start of the data section; bytes: size of the entry */
     void *bytes_at;         /* the caller's memory, which a write reads and a read fills; NULL in the entries of
                                snapshot_contents() */
 };

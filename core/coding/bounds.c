@@ -78,7 +78,8 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
         scratch[x->at[i]] = -1 - scratch[x->at[i]];
     bound.half = bound.best = failure_at(&in, 0.5 * x_min);
     bound.split = 0.5;
-    /* more atoms are outside the support than inside, so the best p is usually above x_min / 2 */
+    /* the threshold p with the smallest bound is usually above x_min / 2, because more atoms are outside the support
+     * than inside */
     for (int step = 6; step <= 16; step++) {
         double at = 0.05 * step, value = failure_at(&in, at * x_min);
         if (value < bound.best) {

@@ -17,7 +17,8 @@ enum decoder { DECODER_TOP_K, DECODER_HARD, DECODER_SOFT, DECODER_RELU, DECODER_
 
 struct decode_rule {
     enum decoder decoder;
-    /* for every decoder but top-k; in units of the layer's smallest true magnitude if that is known */
+    /* for every decoder but top-k; if the layer's true code is known, a multiple of the smallest magnitude of its
+     * non-zeros */
     double threshold;
     int64_t iterations; /* number of steps of basis pursuit */
 };

@@ -125,8 +125,8 @@ bool dictionary_shape_bands(const struct dictionary_shape *s)
            row + 2 * BANDED_WIDTH <= s->width * filters;
 }
 
-/* Copies the Gram rows with zeros before and behind, for dictionary_correlate_draws(). Makes no copy in two dimensions,
- * or if a row could overlap both ends of a tile; that function is then not available. */
+/* dictionary_correlate_draws() needs copies of the Gram rows with zeros before and behind each row. Makes these copies
+ * if dictionary_shape_bands() allows them; otherwise dictionary_correlate_draws() is not available. */
 static enum status fill_bands(struct dictionary *d, struct error *err)
 {
     size_t filters = (size_t)d->shape.filters, row = (size_t)d->gram_w * filters, length = band_length(d);
@@ -200,8 +200,8 @@ enum status dictionary_create(const struct dictionary_shape *shape, const float 
     return status;
 }
 
-/* Draws `nonzeros` of `taps` places, each set with equal probability (Floyd's algorithm), and a random sign for each
- * place. */
+/* Draws `nonzeros` of the `taps` places and a random sign for each of them. All sets of places have the same
+ * probability (Floyd's algorithm). */
 static void draw_sparse(const struct philox *random, uint64_t first, size_t taps, size_t nonzeros, float *out)
 {
     memset(out, 0, taps * sizeof *out);
@@ -376,9 +376,10 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     }
 }
 
-/* Lists the Gram rows of all spikes as terms. The terms of a group have equal signs in the same pairs of neighbouring
- * draws, and are sorted by the first entry of their rows. A row that crosses an end of the circular code is listed
- * twice, the second time shifted by the length of the code, so that it reaches both ends of the code. */
+/* Lists the Gram rows of all spikes as terms. Neighbouring draws form pairs, and a term has equal or opposite signs in
+ * the two draws of a pair. Terms belong to the same group if they have equal signs in the same pairs. The terms of a
+ * group are sorted by the first entry of their rows. A row that crosses an end of the circular code is listed twice,
+ * the second time shifted by the length of the code, so that it reaches both ends of the code. */
 static void list_terms(const struct dictionary *d, const struct correlation *c, struct banded_call *call)
 {
     const int filters = d->shape.filters;

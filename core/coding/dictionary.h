@@ -27,7 +27,7 @@
 
 struct dictionary_shape {
     int height, width;      /* number of positions in each direction; height is 1 in one dimension */
-    int inputs, filters;    /* n_{l-1}, n_l */
+    int inputs, filters;    /* numbers of channels of the signal and of the code; n_(l-1) and n_l in the paper */
     int extent_h, extent_w; /* extent of a filter in positions, at most height and width */
 };
 
@@ -40,7 +40,8 @@ struct dictionary {
     /* [inputs][extent_h][extent_w][filters] mirrored filters: what one entry of a signal adds to A^T signal. */
     float *rows;
     float *gram;        /* [filters][gram_h][gram_w][filters]: what one non-zero of a code x adds to A^T A x */
-    int gram_h, gram_w; /* the lesser of 2 extent - 1 and the number of positions (shifts that coincide are added up) */
+    int gram_h, gram_w; /* in each direction: 2 extent - 1, or the number of positions if that is smaller; shifts that
+                           coincide are added up */
     float *bands; /* in one dimension: the Gram rows with zeros before and behind, for dictionary_correlate_draws() */
     struct spectrum *spectrum; /* NULL: direct correlation is as fast, or the length does not suit the FFT */
     double coherence;          /* mu(A) */

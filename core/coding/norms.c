@@ -8,7 +8,8 @@ static double weigh(float value, int alpha)
     return alpha == 0 ? (double)(value != 0) : (double)value * (double)value;
 }
 
-/* out[i] = sum of `window` values from i on, `stride` apart, on a circle. */
+/* `in` and `out` are circles of `count` values that are `stride` elements apart. Value i of `out` is the sum of the
+ * `window` values of `in` from value i on. */
 static void slide(const double *in, double *out, int count, int stride, int window)
 {
     int length = window < count ? window : count;

@@ -7,7 +7,7 @@
 
 #include "core/base/random/philox.h"
 
-/* out = code rows. out: [count][inputs]; code: [count][atoms]. */
+/* Computes the signals of `count` codes: out = code * p->rows. out: [count][inputs]; code: [count][atoms]. */
 static void synthesise(const struct plain *p, const float *code, int count, float *out)
 {
     struct gemm_call call = {.m = count,
@@ -23,7 +23,8 @@ static void synthesise(const struct plain *p, const float *code, int count, floa
     p->kernels->gemm(&call);
 }
 
-/* out = x rows'. out: [count][atoms]; x: [count][inputs]. */
+/* Computes the products of `count` signals with all rows of the dictionary: out = x * (transposed p->rows). out:
+ * [count][atoms]; x: [count][inputs]. */
 static void analyse(const struct plain *p, const float *x, int count, float *out)
 {
     struct gemm_call call = {.transpose_b = true,

@@ -21,7 +21,7 @@ enum { PLAIN_ROWS = 64, PLAIN_MOST_KEPT = 256 };
 struct plain {
     int atoms, inputs;
     const float *rows;
-    double lipschitz; /* at least the largest eigenvalue of the rows' Gram matrix: plain_lipschitz() */
+    double lipschitz; /* upper bound of the largest eigenvalue of the rows' Gram matrix (plain_lipschitz()) */
     const struct kernels *kernels;
 };
 

@@ -39,7 +39,7 @@ static size_t pairs_of(const struct dictionary_shape *s)
 double spectrum_cost(const struct dictionary_shape *s)
 {
     const double scalar =
-        5.2; /* measured: cost of an operation of the scalar FFT in operations of the vector kernels */
+        5.2; /* measured: the scalar FFT takes this many times as long for an operation as the vector kernels */
     double n = (double)positions(s), transforms = (double)s->inputs + (double)pairs_of(s);
     return scalar * transforms * 5 * n * log2(fmax(n, 2)) + 8 * n * (double)pairs_of(s) * (double)s->inputs;
 }

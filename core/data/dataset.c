@@ -20,7 +20,7 @@ bool dataset_name_good(const char *name)
 static enum status no_dataset(const char *root, const char *name, struct error *err)
 {
     char best[64] = "";
-    size_t distance = strlen(name) < 4 ? 2 : 4; /* a name is similar if it differs in fewer letters */
+    size_t distance = strlen(name) < 4 ? 2 : 4; /* a name is similar if it differs in fewer letters than this */
     DIR *folder = root != NULL ? opendir(root) : NULL;
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         if (!dataset_name_good(entry->d_name))
@@ -29,8 +29,8 @@ static enum status no_dataset(const char *root, const char *name, struct error *
         bool prefix = strlen(name) >= 3 && strncmp(entry->d_name, name, strlen(name)) == 0;
         if (prefix && d > 3)
             d = 3;
-        /* of two equally near names, chooses the first in the alphabet, because the order of a folder's entries is
-         * arbitrary */
+        /* of two equally similar names, chooses the first in the alphabet, because readdir() returns the names in any
+         * order */
         if (d < distance || (d == distance && best[0] != '\0' && strcmp(entry->d_name, best) < 0)) {
             distance = d;
             snprintf(best, sizeof best, "%.63s", entry->d_name);

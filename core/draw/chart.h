@@ -31,10 +31,10 @@ struct chart_axis {
 enum chart_mark { CHART_LINE, CHART_DASHES, CHART_DOTS, CHART_POINTS, CHART_LINE_POINTS };
 
 struct chart_series {
-    const char *name;         /* name in the legend and in the CSV */
-    enum chart_mark mark;     /* how the series is drawn; the index of the series selects the shape of its points */
-    int colour;               /* argument of chart_colour(); -1: the index of the series in its panel */
-    const double *x, *y;      /* [count] */
+    const char *name;     /* name in the legend and in the CSV */
+    enum chart_mark mark; /* how the series is drawn; the index of the series selects the shape of its points */
+    int colour;           /* argument of chart_colour(); -1: chart_colour() gets the index of the series in its panel */
+    const double *x, *y;  /* [count] */
     const double *low, *high; /* [count] ends of the error bars; both NULL: no error bars */
     size_t count;
 };
@@ -55,7 +55,7 @@ enum chart_map {
 struct chart_heat {
     const double *values; /* [rows][cols] */
     int rows, cols;
-    const double *x, *y; /* [cols], [rows] centres of the cells, ascending and evenly spaced; borrowed; NULL: the
+    const double *x, *y; /* x: [cols], y: [rows] centres of the cells, ascending and evenly spaced; borrowed; NULL: the
                             centres are 0, 1, 2, ... */
     enum chart_map map;
     bool log, down;  /* log: the colour bar is logarithmic, except with CHART_SIGNED; down: row 0 is at the top instead

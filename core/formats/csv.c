@@ -196,7 +196,7 @@ static enum status check_header(struct csv *csv, struct error *err)
         qsort(sorted, (size_t)csv->count, sizeof *sorted, compare_names);
     }
     for (int i = 0; !status && i < csv->count; i++) {
-        if (i > 0 && csv->field[i][0] == '\0') /* the first name may be empty: a column of row names */
+        if (i > 0 && csv->field[i][0] == '\0') /* the first name may be empty: the column may have names of rows */
             status = error_set(err, STATUS_INVALID, NULL, "row 1: column %d has no name; only the first may have none",
                                i + 1);
         else if (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0)

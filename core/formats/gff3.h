@@ -13,7 +13,7 @@
 struct gff3_feature {
     struct plain_line sequence, source, type, strand; /* fields 1, 2, 3 and 7; they point into the text */
     struct plain_line parent; /* value of the attribute Parent; its size is 0 if the feature has none */
-    int64_t from, to;         /* first and last position, from 1; -1: not an integer */
+    int64_t from, to; /* first and last position of the feature, counted from 1; -1: the field is not an integer */
 };
 
 struct gff3 {

@@ -144,7 +144,7 @@ static bool goes_on(const struct export *export, const struct http_answer *answe
     char wanted[64] = "";
     int bytes = 0;
     if (answer->status == 200)
-        return export->have == 0; /* the whole file comes; if FILE.part has bytes, the checkpoint has changed */
+        return export->have == 0; /* 200 sends the whole file, which continues only an empty FILE.part */
     if (answer->status == 206)
         bytes = snprintf(wanted, sizeof(wanted), "bytes %lld-", (long long)export->have);
     else if (answer->status == 416 && export->have > 0) /* FILE.part may be complete already */

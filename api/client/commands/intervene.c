@@ -59,7 +59,7 @@ static bool target(const char **at, cJSON *to)
     return true;
 }
 
-/* Reads an edit: "CHANNEL[@ROW,COL]=delete" or "CHANNEL[@ROW,COL]=TARGET", where target() reads TARGET. */
+/* Reads an edit: "CHANNEL[@ROW,COL]=delete" or "CHANNEL[@ROW,COL]=TARGET". The function target() reads TARGET. */
 static bool read_edit(const char *text, cJSON *edit)
 {
     double channel;

@@ -47,7 +47,7 @@ static void add_samples(struct table *table, const cJSON *of)
     table_add(table, cJSON_IsNumber(json_member(of, "samples")) ? text : NULL);
 }
 
-/* Lists the pairs that the server left out. */
+/* Lists the pairs of motifs that the server did not try, because the answer would take too long. */
 static void show_left_out(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *list = json_member(document, "left_out"), *pair = NULL;

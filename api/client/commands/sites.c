@@ -203,8 +203,8 @@ static void add_p(struct table *table, const cJSON *object)
     table_add(table, isfinite(p) ? text : NULL);
 }
 
-/* Adds two columns: the observed and the expected share of the records, and the p-value. If there is no share (for
- * example because motifs have no strand), both contain a dash. */
+/* Adds two cells: the first contains the observed and the expected share of the records, the second the p-value. If
+ * there is no share (for example because motifs have no strand), both cells contain a dash. */
 static void add_share(struct table *table, const cJSON *share)
 {
     char text[80];

@@ -45,12 +45,12 @@ struct watch {
     enum watch_require require;
     struct http *stream; /* the connection for the events */
     struct event_stream events;
-    int code; /* exit code of the last request for the job while the stream was open */
+    int code; /* exit code of the last request for the job that on_event() made */
     char etag[128];
     cJSON *job, *errors;
     bool drawn;         /* the terminal shows a line that the next one replaces */
     double plain_at;    /* time of the last line that draw_plain() printed */
-    char plain_key[96]; /* state and density in that line */
+    char plain_key[96]; /* state and density in the line that draw_plain() printed last */
     double errors_at;
 };
 

@@ -16,7 +16,7 @@ struct add_node {
 struct add_task {
     const struct kernels *kernels;
     size_t count;
-    const real *x, *y; /* out = x + dropout(y); x NULL, for gradients: dropout(y) */
+    const real *x, *y; /* out = x + dropout(y); in a backward pass x is NULL, and out = dropout(y) */
     real *out;
     double dropout;
     struct random_at at;

@@ -7,7 +7,8 @@
  *
  * The rows are sorted by arc, and the code goes once around the circle. At each switching point it adds or subtracts
  * the column of the unit that switches. One turn computes all rows of all features with the same two latent variables.
- * It costs 4 H^2 additions per group and H per row, instead of H^2 per row. With one latent variable or none, s_1 is 0.
+ * With H units in each hidden layer, a turn costs 4 H^2 additions per group and H per row; a matrix product would cost
+ * H^2 per row. With one latent variable or none, s_1 is 0.
  *
  * The backward pass goes around the circle in the same way. It sums the rows' gradients of p_t, and each unit gets the
  * difference between the sums at the points where it switches off and on. Groups are distributed over a fixed number of
@@ -36,11 +37,12 @@ struct arc_node {
 
 /* The scratch memory and partial gradients of one task. */
 struct arc_scratch {
-    uint64_t *keys, *spare;      /* [units] sort keys */
-    float *places;               /* [units] sorted switching points */
-    int *arcs;                   /* [most] arc of each row */
-    real *p[2], *values, *pulls; /* p: [width]; values: [most]; pulls: [most][2] */
-    real *sums[2];               /* [width] sums of gradients */
+    uint64_t *keys, *spare; /* [units] sort keys */
+    float *places;          /* [units] sorted switching points */
+    int *arcs;              /* [most] arc of each row */
+    /* members of struct arc_call for the rows of one arc; p: [width]; values: [most]; pulls: [most][2] */
+    real *p[2], *values, *pulls;
+    real *sums[2]; /* [width] sums of gradients */
     /* partial gradients */
     real *dcolumns, *dbias, *dfirst, *dz; /* [units][width], [width], [latents][units], [samples][latents] */
 };
@@ -177,7 +179,8 @@ static void start_turn(const struct kernels *k, const struct arc_node *n, int gr
             step_sums(k, n, &n->groups[group], s, order[u] >> 1, R(1.0));
 }
 
-/* Finds the unit that switches at the end of arc `a`. *on: whether the unit switches on. */
+/* Finds the unit whose switching point is the end of the arc with index `a`. *on: true: the unit switches on there;
+ * false: it switches off. */
 static int switch_at(const struct arc_node *n, int group, int a, bool *on)
 {
     int32_t unit = n->order[(ptrdiff_t)group * n->units + a % n->units];
@@ -230,7 +233,8 @@ static void forward_task(void *context, int chunk, int worker)
 
 /* ---- backward ----------------------------------------------------------------------------------------- */
 
-/* Adds s->sums (the gradients of p_t, summed over the arcs so far), times `sign`, to a unit's gradients. */
+/* s->sums contains the gradients of p_t, summed over the arcs so far. Computes from them gradients of the weights of
+ * one unit, and adds these gradients, times `sign`, to the partial gradients of the task. */
 static void give_unit(const struct arc_task *t, const struct arc_group *g, const struct arc_scratch *s, int unit,
                       real sign)
 {
@@ -244,7 +248,8 @@ static void give_unit(const struct arc_task *t, const struct arc_group *g, const
     }
 }
 
-/* Adds the gradients of an arc's rows to those of the rows' features and samples. */
+/* The kernel has computed the gradients of the rows of an arc. Adds them to the gradients of the mask (by feature) and
+ * of z (by sample). */
 static void give_rows(const struct arc_task *t, const struct arc_group *g, const struct arc_scratch *s,
                       const struct arc_call *call)
 {
@@ -320,7 +325,7 @@ static void add_turned(const real *from, int rows, int cols, real *to)
             to[(ptrdiff_t)c * rows + r] += from[(ptrdiff_t)r * cols + c];
 }
 
-/* Adds the partial gradients of all tasks to those of the first. */
+/* Adds the partial gradients of all other tasks to the partial gradients of the first task. */
 static void join(struct exec *e, const struct arc_task *t)
 {
     const struct arc_node *n = t->n;

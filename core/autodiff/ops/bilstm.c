@@ -16,7 +16,7 @@ struct lstm_node {
     struct lstm_weights direction[2];
     int sequences, length, hidden;
     real *gates[2]; /* for each direction: the gates i, f, tanh g and o, [rows][4 hidden] */
-    real *cell[2];  /* for each direction: c at each position of the sequences, [length][sequences][hidden] */
+    real *cell[2];  /* for each direction: the cell state at each position, [length][sequences][hidden] */
 };
 
 struct lstm_task {

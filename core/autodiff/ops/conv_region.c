@@ -26,8 +26,9 @@ struct region_task {
     struct region_cut weights_cut, input_cut;
     struct conv_gradient_call weights;
     struct conv_call input;
-    const real *x;         /* the convolution's input, normalised if it came from a deferred batch norm */
-    real *partials, *grad; /* grad: the gradient of the input; NULL: not needed */
+    const real *x; /* the convolution's input, normalised if it came from a deferred batch norm */
+    /* partials: partial gradients of the weights; grad: the gradient of the input; NULL: not needed */
+    real *partials, *grad;
     size_t partial, packed;
     bool add;
 };

@@ -26,8 +26,9 @@ struct embed_job {
     bool part; /* backward: the gradient is needed at active positions only */
     real *tokens;
     const real *dtokens;
-    real *dx, *partials; /* partials: [chunks][features][padded channels + 1] gradients of the weights and the bias;
-                            NULL in the forward pass */
+    /* NULL in the forward pass; dx: gradient of the map; partials: [chunks][features][padded channels + 1] gradients of
+     * the weights and the bias */
+    real *dx, *partials;
 };
 
 /* Processes some rows of tokens: calls the kernel once for each active window. */

@@ -12,7 +12,8 @@ struct layer_node {
     struct weight *gain, *bias;
     double dropout;
     struct random_at at;
-    real *sum, *mean, *inv_std; /* sum: the input of the norm: x + dropout(y), or the data of x if y is NULL */
+    real *sum, *mean, *inv_std; /* sum: the input of the norm, x + dropout(y), or the data of x if y is NULL; mean,
+                                   inv_std: moments of each row of `sum` */
 };
 
 struct layer_task {

@@ -1,9 +1,9 @@
 /* Limits the number of motifs of an image.
  *
  * The height of a value is its excess over the threshold of its channel. A peak is the largest value of its channel
- * within `near` rows and columns. If more than `most` peaks of an image have a height above 0, every value above its
- * threshold that is not higher than the (most + 1)-th highest peak is lowered to its threshold. If no label of the
- * training data has more than `most` names, the other peaks are most likely chance matches. */
+ * within `near` rows and columns. If more than `most` peaks of an image have a height above 0, let h be the height of
+ * the (most + 1)-th highest peak: every value with a height above 0 and at most h is lowered to its threshold. If no
+ * label of the training data has more than `most` names, the lowered peaks are most likely chance matches. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Coefficients of a batch norm's backward pass, for the pass over a whole map (batch_norm.c) and the pass over a region
- * (norm_region.c). */
+/* Computes the coefficients a, b and c of dx = a dy' + b (x - mean) + c, the gradient of a batch norm's input.
+ * batch_norm.c uses them for a whole map, norm_region.c for a region. */
 #include "core/autodiff/region.h"
 
 bool norm_coefficients(struct exec *e, int channels, bool batch, double *sums, double positions, struct norm_call *call)

@@ -19,7 +19,7 @@ double mt19937_uniform(struct mt19937 *rng);
 /* The next `count` uniform numbers: the same values as from mt19937_uniform(), faster. */
 void mt19937_uniforms(struct mt19937 *rng, double *out, int count);
 /* A uniform integer in [low, high), by masking and rejection; requires low < high and high - low <= 2^32. Takes no word
- * if only one value is possible, and one word if high - low is a larger power of two. */
+ * if high - low is 1, exactly one word if high - low is another power of two, and otherwise at least one word. */
 int64_t mt19937_integer(struct mt19937 *rng, int64_t low, int64_t high);
 
 /* Shuffles in place, from the last element down. */

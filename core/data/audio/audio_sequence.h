@@ -23,7 +23,7 @@ struct audio_sequence {
     const struct audio_corpus *corpus; /* sealed, borrowed */
     enum audio_part part;              /* the speakers whose recordings are used */
     int samples;                       /* length of a clip in samples */
-    int min_symbols, max_symbols;      /* number of words in a clip, drawn uniformly; 0 words give noise only */
+    int min_symbols, max_symbols;      /* range of the number of words, which is drawn uniformly; 0 words: noise only */
     double noise;                      /* scale of a normal distribution that is truncated at +- one scale */
 };
 

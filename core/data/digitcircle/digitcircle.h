@@ -21,13 +21,14 @@
 struct digitcircle {
     int image_size;               /* rows and columns */
     int classes;                  /* digits 0 to classes - 1 are drawn */
-    int min_symbols, max_symbols; /* number of digits in a picture, drawn uniformly; no digit occurs twice */
+    int min_symbols, max_symbols; /* range of the number of digits, which is drawn uniformly; no digit occurs twice */
     int shift;      /* largest number of rows and of columns by which a digit is shifted away from the circle */
     int margin;     /* least distance between circle and border, in addition to `shift`; 0 selects DIGITCIRCLE_STAMP */
     int min_radius; /* least radius of the circle */
     /* upper limit of the radius, exclusive; 0 selects the largest value that fits, image_size/2 - shift - margin */
     int max_radius;
-    /* share of pixels flipped before the digits are placed, in units of the mean ink share of all ten stamps */
+    /* share of pixels flipped before the digits are placed, as a multiple of the share of ink in a stamp, averaged over
+     * the ten stamps */
     double pre_noise;
     double post_noise; /* share of pixels flipped after the digits are placed */
 };

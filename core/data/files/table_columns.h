@@ -6,7 +6,7 @@
 #include "core/formats/csv.h"
 
 struct table_columns {
-    int label, group, id; /* indices of columns; -1: there is no such column */
+    int label, group, id; /* index of the column with labels, with groups, with names of rows; -1: there is none */
 };
 
 /* Finds the columns by the header, between csv_open() and csv_next(). Every column is a feature, except:

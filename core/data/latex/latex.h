@@ -20,7 +20,7 @@
 struct latex {
     int rows, cols;             /* size of the picture; the page is centred in it and cropped where it is larger */
     double dpi;                 /* pixels per inch */
-    int min_tokens, max_tokens; /* length of a formula, drawn uniformly; 0 gives an empty picture */
+    int min_tokens, max_tokens; /* range of the length of a formula, which is drawn uniformly; 0: an empty picture */
     int symbols;                /* number of symbols in use: the first ones of the list 0-9 x y z a b c */
     double noise;               /* share of all pixels that become black */
     int margin;                 /* boxes are larger than the ink by this many pixels on every side */

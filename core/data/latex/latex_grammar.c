@@ -21,7 +21,8 @@ const char *latex_token_source(int token)
 struct sampler {
     struct mt19937 *rng;
     int *tokens;
-    /* count includes the tokens beyond `room`: the sampler must draw the random numbers for them too */
+    /* room: capacity of the array; count: number of tokens, including those beyond `room`, for which the sampler must
+     * draw random numbers too */
     int symbols, room, count;
 };
 

@@ -30,7 +30,8 @@ static const double points[LATEX_SIZES] = {10, 7, 5};
 static const double SCRIPT_SPACE = 0.5, NULL_DELIMITER = 1.2, DELIMITER_SHORTFALL = 5, DELIMITER_FACTOR = 0.901;
 /* the unit of spaces (1 em of the 10 pt symbol font); a binary operator has 4/18 of it on each side */
 static const double QUAD = 1.000003;
-static const double X_HEIGHT = 0.430555, AXIS = 0.25; /* in em, the same at every size */
+static const double X_HEIGHT = 0.430555, AXIS = 0.25; /* height of the letter x, and height of the math axis above the
+                                                         baseline, in em; the same at every size */
 
 /* Parameters of the symbol fonts cmsy10, cmsy7, cmsy5 and the thickness of the rule in cmex10 and cmex7, in em. */
 static const struct {
@@ -41,7 +42,8 @@ static const struct {
     {0.925241, 0.387464, 1.025241, 0.531909, 0.503555, 0.403555, 0.294446, 0.2, 0.048571},
 };
 
-/* Widths (of '+' also height and depth) in em at each size. italic_y, italic_z: italic corrections of y and z. */
+/* Sizes of characters in em, at each font size: widths of all characters, height and depth of '+', and the italic
+ * corrections of y and z (italic_y, italic_z). */
 static const double digit_width[LATEX_SIZES] = {0.500002, 0.5694475, 0.680567};
 static const double plus_width[LATEX_SIZES] = {0.777781, 0.876988, 1.027796};
 static const double plus_height[LATEX_SIZES] = {0.583334, 0.619049, 0.666675};
@@ -173,7 +175,8 @@ static struct hbox set_symbol(struct setter *s, struct setting style, double *it
                 letter == 4 ? 0.194445 : 0);
 }
 
-/* Rule 18: returns how far a superscript is raised, or a subscript is lowered, after a single character. */
+/* Rule 18 of Appendix G, for scripts of a single character: returns how far a superscript is raised, or a subscript is
+ * lowered. */
 static double script_shift(const struct hbox *script, struct setting style, bool above)
 {
     int size = size_of(style);

@@ -40,7 +40,8 @@ struct word {
 
 struct corpus {
     struct word *words;
-    int *table, table_size; /* hash table with open addressing: indices of words; NOTHING: the entry is free */
+    int *table, table_size; /* table: hash table with open addressing: indices of words; NOTHING: the entry is free;
+                               table_size: its length */
     int word_count, word_room;
     int *tokens; /* the words of all documents, document after document */
     size_t token_count, token_room;

@@ -29,7 +29,8 @@ struct cells_filter {
     /* Number of genes that stay: those furthest above the curve log2 CV = log2(mean^power + offset). Default 5000; 0:
      * all. */
     int noisiest;
-    double power, offset;     /* the curve of `noisiest`; defaults, fitted to the published table: -0.56, 0.61 */
+    double power, offset; /* power and offset of the curve of `noisiest`; the defaults, -0.56 and 0.61, were fitted to
+                             the published table */
     cells_products *products; /* a fast matrix product that the caller supplies; NULL: plain sums */
     struct thread_pool *pool; /* cells_load() returns STATUS_CANCELLED when the pool is stopped; may be NULL */
 };

@@ -104,7 +104,8 @@ float environments_outcome_at(const struct environments *e, int node, const floa
 struct psi {
     enum environments_psi kind;
     int features, latent;
-    /* shapes for tanh: [units][features] and [latent][units]; for linear, `first` is [latent][features] */
+    /* PSI_TANH: `first` is [units][features], `second` [latent][units]; PSI_LINEAR: `first` is [latent][features],
+     * `second` is not used */
     double *first, *second;
     double *mean, *scale; /* [latent] each */
 };

@@ -11,7 +11,7 @@
 #include "core/data/trees/tree.h"
 
 struct environments {
-    int rows, features, latent; /* latent: number of latent variables; 0: z and the weights are unknown */
+    int rows, features, latent; /* latent: number of latent variables z; 0: z and the weights are unknown */
     float *x;                   /* [rows][features] inputs */
     float *y;                   /* [rows] outcomes */
     int *node;                  /* [rows] node of each row */

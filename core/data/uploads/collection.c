@@ -19,7 +19,8 @@ static void names_close(struct collection_names *names, bool own)
 
 void collection_close(struct collection *c)
 {
-    /* a mapped file contains all arrays except those of names; without a mapping every array is allocated */
+    /* true: every array and every name was allocated; false: they are in the mapped file, except the arrays of pointers
+     * to names */
     bool own = c->mapping == NULL;
     names_close(&c->vocabulary, own);
     names_close(&c->columns, own);

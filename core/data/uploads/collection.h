@@ -171,7 +171,7 @@ extern const struct collection_option_name collection_option_names[];
 /* What the user states about the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
     unsigned stated;           /* bits of the options that the user has stated */
-    const char *label, *group; /* names of a table's columns that contain labels and groups */
+    const char *label, *group; /* names of the columns of a table that contain its labels and its groups */
     /* Which column (BED), or which word of the header (FASTA), is the label, counted from 1; 0: not stated. */
     int label_column;
     enum collection_layout layout;
@@ -193,8 +193,8 @@ extern const char collection_label_meaning[], collection_label_column_meaning[],
     collection_bins_meaning[];
 /* What an option means in the format of this name. "" if there is no such option. */
 const char *collection_option_meaning(enum collection_option option, const char *format);
-/* Names of files. A folder of the operator is a genome (or a signal) if it contains one of these files. Each list ends
- * with NULL. */
+/* A folder that the operator provides is a genome if it contains a file of the first list, and a signal if it contains
+ * a file of the second list. Each list ends with NULL. */
 extern const char *const collection_genome_files[], *const collection_signal_files[];
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */

@@ -1,5 +1,4 @@
-/* The labels, positions and boxes that NumPy arrays contain, and how they become those of a collection. Private to
- * collection*.c. */
+/* Adds the labels, classes of positions and boxes in NumPy arrays to a collection. Private to collection*.c. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_ARRAYS_H
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_ARRAYS_H
 

@@ -414,8 +414,8 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
     struct collection *c = b->c;
     int32_t *to = NULL, *groups = NULL;
     bool numbers = b->wanted == TARGET_NUMBER;
-    /* true: labels keep their order. The reader has added them as indices into a vocabulary of its own, or the targets
-     * are numbers. */
+    /* true: the vocabulary is not sorted, because the reader has made it and has added labels as its indices, or
+     * because the targets are numbers */
     bool numbered = c->vocabulary.count > 0 || numbers;
     if (c->count == 0 || c->cols == 0)
         return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");

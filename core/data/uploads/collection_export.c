@@ -275,7 +275,8 @@ static enum status plan_labels(struct collection_export *e, struct error *err)
         if (columns > NPZ_OTHER_NUMBERS)
             return too_large("classes", err);
         plan(e, "positions", "<i4", 4, e->ragged ? (int64_t[]){columns, -1} : (int64_t[]){c->count, c->cols, -1},
-             write_classes); /* every position has a label, so the labels of all samples follow each other */
+             write_classes); /* the labels of all samples form one array without gaps, because every position has a
+                                label */
         return STATUS_OK;
     }
     if (c->count * width > NPZ_OTHER_NUMBERS)

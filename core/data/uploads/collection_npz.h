@@ -17,7 +17,7 @@ struct npz {
     struct id_list ids;            /* the ids of the samples of all files */
     enum array_use use;            /* how y is read; the same in all files */
     int files;                     /* files that were added */
-    int64_t cols;                  /* columns of a sample; with the array `length`, those of the longest one */
+    int64_t cols;          /* columns of a sample; if the file has the array `length`, columns of the longest sample */
     unsigned char *sample; /* room for two copies of a sample as floats: in the file's order, and with channels first */
 };
 void npz_open(struct npz *n, struct builder *b, const struct collection_options *options);

@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 18, SAMPLE = 1 << 27 }; /* SAMPLE: largest number of values of one sample */
+/* BLOCK: bytes of the block of memory; SAMPLE: largest number of values of one sample */
+enum { BLOCK = 1 << 18, SAMPLE = 1 << 27 };
 
 static enum status no_memory(struct error *err)
 {
@@ -168,7 +169,8 @@ static enum status reform(struct value_store *s, enum value_form form, struct er
     return status;
 }
 
-/* Returns the form that holds all values so far and those of a sample: the present form, or a wider one. */
+/* Returns the form in which all values so far and the values of one further sample can be stored: the present form, or
+ * a wider one. */
 static enum value_form form_with(const struct value_store *s, const float *values, int64_t count)
 {
     if (s->floats || s->form == VALUE_FLOATS)

@@ -22,7 +22,7 @@ static inline size_t value_form_bytes(enum value_form form)
 
 struct value_store {
     int file;
-    bool opened, own; /* own: the store made the file, and closes it */
+    bool opened, own; /* opened: there is a file; own: the store made the file, and closes it */
     bool floats;      /* the values are stored as floats, even if bytes would be enough */
     bool binary;      /* all values so far are 0 or 1 */
     enum value_form form;
@@ -46,8 +46,9 @@ void value_store_close(struct value_store *s); /* a zeroed struct is allowed */
 enum status value_store_next(struct value_store *s, int64_t count, float **values, struct error *err);
 /* Appends values that are whole numbers from 0 to 255. */
 enum status value_store_bytes(struct value_store *s, const unsigned char *bytes, int64_t count, struct error *err);
-/* Writes the values of each of `count` samples `times` times, one copy after the other. Sample i has the values from
- * index begin[i] * scale to index begin[i + 1] * scale - 1. */
+/* Writes the values of each of `count` samples `times` times, one copy after the other. begin: [count + 1] first column
+ * of each sample; scale: number of values in a column. Sample i has the values [begin[i] * scale, begin[i + 1] *
+ * scale). */
 enum status value_store_repeat(struct value_store *s, const int64_t *begin, int64_t count, int64_t scale, int times,
                                struct error *err);
 /* Copies values [first, first + count) to `to`; the store must contain bytes (VALUE_BYTES). */

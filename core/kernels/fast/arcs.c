@@ -1,5 +1,6 @@
-/* Vector kernels for arc_call: for each row, a ReLU layer whose input is a linear function of two numbers of the row,
- * and a linear head. Several rows are processed together, because they read the same p and bias. */
+/* Vector kernels for struct arc_call (kernels.h). For each row they compute a ReLU layer with the input bias + s[0]
+ * p[0] + s[1] p[1], where s are two numbers of the row, and then a linear head. Several rows are processed together,
+ * because all rows read the same vectors p and bias. */
 #include "core/kernels/fast/fast.h"
 
 enum { TOGETHER = 4 };

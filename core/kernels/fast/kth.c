@@ -18,7 +18,8 @@ enum {
     SMALL = 4 * SAMPLE /* below this number of values the reference kernel, which counts histograms, is as fast */
 };
 
-/* The state of the search: one quantile for each of 16 lanes, or with `together` one for all lanes. */
+/* The state of the search. If `together` is false, each of the 16 lanes has its own quantile; if it is true, all lanes
+ * together have one quantile. */
 struct search {
     const struct kth_set *set;
     bool together;

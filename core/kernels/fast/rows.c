@@ -75,8 +75,9 @@ real FAST(dot)(size_t count, const real *x, const real *y)
 
 enum { BANDED_STRIP = V_WIDE ? 2 : 1 };
 
-/* Adds the terms of one pattern. The pattern's bit for a pair selects the sum to which they are added: that of equal
- * signs or that of opposite signs. */
+/* Adds the terms of one pattern (struct banded_call in kernels.h). Each pair of draws has two sums: of the terms with
+ * equal signs in both draws, and of the terms with opposite signs. Bit q of the pattern selects one of the two sums of
+ * pair q. */
 INLINE void banded_terms(const struct banded_call *c, int pattern, int at, vf sum[BANDED_PAIRS][2][BANDED_STRIP])
 {
     for (int i = c->begin[pattern]; i < c->end[pattern]; i++) {
@@ -91,7 +92,8 @@ INLINE void banded_terms(const struct banded_call *c, int pattern, int at, vf su
     }
 }
 
-/* Computes one or two registers of columns. All sums stay in registers for all patterns. */
+/* Computes one or two registers of columns at a time. Their sums stay in registers while the terms of all patterns are
+ * added. */
 void FAST(banded_sum)(const struct banded_call *c)
 {
     for (int at = 0; at < BANDED_WIDTH; at += BANDED_STRIP * V) {

@@ -30,8 +30,8 @@ INLINE ptrdiff_t winograd_at(bool half, int t, int n)
     return !half || !V_WIDE || t < h ? t * MAP_LANES : (t - h) * MAP_LANES + MAP_LANES / 2;
 }
 
-/* Returns which blocks are half blocks. in_lanes, out_lanes: number of channels in use of the last input block and of
- * the output block; 0 means 16. */
+/* Finds out whether the last input block and the output block are half blocks. in_lanes, out_lanes: number of channels
+ * in use of these two blocks; 0 means 16. */
 INLINE struct winograd_use winograd_use(int in_lanes, int out_lanes)
 {
     return (struct winograd_use){in_lanes > 0 ? in_lanes : MAP_LANES, winograd_half(in_lanes),

@@ -79,7 +79,8 @@ INLINE void dout_line(const vf y[4], vf out[6])
     out[5] = y[3];
 }
 
-/* The pixels of a group of tiles of the next tile row, which are prefetched: four rows of two maps. */
+/* A group of tiles of the next tile row, for prefetches: four rows of pixels of its inputs, and four rows of its
+ * outputs. */
 struct ahead {
     struct map_strip strip[2];
     int blocks[2];
