@@ -9,7 +9,7 @@ enum { TILE_REALS = 8192 };
 
 struct job {
     const struct kernels *kernels;
-    int rows, cols, tile; /* n = rows x cols; tile: columns of a tile */
+    int rows, cols, tile; /* the vector has rows * cols elements; tile: columns of a tile */
     const real *d;        /* the diagonal between two column transforms, or NULL */
     real *x, *scratch;
 };

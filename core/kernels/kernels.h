@@ -142,8 +142,8 @@ struct norm_call {
     double *sums; /* [2][16 blocks] sums of dy' and of dy' * xhat */
 };
 
-/* Sparse layer: y = max(0, x - threshold). active: [16 blocks], the counts of y > 0 are added to it; or NULL. The
- * backward pass is map_mask: dx = dy where y > 0, else 0; dx may be dy. */
+/* Sparse layer: y = max(0, x - threshold). active: [16 blocks], may be NULL; the kernel adds the number of y > 0 of
+ * each channel to it. The backward pass is map_mask: dx = dy where y > 0, else 0; dx may be dy. */
 struct threshold_call {
     int blocks, rows, width;
     struct map_strip x, y;
@@ -168,7 +168,7 @@ struct above_call {
     struct map_strip x;
     const real *bound; /* [16] bound of each channel */
     real *list;        /* [16][room] values of each channel */
-    int *count;        /* [16] number of values of each channel */
+    int *count;        /* [16] for each channel, the number of values above the bound */
 };
 
 /* ---- maps: max pooling ------------------------------------------------------------------------- */
@@ -329,8 +329,8 @@ struct banded_call {
     real *out; /* [BANDED_ROWS][BANDED_WIDTH] the sums */
 };
 
-/* Two layers for each row r: a ReLU layer whose input x is linear in two numbers s of the row, and the linear head v of
- * the row's feature:
+/* Two layers for each row r. The first is a ReLU layer. Its input x is a linear function of two numbers, s[0] and s[1],
+ * of the row. The second is the linear head v of the row's feature:
  *     x = bias + s[0] p[0] + s[1] p[1],   values[r] = v . max(0, x).
  * Backward: `values` contains the gradient g of the result. With d = g v where x > 0, else 0, the kernel writes
  *     pulls[r] = {d . p[0], d . p[1]}
@@ -342,9 +342,10 @@ struct arc_row {
 struct arc_call {
     int count, width; /* count: number of rows; width: length of p, bias and each head */
     const struct arc_row *rows;
-    const real *p[2], *bias, *heads;      /* heads: [features][width] */
-    real *values;                         /* [count] results of the rows */
-    real *pulls, *dheads, *dbias, *dp[2]; /* pulls: [count][2]; dheads may be NULL */
+    const real *p[2], *bias, *heads; /* heads: [features][width] */
+    real *values;                    /* [count] results of the rows */
+    /* pulls: [count][2]; dheads (may be NULL), dbias and dp have the shapes of heads, bias and p */
+    real *pulls, *dheads, *dbias, *dp[2];
 };
 
 /* Adam (Kingma and Ba, ICLR 2015), computed in the order of torch.optim.Adam: with g = gradient_scale * gradient,

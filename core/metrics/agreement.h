@@ -9,7 +9,7 @@
 struct agreement {
     int channels, others; /* number of channels of the first and of the second model */
     double *together;     /* [channels][others] number of pairs of motifs that are near each other */
-    /* [channels], [others] number of motifs of each channel of the first and of the second model */
+    /* number of motifs of each channel; motifs: [channels] of the first model; of_other: [others] of the second */
     int64_t *motifs, *of_other;
 };
 

@@ -130,7 +130,7 @@ enum status identify_linear_r2(const float *truth, int factors, const float *cod
     centre(codes, rows, q, pool, mean_c, mean_c + q);
     covariances(truth, p, mean_t, codes, q, mean_c, rows, pool, b);
     covariances(codes, q, mean_c, codes, q, mean_c, rows, pool, a);
-    for (int i = 1; i < q; i++) /* the solver reads a lower triangle without gaps */
+    for (int i = 1; i < q; i++) /* packs the lower triangle without gaps, as the solver reads it */
         memmove(row_of(a, i), a + (ptrdiff_t)i * q, (size_t)(i + 1) * sizeof *a);
     for (size_t i = 0; i < cross; i++)
         x[i] = b[i];

@@ -1,11 +1,11 @@
 /* The constants of SPARLING's Motif Identifiability Theorem (section 3, Appendices B.3 and D) for motifs on a line.
  *
  * The theorem: given the density of the true motifs, an end-to-end error below epsilon makes E_m (motif_errors.h) less
- * than k epsilon. The constant k depends on alpha: a motif that the model marks wrongly must make the answers wrong for
- * this share of the data. Alpha is computed from a random process. It pairs motif patterns m1 with patterns m2 that
- * have another label. A pattern m2 is used as a partner at most as often as it occurs; alpha is the share of the data
- * that gets a partner. The process makes m2 from m1 in one of two ways: it deletes a motif, or it exchanges a motif's
- * symbol for another.
+ * than k epsilon. The constant k depends on a share alpha: a motif that the model marks wrongly must make the answers
+ * wrong for at least the share alpha of the data. Alpha is computed from a random process. It pairs motif patterns m1
+ * with patterns m2 that have another label. A pattern m2 is used as a partner at most as often as it occurs; alpha is
+ * the share of the data that gets a partner. The process makes m2 from m1 in one of two ways: it deletes a motif, or it
+ * exchanges a motif's symbol for another.
  *
  * The line (footnote 5, as the authors compute it) has `slots` places, and motifs are at least `spacing` places apart.
  * All sets of n places are equally likely, and so are all assignments of symbols to them. The process picks one of the

@@ -13,7 +13,8 @@
 enum { TOPK_STEPS = 8192 }; /* logits from -16 to 16 */
 
 struct topk {
-    int64_t all[TOPK_STEPS], true_[TOPK_STEPS]; /* number of all positions, and of true positions, at each step */
+    int64_t all[TOPK_STEPS], true_[TOPK_STEPS]; /* all: number of positions at each step of the logit; true_: number of
+                                                   true ones among them */
 };
 
 void topk_clear(struct topk *topk);

@@ -27,8 +27,8 @@ struct tensor *linear_forward(struct exec *e, struct linear *layer, struct tenso
 struct conv {
     struct weight *w, *b;
 };
-/* conv_layer_forward(): x is a map of `in` channels; residual, a map of `out` channels, is added to the result; NULL:
- * none. */
+/* conv_layer_forward() convolves x, a map of `in` channels, and adds `residual`, a map of `out` channels, to the
+ * result. residual may be NULL. */
 void conv_layer_build(struct conv *layer, struct params *params, const char *name, int in, int out, int kh, int kw);
 struct tensor *conv_layer_forward(struct exec *e, struct conv *layer, struct tensor *x, struct tensor *residual);
 

@@ -108,8 +108,8 @@ static int64_t batch_values(const struct exec *e, const struct sparse *s, const 
     return s->config.mode == SPARSE_SINGLE ? positions * map->channels : positions;
 }
 
-/* Computes for each channel which order statistic is its quantile, for channels with different shares of the
- * density. */
+/* For channels with different shares of the density: computes for each channel which order statistic is the channel's
+ * quantile. */
 static bool plan_ranks(struct exec *e, const struct sparse *s, double density, struct quantile_task *task)
 {
     struct rank *ranks = arena_alloc(e->arena, (size_t)s->config.channels * sizeof *ranks);

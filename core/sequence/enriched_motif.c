@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum { SHORT = 6, LONG = 8, WORDS = 3, ROUNDS = 3, SHIFT = 3, WINDOWS = 1000, LEAST_SITES = 10, COPIES = 4 };
-/* Minimum log-likelihood ratio of a word from which a matrix is made. Below it, even the best of all words may be there
- * by chance. */
+/* Minimum log-likelihood ratio of a word from which a matrix is made. Below this ratio, even the most enriched of
+ * all words may be enriched by chance. */
 static const double LEAST_RATIO = 12;
 static const double LEAST_BITS = 0.2; /* minimum information of the end positions of a matrix */
 static const double PSEUDO = 1;       /* observations that are added to each position of a matrix */
@@ -154,7 +154,7 @@ struct scores {
     double forward[MATRIX_WIDTH][BASES + 1], backward[MATRIX_WIDTH][BASES + 1];
 };
 
-/* Computes the log-odds of each base; an unknown base gets the mean over random bases. */
+/* Computes the log-odds of each base at each position. An unknown base gets the mean log-odds of a random base. */
 static void make_scores(const struct position_matrix *m, struct scores *out)
 {
     double ratio[MATRIX_WIDTH][BASES];

@@ -14,7 +14,7 @@ struct named_motif {
     char id[MOTIF_ID];     /* unique in a file */
     char name[MOTIF_NAME]; /* "": none */
     struct position_matrix matrix;
-    double evalue; /* expected number of motifs as good as this by chance; NaN: unknown */
+    double evalue; /* number of equally good motifs that are expected by chance; NaN: unknown */
 };
 
 /* Write `count` motifs and leave out those of width 0. Characters of ids and names that the formats do not allow

@@ -63,7 +63,7 @@ void position_matrix_reverse(struct position_matrix *m)
             m->count[i][b] = from.count[m->width - 1 - i][BASES - 1 - b];
 }
 
-/* Whether a position may be the end of a matrix: `inwards` is the direction of the other positions. */
+/* Whether a position may be the end of a matrix. inwards: 1 or -1, the step from this end to the next position. */
 static bool ends_well(const struct position_matrix *m, int position, int inwards, double least)
 {
     double bits = position_matrix_information(m, position);

@@ -30,7 +30,8 @@ struct batch {
     struct thread_pool *pool;
     const struct kernels *kernels;
     int room, blocks;
-    bool dense_x, dense_z; /* whether this batch uses dense products */
+    /* whether the products with the samples x, and those with the gradient of the output z, are dense in this batch */
+    bool dense_x, dense_z;
     bool dense;
     float *importance, *thresholds;
     float *x, *z;      /* [room][n_s] */

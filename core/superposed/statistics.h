@@ -15,11 +15,12 @@ struct statistics {
     double dropped;                                          /* fraction of the features that are dropped */
     double off_mean, off_sd, off_skewness, off_min, off_max; /* statistics of all W_ij with i != j */
     double row_sum;                                          /* mean over rows of the sum of off-diagonal entries */
-    double noise;          /* mean over kept rows of Var(nu_i), the interference in units of W_ii */
+    double noise;          /* mean over kept rows of Var(nu_i); nu_i: interference at feature i, divided by W_ii */
     double noise_variance; /* variance over kept rows of Var(nu_i) (Fig. 6) */
     /* noise_variance as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
     double noise_variance_code;
-    /* variance over rows of the mean of nu; the authors' code includes the diagonal in the row mean */
+    /* mean_variance: variance over rows of the mean of nu; mean_variance_code: as the authors' code computes it, with
+     * the diagonal in the mean of a row */
     double mean_variance, mean_variance_code;
     double saturation;    /* noise divided by the bound of eq. (6), at least 1; for kept rows and columns only */
     double lyapunov;      /* largest value over all rows of sum |W_ij|^3 / (sum W_ij^2)^1.5, eq. (3) */

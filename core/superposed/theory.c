@@ -1,7 +1,8 @@
 /* Computes the predictions of theory.h.
  *
- * The functions G0..G3 give all losses of ReLU models. G_n is the derivative of G_{n+1}, E ReLU(t + s g) = G1(t), and E
- * ReLU(t + s g)^2 = 2 G2(t). An average of G_n over u in [0, 1] is therefore a difference of two values of G_{n+1}.
+ * The functions G0..G3 give all losses of ReLU models. G_n is the derivative of G_{n+1}. For a standard normal g and a
+ * deviation s, E ReLU(t + s g) = G1(t) and E ReLU(t + s g)^2 = 2 G2(t). An average of G_n over u in [0, 1] is therefore
+ * a difference of two values of G_{n+1}.
  *
  * Integrals use the trapezoidal rule over a range at whose ends the integrand is practically 0. For such integrands,
  * the error falls faster than any power of the step. */

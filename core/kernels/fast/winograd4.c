@@ -562,8 +562,8 @@ static void gradient_dout(const struct conv_gradient_call *c, int ob, int y, int
         transform_dout(dout + g * V, c->dout.row, c->width - x, c->rows - y, tiles, to + g * V, stride);
 }
 
-/* Adds the products of `tiles` tiles, of which the first is at (y, x). There are products for every pair of an output
- * block in [ob, ob + outs) and an input block in [ib, ib + ins). */
+/* Adds the products of `tiles` neighbouring tiles for every pair of an output block in [ob, ob + outs) and an input
+ * block in [ib, ib + ins). The first tile is at (y, x). */
 static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
                            int tiles, struct gradient_scratch *s)
 {

@@ -1,4 +1,4 @@
-/* Reference kernels for rows on arcs (arc_call): a linear function of two numbers, ReLU, and a head per feature. */
+/* Reference kernels of arc_call: a linear function of two numbers, ReLU, and a linear head for each feature. */
 #include "core/kernels/ref/ref.h"
 
 static real arc_value(const struct arc_call *c, const struct arc_row *row, int i)

@@ -156,8 +156,8 @@ struct lists {
         exponent[DICTIONARY_LIST];
 };
 
-/* Parses the lists of a configuration. If a list such as `l0s` is empty, its only element becomes the value of the
- * field `l0`. A list whose text cannot be parsed has the count -1. */
+/* Parses the lists of a configuration. If the text of a list such as `l0s` is empty, the list gets one element: the
+ * value of the field `l0`. If the text cannot be parsed, the count of the list is -1. */
 static struct lists read_lists(const struct dictionary_config *c)
 {
     struct lists l;

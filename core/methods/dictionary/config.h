@@ -74,7 +74,7 @@ double dictionary_active(const struct dictionary_config *config, const struct di
 int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c);
 int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_case *c);
 /* Largest relative change that the tuner makes to the sparsity factor in one update. It is larger in short runs, so
- * that the factor can change as much in them as in long runs. */
+ * that the factor can change as much in a short run as in a long one. */
 double dictionary_tune_rate(const struct dictionary_config *config);
 /* Whether an evaluation computes the correlations of codes with the true codes. It does so only if their tables fit
  * into memory. */

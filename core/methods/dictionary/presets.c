@@ -11,7 +11,7 @@ static const struct config_setting planted_table[] = {
     {"l0s", "20,25"},     {"seeds", "3"},
     {NULL, NULL}};
 
-/* The toy model of arXiv 2505.20254: 32 features, of which three are active in a sample, and as many latents. */
+/* The toy model of arXiv 2505.20254: 32 features, three of them active in each sample, and 32 latents. */
 static const struct config_setting seeds[] = {
     {"source", "iid"},     {"features", "32"},
     {"inputs", "16"},      {"active", "3"},
@@ -20,8 +20,8 @@ static const struct config_setting seeds[] = {
     {"distinct", "50000"}, {"aux_latents", "8"},
     {NULL, NULL}};
 
-/* The experiment of arXiv 2603.28744: dictionaries with as many latents as features, trained on few different samples.
- */
+/* The experiment of arXiv 2603.28744: each dictionary has as many latents as there are features, and trains on few
+ * different samples. */
 static const struct config_setting learning_or_encoding[] = {{"source", "iid"},
                                                              {"sizes", "50,100,500,1000"},
                                                              {"inputs", "0"},

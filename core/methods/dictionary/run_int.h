@@ -20,27 +20,29 @@
 /* The figures of one case. Unless a comment says otherwise, a figure is the mean over the seeds. All members are
  * doubles, because a checkpoint stores them as a table. NaN: not measured. */
 struct outcome {
-    double loss;                           /* mean squared error of a sample, in the units of the data */
-    double l0, explained, shrinkage, dead; /* l0: mean number of active latents; explained: share of the variance; dead:
-                                              share of latents that never fired */
+    double loss; /* mean squared error of a sample, in the units of the data */
+    /* l0: mean number of active latents; explained: share of the samples' variance that the reconstructions explain;
+     * shrinkage: mean of |reconstruction| / |sample|; dead: share of latents that never fired */
+    double l0, explained, shrinkage, dead;
     double mcc, mcc_sd, uniqueness, precision, recall, f1, f1_sd, accuracy;
     double absorption_full, absorption_fraction, found[RECOVERY_DECILES];
-    /* agreement of pairs of seeds: mean |cosine| and mean cosine of matched latents, and MCC of their codes */
+    /* Agreement of pairs of seeds. pair_absolute, pair_signed: mean |cosine| and mean cosine of matched latents;
+     * pair_codes: MCC of the codes */
     double pair_absolute, pair_signed, pair_codes;
     /* number of latents of seed 0 whose match in every other seed has a |cosine| of at least RECURS */
     double recurring;
     /* The members from here to `worth` are about seed 0 only, on the samples of the comparison with classical decoders
      * (evaluation/pursuit.c). */
-    /* MCC of codes with the true codes: of the encoder's codes, of FISTA's on the learned dictionary, and of FISTA's on
-     * the true one. */
+    /* MCC with the true codes. code_encoder: of the encoder's codes; code_learned: of FISTA's codes with the learned
+     * dictionary; code_true: of FISTA's codes with the true dictionary */
     double code_encoder, code_learned, code_true;
-    /* Mean Jaccard index of a decoder's supports with the encoder's. */
+    /* For each classical decoder: mean Jaccard index of its supports and those of the encoder. */
     double overlap_fista, overlap_omp, overlap_iht;
-    /* For the supports of the encoder and of each decoder: the share of latents that are right, because the true
-     * feature matched to the latent is active in the sample. */
+    /* For the encoder and for each classical decoder: the share of the latents in its supports that are right. A latent
+     * is right if the true feature matched to it is active in the sample. */
     double right_encoder, right_fista, right_omp, right_iht;
     double coherence;  /* largest |cosine| of two rows of the dictionary */
-    double guaranteed; /* share of samples so sparse that the coherence guarantees their recovery */
+    double guaranteed; /* share of the samples that are so sparse that the coherence guarantees their recovery */
     double worth;      /* number of latents that recur and agree with pursuit */
     double train_loss, updates, samples;
 };
@@ -101,16 +103,16 @@ static inline const struct dictionary_case *run_case(const struct method_run *ru
     return &run->cases[run->sweep.at];
 }
 
-/* These functions are in work.c. run_rebuild() creates the generator of samples again after a checkpoint with other
- * vectors was loaded. */
+/* These functions are in work.c. run_rebuild() creates the generator of samples from run->vectors. It is also called
+ * after a checkpoint with other vectors was loaded. */
 enum status run_rebuild(struct method_run *run, struct error *err);
 enum status run_open(struct method_run *run, struct error *err);
 void run_close(struct method_run *run);
 bool run_trained(const struct method_run *run);
 enum status run_learn(struct method_run *run, struct error *err);
 
-/* run_draw() (samples.c) draws `count` samples of a stream: writes the scaled samples to run->x and their codes to
- * run->truth. */
+/* The streams of samples. run_draw() (samples.c) draws `count` samples of a stream: it writes the scaled samples to
+ * run->x and their codes to run->truth. */
 enum { STREAM_TRAINING, STREAM_TEST, STREAM_SCALE, STREAM_OTHER };
 enum status run_draw(struct method_run *run, uint32_t stream, int64_t first, int64_t distinct, int count,
                      struct error *err);

@@ -1,9 +1,9 @@
 /* The environments method as an entry of the registry.
  *
  * The files of this folder:
- *   model/edges.c                     which changes of weights the data can tell apart
+ *   model/edges.c                     finds the edges whose changes of weights the data determine
  *   model/fit.c                       one model in training
- *   model/least.c                     heads by least squares
+ *   model/least.c                     fits heads by least squares
  *   config.c                          the fields of the configuration, and the cases of a run
  *   run.c                             the functions of the case sweep, and what a checkpoint contains
  *   work.c                            opens a case and trains it

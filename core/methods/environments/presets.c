@@ -21,7 +21,7 @@
         "seeds", "3"                                                                                                   \
     }
 /* Presets for tables of cells. They use a linear encoder, because a nonlinear encoder recognises the type of a cell
- * from x and then stores the changes of that type in z. */
+ * from the features and then stores the changes of that type in the latent variables. */
 #define CELLS(name)                                                                                                    \
     TABLE(name), LINEAR, {"target", "planted"}, {"features", "30"}, {"sharpness", "0.3"},                              \
     {                                                                                                                  \

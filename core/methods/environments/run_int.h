@@ -15,7 +15,8 @@ enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 };
 /* The figures of one case. All members are doubles, because a checkpoint stores them as a table. NaN marks a figure
  * that does not apply. */
 struct outcome {
-    double mcc, linear_r2; /* recovery of the latent variables on test rows of the training environments */
+    double mcc, linear_r2; /* recovery of the latent variables, on test rows of the training environments; mcc: up to
+                              permutation and scale; linear_r2: up to a linear map */
     /* mse: mean squared error on test rows of the training environments; mse_unseen: on unseen environments, with the
      * weights of their parents */
     double mse, mse_unseen;
@@ -23,9 +24,11 @@ struct outcome {
     double changes_found, changes_true;
     double changes_right; /* number of true changes that the model has found: on the same edge of the tree, in the
                              latent variable that is matched with the true one */
-    double accuracy, accuracy_unseen; /* for outcomes of 0 and 1: share of rows that are classified correctly */
+    /* For outcomes of 0 and 1: share of the rows that are classified correctly. accuracy: of the rows of mse;
+     * accuracy_unseen: of the rows of mse_unseen */
+    double accuracy, accuracy_unseen;
     double train_loss, updates, samples;
-    /* objectives of the best and the worst restart; restart: index of the best restart */
+    /* objective: that of the best restart; worst_objective: that of the worst; restart: index of the best restart */
     double objective, worst_objective, restart;
 };
 enum { OUTCOME_COLUMNS = 16 };
@@ -42,7 +45,7 @@ struct method_run {
     struct environments_case *cases;
     struct outcome *outcomes; /* the case sweep's list of outcomes */
 
-    /* The configuration of the open case (own), and its data. */
+    /* own: the configuration of the open case; the following members, up to `edges`: its data */
     struct environments_config own;
     struct tree *tree;
     struct environments *train, *test, *unseen; /* unseen: NULL when there are none */

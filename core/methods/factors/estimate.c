@@ -89,7 +89,8 @@ static double fit_bytes(const struct factors_config *c, const struct fit_setup *
     bool skips = c->zeros == ZEROS_SKIP && setup->zeros_after < setup->epochs;
     double piece = fmin(batch, fmax(1, fit_piece_bytes(skips) / latent_row_bytes(model)));
     double decoder = piece * decoder_bytes(&setup->shape, model, skips);
-    /* Codes are computed in the encoder's memory, which must then hold the activations of the decoder, too. */
+    /* When codes are computed, encoder and decoder both use the encoder's memory. So it has to be large enough for a
+     * training batch of the encoder, and for a piece of both without gradients. */
     double encoder = fmax(4 * batch * encoder_floats(setup), 4 * piece * encoder_floats(setup) / 2 + decoder / 2);
     return bytes + BLOCKS * (encoder + decoder);
 }

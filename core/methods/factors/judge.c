@@ -10,8 +10,8 @@
 #include "core/methods/factors/run_int.h"
 #include "core/methods/factors/summary.h"
 
-/* The error of a fit must be lower than that of the constant answer by this share. The two errors of a collapsed fit
- * differ by rounding only. */
+/* The error of a fit must be lower than that of the constant answer by this share. If a fit has collapsed, its
+ * error differs from that of the constant answer by rounding only. */
 static const double GAIN = 0.01;
 static const double GUARD = 1e-6; /* as in evaluate.c */
 

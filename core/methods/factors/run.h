@@ -6,14 +6,14 @@
 #include "core/methods/findings.h"
 #include "core/methods/method.h"
 
-/* The time series of a run. The method's table lists them; the work distribution refers to a series by its index in
- * this list. */
+/* The time series of a run; the method's table points to this list. shared/work_distribution.h identifies a series by
+ * its index in the list. */
 enum { FACTORS_METRICS = 8 };
 extern const struct method_metric factors_metrics[FACTORS_METRICS];
 
 enum status factors_create(const void *config, const struct method_env *env, struct method_run **run,
                            struct error *err);
-/* Defined in judge.c: the table of the method's findings, and judge() (method.h). */
+/* judge.c defines the table of the method's findings, and the function `judge` of struct method. */
 enum { FACTORS_FINDINGS = 5 };
 extern const struct finding_code factors_findings[FACTORS_FINDINGS];
 enum status factors_judge(struct method_run *run, struct findings *findings, struct error *err);

@@ -32,8 +32,8 @@ struct outcome {
     double anchors_apart; /* fraction of anchors whose largest covariance is with another anchor of their factor
                              (Theorem 2) */
     double anchors_found; /* fraction of the true anchors that the mask shows as anchors */
-    double
-        factors_apart; /* fraction of pairs of used factors whose variances exceed their covariance (assumption A3) */
+    double factors_apart; /* fraction of the pairs of used factors in which both variances exceed |covariance|
+                             (assumption A3) */
 };
 enum { OUTCOME_COLUMNS = 21 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");

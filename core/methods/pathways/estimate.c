@@ -1,5 +1,6 @@
 /* What a configuration costs. The relevant range of non-zeros is unknown before the run, so the estimate takes the
- * middle of the curve. This is at S50 = 0.6 / mu^2, where mu is the expected coherence of random filters. */
+ * middle of the curve. It assumes the middle at S50 = 0.6 / mu^2, where mu is the expected coherence of random
+ * filters. */
 #include <math.h>
 #include <stdlib.h>
 

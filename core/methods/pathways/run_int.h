@@ -46,7 +46,8 @@ struct method_run {
     int64_t phase, at_case, at_point, at_code;
     int64_t pilot_nonzeros, pilot_low; /* pilot_nonzeros: the next number of non-zeros to try; pilot_low: the largest
                                           number up to which every code was recovered */
-    int64_t batches, trials, drawn; /* trials: number of draws except those of the pilot; drawn: number of all draws */
+    int64_t batches, trials, drawn; /* batches: number of batches of codes; trials: number of draws except those of the
+                                       pilot; drawn: number of all draws */
     int64_t draw_seed;              /* seed of all random numbers except the filters */
     struct curve_point pilot;
     struct artifact_findings findings;
@@ -66,9 +67,9 @@ double point_stripe(const struct curve_point *point); /* mean stripe sparsity of
  * monotone fit to the curve, interpolated linearly in log S. NaN if the fit does not reach `share`. */
 double curve_crossing(const struct curve *curve, double share, bool nonzeros);
 
-/* A least-squares fit of a line to the cases of a group, with one point for each size. x is log 1/mu. y is log S50, or
- * the log of the limit by bound (3) or (5) (bounds.h). low, high: 95 % interval of the slope by Student's t, NaN if
- * there are only two sizes. */
+/* The scaling law of a group of cases: a line that is fitted to one point for each size by least squares. x is log
+ * 1/mu. enum scaling_of selects y: log S50, or the log of the limit by bound (3) or (5) (bounds.h). low, high: 95 %
+ * interval of the slope by Student's t, NaN if there are only two sizes. */
 enum scaling_of { SCALING_MEASURED, SCALING_UNIFORM, SCALING_PROBABILISTIC };
 struct scaling_fit {
     int points; /* number of sizes */

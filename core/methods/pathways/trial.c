@@ -514,8 +514,8 @@ static enum status guarantees(const struct drawing *w, struct trial_outcome *out
 }
 
 /* Largest number of non-zeros in any window of `window` positions on a circle. A position has `unit` entries. One of
- * the windows with the largest number starts at a non-zero, so the loop tries only the windows that start at the K
- * non-zeros. */
+ * the windows with the largest number starts at a non-zero, so the loop tries only the windows that start at a
+ * non-zero. */
 static double fullest(const struct spikes *x, int unit, int64_t circle, int64_t window)
 {
     int most = 0;

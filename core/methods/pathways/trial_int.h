@@ -9,7 +9,7 @@ struct trial_space {
     struct spikes truth[PATHWAYS_DEPTH], found;
     float *code, *noise, *scratch;
     double *sums;
-    uint64_t *taken; /* bit set of the drawn columns */
+    uint64_t *taken; /* a bit for each column: 1 if the column is drawn */
     int64_t room;    /* number of non-zeros for which the deepest layer's `truth`, `flips` and `terms` have room
                         (trial_space_room()) */
     bool whole;      /* true: `found` has room for all entries of a code; false: for `room` entries */

@@ -82,8 +82,9 @@ struct case_sweep {
     struct artifact_findings findings;
     /* Saved in checkpoints. */
     int64_t phase, at;
-    int64_t seen, work;                                 /* progress of the current case: samples and updates */
-    int64_t alone, evaluation_seed, evaluation_samples; /* alone: 1 for an evaluation job */
+    int64_t seen, work; /* progress of the current case: samples and updates */
+    /* alone: 1 in an evaluation job; evaluation_seed, evaluation_samples: seed and number of the samples of this job */
+    int64_t alone, evaluation_seed, evaluation_samples;
     double loss_sum; /* sum of the losses since the last point of the series "loss" */
     /* reads: whether the run reads a data set; data: the hash of this data set now; trained_on: its hash when the model
      * was trained. */

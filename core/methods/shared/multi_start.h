@@ -34,7 +34,7 @@ struct multi_start {
     int count;
     /* Checkpoints contain these members: the method lists them in the numbers of its case sweep (case_sweep.h). */
     int64_t chosen;          /* index of the start that was kept, -1 before the choice */
-    double objective, worst; /* objective: the lowest one when the fit was chosen; worst: the highest one */
+    double objective, worst; /* lowest and highest objective of the fits at the choice */
 };
 
 /* Forgets which start was chosen. */

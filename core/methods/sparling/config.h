@@ -70,7 +70,8 @@ struct sparling_config {
     double reinitialise_below;
     int64_t reinitialise_samples, reinitialise_wait;
 
-    /* Presence and count objectives, and densities of channels that follow the frequencies of names. */
+    /* The presence objective, the count objective, the density of each channel, and the limits of the number of motifs.
+     */
     double presence_weight, presence_sharpness, tally_weight;
     int64_t presence_samples, presence_validations;
     bool density_by_name, calibrate, other_strand, never_empty;

@@ -136,7 +136,8 @@ static const struct config_setting quick_presence[] = {RECIPE,
 
 /* Formulas of up to 12 tokens at two thirds of the published resolution, with half the noise. Pooling windows of 4
  * pixels are small enough to tell superscripts from subscripts. The windows of g, 13 pixels, are as high as a digit:
- * with 17 pixels, a motif may be beside a small character and still see all of it. */
+ * a window of 17 pixels may contain a whole small character although its centre, the motif, lies beside the
+ * character. */
 static const struct config_setting latex_ocr[] = {RECIPE,
                                                   FORMULAS,
                                                   {"motifs", "64"},
@@ -195,9 +196,9 @@ static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
     }
 
 /* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as
- * long as a word: with longer windows, a motif may be beside its word and still see all of it. At the last density,
- * about two values of a channel in a batch should be above the threshold. Thresholds are interpolated, because
- * otherwise three values would be above it. */
+ * long as a word: a longer window may contain a whole word although its centre, the motif, lies beside the word. At
+ * the last density, about two values of a channel in a batch should be above the threshold. Thresholds are
+ * interpolated, because otherwise three values would be above the threshold. */
 static const struct config_setting audio[] = {RECIPE,
                                               CLIPS,
                                               {"curriculum", "30000"},

@@ -261,7 +261,8 @@ struct method_run {
     int64_t validation_position, validation_correct, validation_counted;
     double validation_loss; /* sum of the losses over the targets that validation_counted counts */
     double accuracy, best_accuracy;
-    double loss_sum, norm_sum; /* sums of losses and of gradient norms since the last points of their series */
+    /* sum of the losses, and of the gradient norms, since the last point of the time series of each */
+    double loss_sum, norm_sum;
     int64_t loss_count;
     struct evaluation evaluation;
     struct study study;

@@ -300,7 +300,8 @@ void superposition_check(const void *config, const struct method_faults *faults)
     if (count > SUPERPOSITION_CASES)
         method_fault(faults, "experiment", "has at most %d cases; these lists make %d", SUPERPOSITION_CASES, count);
     struct superposition_case worst = {.n_s = 2};
-    /* checks only one of the cases that have a fault, because one message of each kind is enough */
+    /* If several cases have a fault, check_case() gets only the last of them, because one message of each kind is
+     * enough. */
     for (int i = 0; i < count && i < SUPERPOSITION_CASES; i++) {
         bool odd = cases[i].model != MODEL_TRAINED && (cases[i].n_s & (cases[i].n_s - 1)) != 0;
         bool large = cases[i].model == MODEL_TRAINED && (double)cases[i].n_s * (double)c->batch > 1 << 28;

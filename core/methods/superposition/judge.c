@@ -3,7 +3,7 @@
  * A trained case is compared with two losses that need no training: the variance of a feature, which a model without
  * weights reaches, and the closed form of the best ReLU model (theory.h). Uploaded features are compared with their
  * variance only, because the closed form assumes features that are independent and alike. Rugs and linear maps are
- * computed, not trained, so they are always learned. */
+ * computed, not trained, so their verdict is always `learned`. */
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
 

@@ -1,4 +1,4 @@
-/* Answers queries with the model of a checkpoint: that of the case which was open when the checkpoint was saved. */
+/* Answers queries with the model in a checkpoint: the model of the case that was open when the checkpoint was saved. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

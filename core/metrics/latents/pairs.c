@@ -87,7 +87,8 @@ void pair_moments_add(struct pair_moments *p, const int32_t *index, const float 
     p->samples++;
 }
 
-/* Lists the latents that are not constant, and n^2 times their variances. Returns how many there are. */
+/* Lists the latents that are not constant, and the variance of each over n samples, multiplied by n^2. Returns how many
+ * latents it lists. */
 static int varying(const double *sum, const double *square, int count, double n, int *list, double *variance)
 {
     int found = 0;
@@ -126,7 +127,8 @@ static enum status best_sum(const struct pair_moments *p, int *list, double *var
 enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct thread_pool *pool, struct error *err)
 {
     size_t all = (size_t)p->rows + (size_t)p->others;
-    double *variance = malloc((all + 2) * sizeof *variance), total = 0; /* varying() may write one too many */
+    /* + 2: each of two calls of varying() may write one element behind the variances that it lists */
+    double *variance = malloc((all + 2) * sizeof *variance), total = 0;
     int *list = malloc((all + (size_t)p->rows) * sizeof *list);
     enum status status = variance && list ? best_sum(p, list, variance, &total, pool, err)
                                           : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match codes");

@@ -129,8 +129,8 @@ static void keep_codes(const struct method_run *run, struct seed_sums *own, int 
             int j = codes->index[i], place = at;
             if (!(codes->value[i] > 0))
                 continue;
-            /* Only matching pursuit can pick a latent several times. Its rows are short, so a linear search is fast
-             * enough. */
+            /* Only matching pursuit can pick a latent several times in one row. Such a row has few entries, so a linear
+             * search is fast enough. */
             if (run_case(run)->learner == LEARNER_MATCHING_PURSUIT)
                 for (place = own->kept.start[r]; place < at && own->kept.index[place] != j;)
                     place++;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Latent p is the parent of latent q if p is active more often in the samples of q than in all samples. This
- * constant is the minimum difference of the two shares. */
+/* A latent p can be the parent of latent q only if the share of q's samples in which p is active exceeds the share of
+ * all samples in which p is active by more than this number. */
 static const double PARENT_EXCESS = 0.2;
 /* Upper limit of the number of pairs of active latents that are counted, for all kept samples together. */
 static const double PAIRS_MOST = 1 << 29;
@@ -72,7 +72,8 @@ static int64_t entries_room(int64_t samples, double active)
 
 int64_t gallery_codes_bytes(int width, int64_t samples, double active)
 {
-    /* entries_room() is twice the expected number of entries, so only about half of the allocated memory is used. */
+    /* gallery_codes_create() allocates 8 bytes for each of entries_room() entries. That is room for twice the expected
+     * number of entries, so about half of these bytes are used. */
     return 4 * entries_room(samples, active) + 8 * samples + 24 * (int64_t)width;
 }
 

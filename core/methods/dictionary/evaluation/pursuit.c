@@ -187,8 +187,8 @@ static void decode_task(void *context, int chunk, int worker)
 
 /* ---- sums ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the share of right latents in a support. A latent is right if the true feature that is matched to it is
- * active in the sample. */
+/* Returns the share of the latents in a support that are right. A latent is right if the true feature that is matched
+ * to it is active in the sample. */
 static double right_share(const struct recovery *recovery, const int32_t *support, int count, const int32_t *feature,
                           int features)
 {

@@ -76,7 +76,8 @@ bool step_pursuit(struct step *s)
 
 /* ---- gradients ----------------------------------------------------------------------------------------------- */
 
-/* A block of rows whose picks are in step->picks: first all gradients g, then all residuals r_s. */
+/* A block of rows. While the block is processed, step->picks contains all gradients g of its picks, and after them all
+ * residuals r_s. */
 struct block {
     struct step *step;
     int first, count;

@@ -42,7 +42,8 @@ struct sae_shape {
     int inputs, width;
     double l0; /* active latents of a sample: exactly this number (TOPK, MATCHING_PURSUIT), or a mean or a target
                   (others) */
-    int levels, level_end[SAE_LEVELS]; /* MATRYOSHKA: ascending widths, the last is `width`; others: one level */
+    int levels, level_end[SAE_LEVELS]; /* levels: number of levels, 1 except for MATRYOSHKA; level_end: their widths,
+                                          ascending; the last is `width` */
     bool unit_rows;                    /* rows of the decoder keep norm 1 */
     double sparsity;                   /* L1, JUMPRELU: factor of the sparsity term, before tuning */
     bool tuned;                        /* L1, JUMPRELU: the factor moves until the mean L0 is l0 */

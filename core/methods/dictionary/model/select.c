@@ -1,8 +1,8 @@
 /* Chooses the active latents of a batch, and the dead latents of the auxiliary loss (step.h).
  *
- * A row keeps the activations above its cut, and `ties` of those equal to it, the first ones by index. For BATCHTOPK
- * all rows have the same cut. The bits of positive floats, read as integers, have the same order as the floats.
- * Three counts of 12, 12 and 7 bits therefore find the cut of a whole batch exactly. */
+ * A row keeps the activations above its cut. Of the activations that equal the cut, it keeps the first `ties` by index.
+ * For BATCHTOPK all rows have the same cut. The bits of positive floats, read as integers, have the same order as the
+ * floats. Three counts of 12, 12 and 7 bits therefore find the cut of a whole batch exactly. */
 #include <math.h>
 #include <string.h>
 

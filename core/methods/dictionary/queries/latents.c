@@ -114,8 +114,8 @@ static void write_together(const struct method_model *m, int j, const struct sin
     sink_end_list(out);
 }
 
-/* Writes how often the parent of latent j is active with it, and the children of latent j. Writes nothing if the
- * dictionary has one level. */
+/* Writes how often the parent of latent j is active together with latent j, and the children of latent j. Writes
+ * nothing if the dictionary has one level. */
 static void write_tree(const struct method_model *m, int j, const struct sink *out)
 {
     if (m->sae[0]->shape.levels == 1)

@@ -9,7 +9,7 @@
 
 #include "core/methods/dictionary/run_int.h"
 
-/* Queries do not draw from planted data that take more operations than this to create. */
+/* Queries draw no samples of planted data if the creation of the generator takes more operations than this. */
 static const double PLANTED_WORK = 2e11;
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */

@@ -37,8 +37,8 @@ void dictionary_close_model(struct method_model *model);
 uint64_t dictionary_model_bytes(const struct method_model *model);
 
 /* Describes the first dictionary as a convolution with kernels of one position: a sample is a signal that has one
- * position and `inputs` channels. With it, POST /v1/pathways/recover tells under which guarantee a code can be
- * recovered. */
+ * position and `inputs` channels. POST /v1/pathways/recover uses this
+ * description to tell under which guarantee a code can be recovered. */
 size_t dictionary_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
 
 enum { DICTIONARY_QUERIES = 7, DICTIONARY_SCHEMAS = 5 };

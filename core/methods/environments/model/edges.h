@@ -25,7 +25,7 @@ enum edge_shape {
 struct tree_edges {
     enum edge_shape shape;
     int nodes, count; /* nodes: number of nodes of the tree; count: number of edges that have a change */
-    int offset;       /* the head of node v has the index offset + v */
+    int offset;       /* entry offset + v of `heads` belongs to node v */
     bool based;       /* the heads include w_0 */
     bool *seen;       /* [nodes] whether the node has data */
     int *parent, *edge;

@@ -243,7 +243,8 @@ static bool sharpened(const struct tree_fit *f)
     return s->sharpness > 0 && (double)f->updates > SHARP_AFTER * (double)s->updates;
 }
 
-/* Applies the proximal step of the penalty to each change, with the step size that Adam used for it in this update. */
+/* Applies the proximal step of the penalty to each change. The step size of a change is the one that Adam used for this
+ * change in this update. */
 static void shrink(struct tree_fit *f, double rate, float *scales)
 {
     struct weight *w = f->model->changes;

@@ -343,8 +343,8 @@ static enum status work_batch(struct fit *f, int rows, struct comm_share own, do
 
 /* ---- update ----------------------------------------------------------------------------------------- */
 
-/* Moves each entry of W towards zero by its penalty times the step size that Adam used for it last. An entry that is
- * zero stays zero while its mean gradient is below the penalty. */
+/* Moves each entry of W towards zero, by the product of the entry's penalty and the step size that Adam last used for
+ * this entry. An entry that is zero stays zero while its mean gradient is below the penalty. */
 static enum status shrink(struct fit *f, struct error *err)
 {
     struct weight *w = f->model->mask;

@@ -67,9 +67,10 @@ static void fit_rate(struct sparling_config *config, const struct method_given *
         config->presence_sharpness = 2;
 }
 
-/* Sets the weight of the count objective (1) if labels are counts, which state how often motifs occur, and (2) for
- * bases, whose short motifs become sharper with it. In case 1, a tenth of the letters of samples is replaced, too: a
- * count says less about a sample than names do, and g would learn samples by heart. */
+/* Sets the weight of the count objective in two cases: if labels are counts, because counts state how often motifs
+ * occur, and if samples are bases, because their short motifs become sharper with this objective. If labels are counts,
+ * a tenth of the letters of samples is also replaced: a count says less about a sample than names do, so g would learn
+ * samples by heart. */
 static void fit_counts(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
@@ -89,10 +90,11 @@ static void fit_empty(struct sparling_config *config, const struct method_given 
         config->never_empty = true;
 }
 
-/* Sets the limit of the number of motifs for bases, in which chance copies of short motifs are frequent: as many as a
- * label has names, or as the largest count says. If labels do not say how often a name occurs, sets the limit of the
- * number of active channels instead. These are sets, and labels of at most one name ("bound"): a bound sequence may
- * have several sites. As for `never_empty`, the distances of channels from their thresholds must be comparable. */
+/* For bases, limits what a motif map may contain, because chance copies of short motifs are frequent. If labels say how
+ * often each name occurs, limits the number of motifs to the largest number of names of a label, or to the largest
+ * count. Otherwise limits the number of active channels: labels that are sets do not say how often a name occurs, nor
+ * do labels of at most one name, such as "bound", because a bound sequence may have several sites. As for
+ * `never_empty`, the distances of channels from their thresholds must be comparable. */
 static void fit_most(struct sparling_config *config, const struct method_given *given,
                      const struct dataset_facts *facts)
 {

@@ -14,9 +14,10 @@ bool dataset_has_letters(const struct collection *c, const struct collection_mom
 void dataset_replace_letters(float *planes, int channels, int cols, int64_t length, double share, int64_t seed,
                              int64_t index);
 
-/* Finds out whether the order of names in labels may be the order of positions, and sets *follows. It cannot be if
- * every pair of names has the same order in all labels, as when labels list names alphabetically. A sample that is read
- * from the other strand then keeps its label; otherwise its label is reversed. Error: STATUS_NO_MEMORY. */
+/* Sets *follows to whether labels may list names in the order of their positions. They do not if every pair of names
+ * has the same order in all labels, for example because labels list names alphabetically. When a sample is read from
+ * the other strand, its label is reversed if *follows is true, and otherwise stays as it is. Error: STATUS_NO_MEMORY.
+ */
 enum status dataset_order_follows_positions(const struct collection *c, bool *follows, struct error *err);
 
 #endif

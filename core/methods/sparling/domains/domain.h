@@ -93,8 +93,8 @@ struct domain_record {
     int length; /* number of positions of the sample that belong to the record; the rest of the sample is padding */
 };
 
-/* How the symbols of a sample depend on each other: the alpha of the Motif Identifiability Theorem follows from it
- * (theorem.c). */
+/* How the symbols of a sample depend on each other. theorem.c computes the alpha of the Motif Identifiability Theorem
+ * from this dependence. */
 enum domain_drawing {
     DOMAIN_BOUND,   /* a symbol cannot be deleted or exchanged alone, as in a grammar */
     DOMAIN_FREE,    /* symbols are drawn independently from one distribution */
@@ -134,8 +134,8 @@ struct domain {
     enum status (*sample)(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
     /* Samples with one symbol in the middle and nothing else, for training g directly and for the single-motif error
-     * (Appendix K): single_shape() writes their shape, and single() draws one, whose label[0] is the SYMBOL. Both NULL:
-     * the domain has no such samples. */
+     * (Appendix K): single_shape() writes their shape, and single() draws such a sample and writes the index of its
+     * symbol, not of a token, to label[0]. Both NULL: the domain has no such samples. */
     void (*single_shape)(const struct sparling_config *config, struct domain_shape *shape);
     enum status (*single)(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
@@ -143,8 +143,8 @@ struct domain {
      * Returns false if the domain has no such label. NULL: the domain has no such experiment. */
     bool (*replace)(const struct domain_state *state, const struct domain_truth *truth, int from, int to,
                     struct domain_truth *after);
-    /* Mean number of symbols of a sample. With one active position for each symbol, the lowest useful density is
-     * mean / (rows * cols * motif channels). NaN: not enough memory. */
+    /* Mean number of symbols of a sample. The lowest useful density is mean / (rows * cols * motif channels): a map
+     * then has one active position for each symbol. NaN: not enough memory. */
     double (*mean_symbols)(const struct domain_state *state);
 
     /* How often each token occurs in the labels of training samples, without the curriculum. count: [tokens] mean

@@ -11,7 +11,8 @@
 
 enum { SINGLE_SAMPLES = 3 * AUDIO_RATE };
 static const double CHUNK = 1.5;
-/* audio_scale units: input = (decibels - UNIT_ZERO_DB) / UNIT_DB. It is near 0 for noise, near 3.5 for loud speech. */
+/* With audio_scale = units, an input value is (decibels - UNIT_ZERO_DB) / UNIT_DB: near 0 for noise, near 3.5 for loud
+ * speech. */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;
 /* In pictures, a level of PICTURE_LOW_DB decibels is white, and a level PICTURE_DB decibels above it is black. */
 static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75;

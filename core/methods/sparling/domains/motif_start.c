@@ -30,8 +30,8 @@ static enum status window_fits(const struct sparling_config *config, const char 
                            LEAST_WINDOW, field, (long long)config->first_window);
 }
 
-/* Checks the field motif_start_words. It needs samples of bases, and labels of which some contain a name and others do
- * not. */
+/* Checks whether motif_start_words can be set: motif_start must be empty, samples must be sequences of bases, labels
+ * must not be at positions, and first_window must be large enough. */
 static enum status words_fit(const struct sparling_config *config, const struct collection *samples, struct error *err)
 {
     if (config->dataset.motif_start[0] != '\0')

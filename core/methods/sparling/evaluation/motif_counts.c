@@ -146,8 +146,7 @@ void motif_counts_result(const struct method_run *run, const struct sink *out)
     }
     sink_end_list(out);
     sink_integer(out, "unused", unused);
-    sink_number(out, "least_use",
-                c->motifs > 0 ? least * (double)run->config.channels_motif / c->motifs
-                              : 0); /* motifs of the least used channel, divided by the mean over channels */
+    /* number of motifs of the least used channel, divided by the mean number of motifs of a channel */
+    sink_number(out, "least_use", c->motifs > 0 ? least * (double)run->config.channels_motif / c->motifs : 0);
     sink_end_object(out);
 }

@@ -9,9 +9,9 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/metrics/least_squares.h"
 
-/* Normal quantiles. RESULT: for the 95 % intervals of the result. EFFECT: for the effects of channels on numbers. It is
- * larger, because there are many pairs of a channel and a number, and chance makes some of them look related (see
- * association.c). */
+/* Normal quantiles. RESULT: for the 95 % intervals of the result. EFFECT: for the effects of channels on numbers.
+ * EFFECT is larger than RESULT, because there are many pairs of a channel and a number, and chance makes some pairs
+ * look related (see association.c). */
 static const double RESULT = 1.96, EFFECT = 3.9;
 
 enum { EFFECT_CHANNELS = 256 }; /* with more channels, their effects are not computed */
@@ -86,8 +86,8 @@ struct regression *numbers_of(const struct method_run *run, enum number_sums whi
     return run->numbers.sums + (ptrdiff_t)which * (run->numbers.count + 1);
 }
 
-/* Returns the sums over all numbers together. If there is only one number, returns the sums of this number. They give a
- * more precise R squared, because the sums over all numbers assume that each number has the mean 0. */
+/* Returns the sums over all numbers together. If there is only one number, returns the sums of this number,
+ * which give a more precise R squared: the sums over all numbers assume that each number has the mean 0. */
 const struct regression *numbers_all(const struct method_run *run, enum number_sums which)
 {
     return numbers_of(run, which) + (run->numbers.count > 1 ? run->numbers.count : 0);

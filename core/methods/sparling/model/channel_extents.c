@@ -90,7 +90,8 @@ enum { CHAIN = 8 }; /* see channel_places_reach() */
 /* How the motifs of a channel are reported. */
 struct report {
     int down, right; /* offset from the maximum of the channel to the reported position */
-    /* motifs that are less apart than this along each axis are reported as one; 0: all motifs are reported */
+    /* Two motifs are reported as one if they are less than `high` rows and less than `wide` columns apart. 0: all
+     * motifs are reported. */
     double high, wide;
 };
 

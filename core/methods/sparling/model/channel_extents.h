@@ -46,9 +46,10 @@ struct channel_places {
  * larger one stays (of two equal ones, the first). planes: [channels][rows][cols]. Error: STATUS_NO_MEMORY. */
 enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
                                 struct error *err);
-/* Returns a distance in columns: only values of the map within it decide whether and where a motif is reported. A motif
- * is shifted to its centre. A stronger motif can remove it, unless a still stronger one removes that motif, and so on.
- * The distance is enough for the shift and for a chain of CHAIN such motifs; longer chains are too rare to matter. */
+/* Returns a distance in columns. Whether and where a motif is reported depends only on values of the map within this
+ * distance. A motif is shifted to its centre. A stronger motif can remove it, unless a still stronger one removes that
+ * motif, and so on. The distance is enough for the shift and for a chain of CHAIN such motifs; longer chains are too
+ * rare to matter. */
 int channel_places_reach(const struct channel_places *places, int channels);
 /* Applies a client's changes of motifs to the map that the head reads. Clients change reported positions, which
  * differ from the positions in the head's map. before, after: the map of reported positions before and after the

@@ -34,7 +34,7 @@ struct network {
     /* [names] with the presence objective: the logit of a name is presence_gain * (score of its channel) +
      * presence_bias */
     struct weight *presence_gain, *presence_bias;
-    /* with numbers as targets, for the objective of g alone (training/guide.c): */
+    /* With numbers as targets, the objective that trains g directly (training/guide.c) has two layers: */
     struct weight *guide_gain, *guide_bias; /* scores of channels -> presence of channels */
     struct linear guide;                    /* presence of channels -> numbers */
     struct batch_norm noise;                /* batch norm over all channels together, with sparsity noise */
@@ -51,7 +51,8 @@ struct network {
     struct decoder decoder;
     struct linear out;
     struct linear additive; /* with numbers as targets: the layer over the sums of the channels */
-    /* mean and deviation of the training samples' numbers, for converting standardised numbers to those of the data */
+    /* With numbers as targets: mean and standard deviation of each number in the training samples. They convert
+     * standardised numbers to the units of the data. */
     struct weight *number_mean, *number_deviation;
     struct dilated dilated; /* with a label at every position, this head replaces everything from `embed` on */
 

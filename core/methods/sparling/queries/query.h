@@ -32,8 +32,8 @@ struct channels_parameters {
     char against[CONFIG_TEXT]; /* data set of motifs with which channels are compared; "": none */
     bool merge;                /* channels that show one motif become one matrix */
 };
-/* Parameters of the queries "sites" and "signal". `set`, `samples` and `first` select records of the job's data set
- * (GET). */
+/* Parameters of the queries "sites" and "signal". With GET, `set` (an enum sites_set), `samples` and `first` select
+ * records of the job's data set. */
 enum sites_set { SITES_ALL, SITES_TEST, SITES_VALIDATION };
 extern const char *const sites_sets[]; /* names of the sets; NULL ends the list */
 struct sites_parameters {

@@ -69,8 +69,8 @@ static int symbol_at(const struct domain_truth *truth, const struct motif *at)
     return -1;
 }
 
-/* Adds one sample. found: all active elements, sorted by channel. STATUS_CONFLICT if one of them is not finite, because
- * no bin of a histogram can hold it. */
+/* Adds one sample. found: all active elements, sorted by channel. STATUS_CONFLICT if a value is not finite, because no
+ * bin of a histogram can contain such a value. */
 static enum status count_sample(struct top_activations *s, const struct motif *found, int count,
                                 const struct domain_truth *truth, int64_t sample, struct error *err)
 {

@@ -18,7 +18,7 @@
 struct annealer_rule {
     double factor;        /* factor by which the density is multiplied after a stage */
     double density_final; /* no stage starts below this density */
-    /* min, max: limits of the accuracy target; decay: its decrease for each sample */
+    /* target_min, target_max: limits of the target accuracy; decay: decrease of the target for each sample */
     double target_min, target_max, decay;
     int64_t spacing; /* minimum number of samples between two validations; the annealer ignores closer ones */
     int64_t plateau_validations; /* 0: the plateau rule is off */

@@ -30,7 +30,7 @@ struct batch {
     int32_t *targets;   /* [count][length]: label, END, then -1, which the loss ignores; with a label at every position:
                            the label of each column */
     int counted;        /* targets that are not -1 */
-    int32_t *symbols;   /* [count] first symbol of each label, -1 if empty: classes of single-motif samples */
+    int32_t *symbols;   /* [count] first symbol of each label, the class of a single-motif sample; -1: empty label */
     struct error error; /* why the domain failed to draw the batch */
 };
 

@@ -20,7 +20,8 @@
 
 enum {
     NORM_BATCHES = 128, /* batches whose statistics are averaged */
-    SAMPLES = 2000, /* number of validation samples for the thresholds; if there are fewer, some count several times */
+    SAMPLES = 2000,     /* number of validation samples for the thresholds; if the validation set has fewer, some count
+                           several times */
     MOST_WITH_NUMBERS = 256, /* with more channels, thresholds are not calibrated if targets are numbers */
     PEAKS = 4,               /* peaks of a sample that count if labels say how often a name occurs */
     ROUNDS = 8               /* rounds with never_empty; each moves a threshold half of the way to its new value */

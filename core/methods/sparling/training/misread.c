@@ -1,10 +1,10 @@
 /* Finds motifs of a name that g misses (motif_start_words).
  *
- * words.c gives the first filters motifs that are enriched in all samples with a name. In the first phase, g may still
- * not read the name: the motif is rare, or the samples have another motif that the filters do not contain. This file
- * then takes the samples with the name in which g does not read the name, and compares them with the samples without
- * the name. As in words.c, the sites of each motif are erased before the next search. prototype.c tries the features at
- * the sites as weights of the name's channel.
+ * words.c copies motifs that are enriched in the samples with a name into the first filters. In the first phase, g may
+ * still not read the name: the motif is rare, or the samples have another motif that the filters do not contain. This
+ * file then takes the samples with the name in which g does not read the name, and compares them with the samples
+ * without the name. As in words.c, the sites of each motif are erased before the next search. prototype.c tries the
+ * features at the sites as weights of the name's channel.
  *
  * g does not read the name of a sample if the score of the name's channel predicts a probability below one half. The
  * search runs on one thread and depends only on the weights and the sample count, so a run gives the same weights for

@@ -124,7 +124,7 @@ void presence_close(struct method_run *run)
     free(run->presence.names_table);
 }
 
-/* [names] a column of the table of names. */
+/* Returns a column of the table of names: an array [names]. */
 static double *column(const struct presence_phase *p, enum presence_column which)
 {
     return p->names_table + (size_t)which * (size_t)p->names;
@@ -330,8 +330,8 @@ static enum status search_unread(struct method_run *run, struct error *err)
 
 /* Moves the density of each channel towards a density at which the channel is active in as many samples as have its
  * name. One active position for each token is not right for every channel: a motif that repeats within itself takes
- * several positions, and chance copies of a short motif take positions from the motif. The function does so only at the
- * last density, because earlier densities are larger on purpose. */
+ * several positions, and chance copies of a short motif take some of the positions. Only the last density is adapted,
+ * because earlier densities are larger on purpose. */
 static void adapt_densities(struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;

@@ -417,7 +417,7 @@ static void measure_constants(const struct evidence *e, struct evidence_sums *su
     for (int64_t i = 0; i < n; i++) {
         int64_t equal = 0;
         for (int64_t k = 0; k < n && (k >= i || !same_label(e, i, k));
-             k++) /* ends early if an earlier sample k has the same label: the loop has counted this label for k */
+             k++) /* ends early if an earlier sample k has this label, because the label was counted at i = k */
             equal += k >= i && same_label(e, i, k);
         if (equal > most) {
             most = equal;

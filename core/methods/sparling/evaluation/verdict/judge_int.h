@@ -1,6 +1,5 @@
-/* What the files of the verdict share (findings.c): thresholds, the table of findings, and texts. Private to this
- * folder.
- */
+/* What the files of the verdict share: thresholds, the table of findings, and texts. findings.c defines them. Private
+ * to this folder. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_EVALUATION_VERDICT_JUDGE_INT_H
 #define MOTIF_CORE_METHODS_SPARLING_EVALUATION_VERDICT_JUDGE_INT_H
 

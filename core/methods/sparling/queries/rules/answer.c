@@ -49,7 +49,8 @@ static void write_number(const char *key, bool known, double value, const struct
         sink_null(out, key);
 }
 
-/* Returns the larger share of two controls of an arrangement. */
+/* Compares two controls, `one` and `other`, of an arrangement. Returns the larger of their shares of trials in which
+ * the model answers the name. */
 static double control_of(const struct rule_counts *c, int one, int other, int order, int bin, int of)
 {
     int with = c->control[one][order][bin], more = c->control[other][order][bin];

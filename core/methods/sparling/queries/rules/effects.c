@@ -92,8 +92,8 @@ double rule_quantile(double tests)
     return high;
 }
 
-/* Returns 1 if a share is above the reference by at least `least`, -1 if it is below it by as much, and 0 if it is
- * neither, or if the interval of the difference contains 0. */
+/* Compares the share with / of with a reference. Returns 1 if the share is higher by at least `least`, -1 if it is
+ * lower by at least `least`, and otherwise 0. Also returns 0 if the interval of the difference contains 0. */
 static int sign_of(int with, int of, double reference, int references, double quantile, double least)
 {
     double share = (double)with / of;
@@ -103,7 +103,8 @@ static int sign_of(int with, int of, double reference, int references, double qu
     return share > reference ? 1 : -1;
 }
 
-/* The larger share of two controls of an arrangement. */
+/* Compares two controls, `one` and `other`, of an arrangement. Returns the larger of their shares of trials in which
+ * the model answers the name. */
 static double control_of(const struct rule_counts *c, int one, int other, int order, int bin, int of)
 {
     return fmax(c->control[one][order][bin], c->control[other][order][bin]) / of;

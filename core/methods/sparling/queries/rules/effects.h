@@ -71,7 +71,7 @@ struct rule_counts {
     /* numbers of trials in which the model answers the name: with neither motif, with only the first, with only the
      * second, and with both in each arrangement */
     int neither, first, second, with[RULE_ORDERS][RULE_BINS];
-    /* Effects of three properties: first before second, a short gap, both on one strand. */
+    /* order: effect of the first motif before the second; distance: of a short gap; strand: of both on one strand */
     struct rule_effect order, distance, strand;
     int control[RULE_CONTROLS][RULE_ORDERS][RULE_BINS]; /* number of controls in which the model answers the name */
     int same, opposite; /* numbers of samples, of the strand.samples that were tried, in which the model answers the
@@ -95,10 +95,12 @@ double rule_quantile(double tests);
  *   1. Enough samples of the data set contain it (seen).
  *   2. Its share differs from the reference by at least RULE_CLEAR, and the interval of this difference (Newcombe) does
  *      not contain 0. quantile: the normal quantile of the interval.
- *   3. Only if `controlled`, and if there are controls: condition 2 also holds for two other references: the larger
- * share of the two motifs alone at their places, and the larger share of the two controls with a third motif. The
- * second of these need not differ by RULE_CLEAR, and its interval is always that of one test of 95 %, because the third
- * motif may have a rule of its own. Returns whether any arrangement has a mark. */
+ *   3. Only if `controlled`, and if there are controls: condition 2 also holds for two other references. One is the
+ *      larger of two shares: each motif alone at its place. The other is the larger of two shares: each motif at its
+ *      place, with a third motif in place of the other one. From the reference with the third motif, the share need not
+ *      differ by RULE_CLEAR, and the interval is always that of one test of 95 %, because the third motif may have a
+ *      rule of its own.
+ * Returns whether any arrangement has a mark. */
 #define RULE_CLEAR 0.15
 bool rule_mark(const struct rule_counts *counts, const struct rule_evidence *evidence, double quantile, bool controlled,
                int marks[RULE_ORDERS][RULE_BINS]);

@@ -142,8 +142,9 @@ static int by_samples(const void *a, const void *b)
                                     : (x->pair > y->pair) - (x->pair < y->pair);
 }
 
-/* Keeps the pairs of which the data set contains an arrangement often enough, and of these only so many as the limit of
- * trials allows, the most frequent ones. A pair that was asked for by both its channels always stays. */
+/* Keeps a pair only if the data set contains an arrangement of the pair often enough. If the limit of trials does not
+ * allow all these pairs, keeps the most frequent ones. If the question names both channels of a pair, the pair always
+ * stays. */
 static enum status keep_pairs(struct rules *r, struct error *err)
 {
     int most = r->samples > 0 ? (int)(r->asked->trials / r->samples) : 0, kept = 0;

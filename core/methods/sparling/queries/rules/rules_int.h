@@ -29,7 +29,7 @@ struct rules {
     int lefts, unseen;          /* unseen: number of pairs of which the data set contains no arrangement often enough */
     bool *doubtful;             /* [pairs][names] whether a pair seems to have a rule about a name */
     struct rule_counts *single; /* [channels][names] trials of each motif alone (first) and without it (neither) */
-    int first_name;             /* names below are not answers: 1 if labels are at positions, else 0 */
+    int first_name;             /* names with a lower index are no answers; 1 if labels are at positions, else 0 */
     double quantile;            /* normal quantile of the intervals that decide about rules */
     struct map_shape shape;     /* shape of a motif map */
     float *map;                 /* [channels][cols] of the current sample */

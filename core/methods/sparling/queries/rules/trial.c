@@ -196,7 +196,8 @@ enum status rule_try_controls(const struct rule_reader *reader, const struct rul
     struct trial t = begin(reader, sample, pair, maps);
     enum status status = STATUS_OK;
     pair->evidence.third = third != NULL;
-    (void)draw(&t, sample->to - sample->from); /* the place of the single motif in add_alone() */
+    (void)draw(&t, sample->to - sample->from); /* skips the number that add_alone() draws in rule_try(), so that
+                                                  draw_spots() draws the same places */
     for (int b = 0; !status && b < RULE_BINS; b++) {
         struct spots spots = draw_spots(&t, b);
         if (!spots.fit || !wanted[b])

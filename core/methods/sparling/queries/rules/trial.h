@@ -53,8 +53,8 @@ unsigned rule_arrangements(const struct rule_motif *first, const int *one, int o
                            const int *other, int others);
 
 /* Tries the arrangements of a pair in a sample, and adds the answers to the pair's counts. A bin is tried in both
- * orders if it fits into the sample and one of its arrangements is seen, or pair->all. maps: scratch
- * [RULE_MAPS][channels][cols]. has: scratch [RULE_MAPS][names]. Errors are those of the reader. */
+ * orders if it fits into the sample and, in addition, one of its arrangements is seen or pair->all is set. maps:
+ * scratch [RULE_MAPS][channels][cols]. has: scratch [RULE_MAPS][names]. Errors are those of the reader. */
 enum status rule_try(const struct rule_reader *reader, const struct rule_sample *sample, struct rule_pair *pair,
                      float *maps, bool *has, struct error *err);
 

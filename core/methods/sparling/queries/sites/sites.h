@@ -17,11 +17,11 @@ struct motif_site {
 struct site_finder {
     const struct method_model *model;
     struct channel_matrices matrices;
-    struct site_ratios
-        *ratios;  /* [channels] from the matrices; width 0: no matrix, and sites are as wide as the footprint */
-    double *most; /* [channels] largest activation in the samples from which the matrices were made */
-    int shift;    /* largest distance in positions between a maximum and the middle of the matrix */
-    int half;     /* the footprint of a motif has `2 * half + 1` positions */
+    struct site_ratios *ratios; /* [channels] computed from the matrices; a channel without a matrix has ratios of width
+                                   0, and its sites are as wide as the footprint */
+    double *most;               /* [channels] largest activation in the samples from which the matrices were made */
+    int shift;                  /* largest distance in positions between a maximum and the middle of the matrix */
+    int half;                   /* the footprint of a motif has `2 * half + 1` positions */
 };
 
 /* Makes the matrices of all channels from samples of the test set. The caller calls site_finder_close() also after a
