@@ -64,6 +64,22 @@ struct tensor *op_lift(struct exec *e, struct tensor *x, const real *threshold, 
  * gradient, so using it in a training step is an error. */
 enum { OP_LIMIT_MOST = 64 };
 struct tensor *op_limit(struct exec *e, struct tensor *x, const real *threshold, int most, int near);
+/* A copy of a map in which only peaks exceed the thresholds of their channels. Other values that do become the
+ * threshold. A peak is the largest value of its channel within `near` rows and columns. threshold: [channels]; marked:
+ * [channels]: a channel with 0 is only copied. It has no gradient, so it is an error in a training step. */
+struct tensor *op_peaks(struct exec *e, struct tensor *x, const real *threshold, const real *marked, int near);
+
+/* Position matrices over one-hot letters; the complement of letter b is 3 - b. */
+struct matrices {
+    int width;                  /* number of positions of each matrix, odd */
+    bool both_strands;          /* whether the score is the larger one of both strands */
+    const real *table;          /* [channels][width][4] */
+    const real *scale, *offset; /* [channels]; scale 0: the channel has no matrix */
+};
+/* A copy of a map of one row in which each channel with a matrix has the value offset + scale * score. The score at a
+ * position is the sum over j and b of table[j][b] times the input of letter b at `position - width / 2 + j`; inputs
+ * outside of the row are 0. inputs: [images][4][columns]. It has no gradient, so it is an error in a training step. */
+struct tensor *op_matrices(struct exec *e, struct tensor *x, const real *inputs, const struct matrices *m);
 
 /* Normalises x by the mean and variance of all its elements together, then adds Gaussian noise with the given
  * standard deviation. Evaluation adds the noise too. norm: its running mean and variance have one element each, and

@@ -379,7 +379,8 @@ def run_graph(graph, value):
                 result = x.copy()
                 numpy.put_along_axis(result, rest[0], rest[1], 0)
                 return result
-            result = {"Relu": lambda: numpy.maximum(x, 0), "Sub": lambda: x - rest[0], "Add": lambda: x + rest[0], "Identity": lambda: x,
+            result = {"Relu": lambda: numpy.maximum(x, 0), "Sub": lambda: x - rest[0], "Add": lambda: x + rest[0], "Mul": lambda: x * rest[0],
+                      "Max": lambda: numpy.maximum(x, rest[0]), "Identity": lambda: x,
                       "Shape": lambda: x.shape, "Flatten": lambda: x.reshape(len(x), -1), "Transpose": lambda: x.transpose(options["perm"]),
                       "ArgMax": lambda: x.argmax(0)[None], "GatherElements": lambda: numpy.take_along_axis(x, rest[0], 0),
                       "Greater": lambda: x > rest[0], "Less": lambda: x < rest[0], "Where": lambda: numpy.where(x, *rest), "ScatterElements": scattered,
@@ -416,6 +417,34 @@ def the_onnx_graph_of_a_model_with_a_limited_number_of_motifs(daemon, other, fol
     assert (active > 3).any() and (motifs > 0).sum() < (plain > 0).sum(), active
     assert (motifs[motifs > 0] == plain[motifs > 0]).all() and (names[names > 0] == plain[names > 0]).all()
     assert ((plain > 0).any(axis=(1, 2)).sum(axis=1) > 1).any() and ((names > 0).any(axis=(1, 2)).sum(axis=1) == (plain > 0).any(axis=(1, 2, 3))).all()
+
+
+def the_onnx_graph_of_a_model_with_matrices(daemon, other, folder, job):
+    """Channels of DNA have the scores of position matrices, on both strands, in the graph as in the daemon."""
+    rng = numpy.random.default_rng(5)
+    codes, word = rng.integers(0, 4, (2000, 64)), numpy.array([2, 0, 3, 3, 0, 1, 0, 2, 2])
+    for row in codes[1::2]:
+        letters = numpy.where(rng.random(9) < 0.1, rng.integers(0, 4, 9), word)
+        at = int(rng.integers(55))
+        row[at:at + 9] = letters if rng.random() < 0.5 else 3 - letters[::-1]
+    lines = [f">s{i}{' bound' if i % 2 else ''}\n{''.join('ACGT'[c] for c in row)}\n" for i, row in enumerate(codes)]
+    assert daemon.ask("PUT", "/v1/datasets/words", "".join(lines).encode(), "text/x-fasta")[0] == 201
+    small = {"dataset_name": "words", "width": 16, "units": 1, "first_window": 15, "channels": 16, "heads": 2, "layers": 1, "feed_forward": 32,
+             "presence_samples": 9000, "total_samples": 12000, "validation_every": 1000, "validation_samples": 200, "reading_samples": 400,
+             "test_samples": 20, "motif_samples": 20, "stage_samples": 0, "learning_rate": 5e-3}
+    bound = daemon.train("dataset", small)
+    weights, _ = safetensors_file.read(daemon.ask("GET", f"/v1/jobs/{bound}/checkpoints/latest")[2])
+    assert weights["g.matrix.scale"][0] > 0, weights["g.matrix.scale"]
+    inputs = numpy.eye(4, dtype=numpy.float32)[codes[:16]][:, None]
+    body = io.BytesIO()
+    numpy.save(body, inputs)
+    maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{bound}/motifs?batch=1", body.getvalue(), "application/x-npy", {"Accept": "application/x-npy"})[2]))
+    assert control(daemon, folder, "export", bound, "d.onnx", "--onnx").returncode == 0
+    model = onnx.load(os.path.join(folder, "d.onnx"))
+    onnx.checker.check_model(model, full_check=True)
+    computed = run_graph(model.graph, inputs.transpose(0, 3, 1, 2)).transpose(0, 2, 3, 1)
+    assert computed.shape == maps.shape and (computed > 0).sum() >= 5, (computed.shape, maps.shape)
+    assert abs(computed.max(axis=(1, 2, 3)) - maps.max(axis=(1, 2, 3))).max() < 1e-4, abs(computed - maps).max()
 
 
 def compare_onnx(daemon, folder, job):
@@ -748,7 +777,7 @@ CHECKS = [imported_weights_have_the_same_bits, weights_of_every_kind_are_evaluat
           the_hash_chain_can_be_recomputed, an_imported_bundle_contains_the_whole_job, verify_finds_a_changed_step,
           interventions_change_the_answers, the_onnx_graph_computes_the_motif_map,
           the_onnx_graph_of_a_model_that_never_gives_an_empty_map,
-          the_onnx_graph_of_a_model_with_a_limited_number_of_motifs, agreement_equals_a_count_in_numpy,
+          the_onnx_graph_of_a_model_with_a_limited_number_of_motifs, the_onnx_graph_of_a_model_with_matrices, agreement_equals_a_count_in_numpy,
           channel_statistics_equal_those_of_numpy, the_attestation_contains_the_hash_of_the_data, a_study_reports_the_same_agreement_as_two_jobs,
           predicted_labels_follow_moved_motifs, fasta_gives_the_answers_of_its_array, matrices_have_the_same_numbers_in_every_format]
 

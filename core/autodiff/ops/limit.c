@@ -3,7 +3,9 @@
  * The height of a value is its excess over the threshold of its channel. A peak is the largest value of its channel
  * within `near` rows and columns. If more than `most` peaks of an image have a height above 0, let h be the height of
  * the (most + 1)-th highest peak: every value with a height above 0 and at most h is lowered to its threshold. If no
- * label of the training data has more than `most` names, the lowered peaks are most likely chance matches. */
+ * label of the training data has more than `most` names, the lowered peaks are most likely chance matches.
+ *
+ * op_peaks() finds the same peaks and lowers every other value. */
 #include <math.h>
 #include <string.h>
 
@@ -16,6 +18,8 @@ struct limit_task {
     const real *threshold; /* [channels] */
     real *y;
     int most, near;
+    const real *marked; /* [channels] and the result, for op_peaks() */
+    real *out;
 };
 
 /* Returns whether no value of the same channel within `near` rows and columns is larger. */
@@ -79,6 +83,37 @@ static void limit_task(void *context, int image, int worker)
         }
 }
 
+/* Copies an image from t->y to t->out without the values that are no peaks. */
+static void peaks_task(void *context, int image, int worker)
+{
+    const struct limit_task *t = context;
+    const struct map_shape *s = t->shape;
+    (void)worker;
+    for (int c = 0; c < s->channels; c++)
+        for (int row = 0; row < s->height && t->marked[c] > R(0.0); row++) {
+            ptrdiff_t at = map_offset(s, image, c / MAP_LANES, row, 0) + c % MAP_LANES;
+            for (int col = 0; col < s->width; col++, at += MAP_LANES)
+                if (t->y[at] > t->threshold[c] && !is_peak(t, image, c, row, col, t->y[at]))
+                    t->out[at] = t->threshold[c];
+        }
+}
+
+struct tensor *op_peaks(struct exec *e, struct tensor *x, const real *threshold, const real *marked, int near)
+{
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    if (x->kind != TENSOR_MAP || e->training || near < 0) {
+        op_fail(e, STATUS_INTERNAL, "peaks: the input is not a map, or the step trains");
+        return NULL;
+    }
+    struct tensor *y = op_out_like(e, x, false);
+    if (y == NULL)
+        return NULL;
+    memcpy(y->data, x->data, x->count * sizeof *y->data);
+    struct limit_task task = {&x->map, threshold, x->data, 0, near, marked, y->data};
+    return op_run(e, peaks_task, &task, x->map.images) ? y : NULL;
+}
+
 struct tensor *op_limit(struct exec *e, struct tensor *x, const real *threshold, int most, int near)
 {
     if (x == NULL || e->error.code != STATUS_OK)
@@ -91,6 +126,6 @@ struct tensor *op_limit(struct exec *e, struct tensor *x, const real *threshold,
     if (y == NULL)
         return NULL;
     memcpy(y->data, x->data, x->count * sizeof *y->data);
-    struct limit_task task = {&x->map, threshold, y->data, most, near};
+    struct limit_task task = {.shape = &x->map, .threshold = threshold, .y = y->data, .most = most, .near = near};
     return op_run(e, limit_task, &task, x->map.images) ? y : NULL;
 }

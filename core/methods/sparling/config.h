@@ -74,7 +74,7 @@ struct sparling_config {
      */
     double presence_weight, presence_sharpness, tally_weight;
     int64_t presence_samples, presence_validations;
-    bool density_by_name, calibrate, other_strand, never_empty;
+    bool density_by_name, calibrate, other_strand, matrix_scores, never_empty;
     int64_t most_motifs, most_names;
 
     /* Head h. */

@@ -179,7 +179,7 @@ static enum status begin_evaluation(struct method_run *run, struct error *err)
     /* A study shows the results of earlier densities only for its last seed. */
     bool stages = !study_of_many(run) || run->study.distribution.now == run->config.seeds - 1;
     run->phase = PHASE_EVALUATE;
-    run->network->limits = true;
+    run->network->limits = run->network->matrices = true;
     return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
 }
 

@@ -222,6 +222,8 @@ struct calibration {
                          read for the thresholds; saved */
     struct calibration_score *score; /* [names][samples]; NULL until needed */
     real *number;                    /* [samples][numbers] standardised, if targets are numbers; NULL until needed */
+    struct matrices_fit *fit;        /* the fit of matrices in progress (matrices.h), NULL before and after it */
+    bool fitted;                     /* whether this fit is done */
 };
 
 struct method_run {

@@ -119,6 +119,8 @@ static void fit_head(struct sparling_config *config, const struct method_given *
         config->motif_floor = 1;
     if (!has(given, "rank_positions") && config->attend == ATTEND_ACTIVE)
         config->rank_positions = true;
+    if (!has(given, "matrix_scores") && config->calibrate && config->strands == STRANDS_ONE)
+        config->matrix_scores = true;
 }
 
 /* Switches off the settings of the preset that only help after a first phase of the presence objective. Training then

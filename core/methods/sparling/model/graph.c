@@ -6,7 +6,7 @@
 
 #include "core/methods/sparling/model/graph.h"
 
-enum { NAME = 64 };
+enum { NAME = 64, BASES = 4 };
 
 struct writing {
     const struct graph_writer *out;
@@ -102,18 +102,6 @@ static void unit(struct writing *w, const char *name, const struct residual_unit
     snprintf(w->value, sizeof w->value, "%s", result);
 }
 
-/* Subtracts the thresholds, [1][channels][1][1], before the ReLU. */
-static void threshold(struct writing *w, const struct network *n, const real *thresholds)
-{
-    static const char *const parts[] = {"threshold"};
-    real same[4096];
-    const int64_t dim[4] = {1, n->config.channels_motif, 1, 1};
-    for (int64_t i = 0; i < dim[1]; i++)
-        same[i] = thresholds ? thresholds[i] : (real)0.5;
-    constant(w, "sparse", parts[0], 4, dim, same);
-    node(w, "Sub", "sparse", parts, 1, NULL, 0);
-}
-
 /* An operation of the graph, with the names of its inputs and of its result; unused inputs are NULL. Transpose
  * exchanges the two axes. */
 struct graph_step {
@@ -126,6 +114,75 @@ static void take_step(struct writing *w, const struct graph_step *step)
     size_t inputs = step->input[2] ? 3 : step->input[1] ? 2 : 1;
     bool transposes = strcmp(step->op, "Transpose") == 0;
     w->out->node(w->out->context, step->op, step->input, inputs, step->result, &perm, transposes);
+}
+
+/* Adds a convolution of the input with the matrices of all channels: NAME.weight, NAME.bias -> NAME.Conv. */
+static void matrix_conv(struct writing *w, const char *name, const struct matrix_scores *m, int channels, bool reverse)
+{
+    static const char *const parts[] = {"weight", "bias"};
+    const int64_t dim[4] = {channels, BASES, 1, m->width}, half = m->width / 2;
+    const struct graph_attribute attributes[] = {
+        {"kernel_shape", 2, {1, m->width}, 0}, {"pads", 4, {0, half, 0, half}, 0}, {"strides", 2, {1, 1}, 0}};
+    real *weight = malloc((size_t)channels * BASES * (size_t)m->width * sizeof *weight), *to = weight;
+    w->failed |= !weight;
+    for (int c = 0; weight && c < channels; c++)
+        for (int b = 0; b < BASES; b++)
+            for (int j = 0; j < m->width; j++)
+                *to++ = m->table->value[(c * m->width + (reverse ? m->width - 1 - j : j)) * BASES +
+                                        (reverse ? BASES - 1 - b : b)];
+    if (weight)
+        constant(w, name, parts[0], 4, dim, weight);
+    free(weight);
+    per_channel(w, name, parts[1], channels, NULL, 0);
+    snprintf(w->value, sizeof w->value, "input");
+    node(w, "Conv", name, parts, 2, attributes, 3);
+}
+
+/* Replaces the channels that have a matrix (op_matrices()): the last result times matrix.keeps, which is 1 for the
+ * other channels, plus the scores times matrix.scale and matrix.offset, which are 0 for them. */
+static void matrices(struct writing *w, const struct matrix_scores *m, int channels)
+{
+    real keeps[4096], uses[4096], offset[4096];
+    const int64_t dim[4] = {1, channels, 1, 1};
+    bool both = m->strands->value[0] > 0;
+    char before[NAME];
+    snprintf(before, sizeof before, "%s", w->value);
+    for (int c = 0; c < channels; c++) {
+        keeps[c] = m->scale->value[c] > 0 ? R(0.0) : R(1.0);
+        uses[c] = R(1.0) - keeps[c];
+        offset[c] = m->scale->value[c] > 0 ? m->offset->value[c] : R(0.0);
+    }
+    constant(w, "matrix", "keeps", 4, dim, keeps);
+    constant(w, "matrix", "uses", 4, dim, uses);
+    constant(w, "matrix", "scale", 4, dim, m->scale->value);
+    constant(w, "matrix", "offset", 4, dim, offset);
+    matrix_conv(w, "matrix.own", m, channels, false);
+    if (both)
+        matrix_conv(w, "matrix.other", m, channels, true);
+    const struct graph_step larger = {"Max", {"matrix.own.Conv", "matrix.other.Conv"}, "matrix.score"};
+    const struct graph_step steps[] = {
+        {"Mul", {both ? "matrix.score" : "matrix.own.Conv", "matrix.scale"}, "matrix.scaled"},
+        {"Add", {"matrix.scaled", "matrix.offset"}, "matrix.values"},
+        {"Mul", {before, "matrix.keeps"}, "matrix.kept"},
+        {"Add", {"matrix.kept", "matrix.values"}, "matrix.map"},
+    };
+    if (both)
+        take_step(w, &larger);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        take_step(w, &steps[i]);
+    snprintf(w->value, sizeof w->value, "matrix.map");
+}
+
+/* Subtracts the thresholds, [1][channels][1][1], before the ReLU. */
+static void threshold(struct writing *w, const struct network *n, const real *thresholds)
+{
+    static const char *const parts[] = {"threshold"};
+    real same[4096];
+    const int64_t dim[4] = {1, n->config.channels_motif, 1, 1};
+    for (int64_t i = 0; i < dim[1]; i++)
+        same[i] = thresholds ? thresholds[i] : (real)0.5;
+    constant(w, "sparse", parts[0], 4, dim, same);
+    node(w, "Sub", "sparse", parts, 1, NULL, 0);
 }
 
 /* If no value of an image is above 0, sets the largest one to NETWORK_LIFT (op_lift()). The map is flattened and
@@ -153,19 +210,41 @@ static void lift(struct writing *w)
     snprintf(w->value, sizeof w->value, "lift.map");
 }
 
-/* Writes the operations that set all values of the last result to 0 except its local maxima. Their result is
- * limit.peaks. */
-static void find_peaks(struct writing *w, const struct network *n)
+/* Finds the peaks of the last result, NAME.peaks: values that are not the largest one of their channel within `near`
+ * positions become 0. */
+static void find_peaks(struct writing *w, const struct network *n, const char *name, int64_t near)
 {
-    int64_t high = network_near(n), wide = high;
+    int64_t high = near, wide = near;
+    char pooled[NAME], lower[NAME], zero[NAME], peaks[NAME];
+    snprintf(pooled, sizeof pooled, "%s.pooled", name);
+    snprintf(lower, sizeof lower, "%s.lower", name);
+    snprintf(zero, sizeof zero, "%s.zero", name);
+    snprintf(peaks, sizeof peaks, "%s.peaks", name);
     high = high < n->map.rows ? high : n->map.rows - 1;
     wide = wide < n->map.cols ? wide : n->map.cols - 1;
     const struct graph_attribute window[] = {{"kernel_shape", 2, {2 * high + 1, 2 * wide + 1}, 0},
                                              {"pads", 4, {high, wide, high, wide}, 0}};
     const char *inputs[] = {w->value};
-    w->out->node(w->out->context, "MaxPool", inputs, 1, "limit.pooled", window, 2);
-    take_step(w, &(struct graph_step){"Less", {w->value, "limit.pooled"}, "limit.lower"});
-    take_step(w, &(struct graph_step){"Where", {"limit.lower", "limit.zero", w->value}, "limit.peaks"});
+    w->out->node(w->out->context, "MaxPool", inputs, 1, pooled, window, 2);
+    take_step(w, &(struct graph_step){"Less", {w->value, pooled}, lower});
+    take_step(w, &(struct graph_step){"Where", {lower, zero, w->value}, peaks});
+}
+
+/* Leaves only the peaks of the channels that have a matrix (op_peaks()). */
+static void thin(struct writing *w, const struct network *n)
+{
+    static const float zero[1] = {0};
+    static const int64_t one[1] = {1};
+    const struct graph_step steps[] = {
+        {"Mul", {"thin.peaks", "matrix.uses"}, "thin.own"},
+        {"Mul", {w->value, "matrix.keeps"}, "thin.kept"},
+        {"Add", {"thin.own", "thin.kept"}, "thin.map"},
+    };
+    w->out->constant(w->out->context, "thin.zero", 1, one, zero);
+    find_peaks(w, n, "thin", n->map.reach / 4);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        take_step(w, &steps[i]);
+    snprintf(w->value, sizeof w->value, "thin.map");
 }
 
 /* Writes the operations that make limit.values.(i + 1) from limit.values.i: the largest value of each column becomes 0.
@@ -195,7 +274,7 @@ static void limit(struct writing *w, const struct network *n)
     char largest[NAME];
     snprintf(largest, sizeof largest, "limit.largest.%d", most);
     w->out->constant(w->out->context, "limit.zero", 1, one, zero);
-    find_peaks(w, n);
+    find_peaks(w, n, "limit", network_near(n));
     take_step(w, &(struct graph_step){"Flatten", {"limit.peaks"}, "limit.flat"});
     take_step(w, &(struct graph_step){"Transpose", {"limit.flat"}, "limit.values.0"});
     for (int i = 0; i <= most; i++)
@@ -223,6 +302,8 @@ static void sparse(struct writing *w, const struct network *n)
         threshold(w, n, thresholds);
     if (n->config.never_empty && thresholds)
         lift(w);
+    if (network_uses_matrices(n) && thresholds)
+        thin(w, n);
     if (network_most(n) > 0)
         limit(w, n);
     if (n->config.sparsity != SPARSITY_IDENTITY)
@@ -252,6 +333,8 @@ enum status network_graph(const struct network *n, const struct graph_writer *ou
     conv(&w, "g.last", &n->last);
     if (c->batch_norm != BATCH_NORM_NONE && c->sparsity != SPARSITY_IDENTITY)
         norm(&w, "sparse.norm", &n->norm, (int)c->channels_motif);
+    if (network_uses_matrices(n))
+        matrices(&w, &n->matrix, (int)c->channels_motif);
     sparse(&w, n);
     last[0] = w.value;
     out->node(out->context, "Identity", last, 1, "motifs", NULL, 0);

@@ -175,6 +175,8 @@ static enum status build(struct network *n, bool trained, struct error *err)
     if (status)
         return status;
     build_g(n);
+    if (n->config.matrix_scores)
+        matrix_scores_build(&n->matrix, n->params, (int)n->config.channels_motif, n->map.reach);
     status = build_sparse(n, trained, err);
     if (status)
         return status;
@@ -193,7 +195,7 @@ static enum status declare(const struct sparling_config *config, bool trained, s
     n->shape = domain_shape(config);
     n->map = sparling_geometry(config);
     n->longest = sparling_decode_steps(config) + 1;
-    n->limits = true;
+    n->limits = n->matrices = true;
     enum status status = build(n, trained, err);
     if (status) {
         network_destroy(n);
@@ -347,7 +349,8 @@ static const real *both_strands(struct exec *e, const real *inputs, int count, c
     return both;
 }
 
-/* Computes the input of the bottleneck: g, then the batch norm. *reverse (may be NULL): as in struct network_extras. */
+/* Computes the input of the bottleneck: g, then the batch norm and the matrices. *reverse (may be NULL): as in struct
+ * network_extras. */
 static struct tensor *normalised(struct exec *e, struct network *n, const real *inputs, int count,
                                  const struct domain_shape *s, struct tensor **reverse)
 {
@@ -359,6 +362,8 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
     x = conv_layer_forward(e, &n->last, x, NULL);
     if (n->config.batch_norm != BATCH_NORM_NONE && n->config.sparsity != SPARSITY_IDENTITY)
         x = op_batch_norm(e, x, &n->norm, false);
+    if (network_uses_matrices(n) && !e->training)
+        x = matrix_scores_forward(e, &n->matrix, x, inputs);
     return both ? op_strand_max(e, x, reverse) : x;
 }
 
@@ -369,6 +374,11 @@ static struct tensor *lift(struct exec *e, struct network *n, struct tensor *z)
     const real *thresholds = sparse_thresholds(n->sparse);
     bool lifts = n->config.never_empty && thresholds && !e->training;
     return lifts ? op_lift(e, z, thresholds, NETWORK_LIFT) : z;
+}
+
+bool network_uses_matrices(const struct network *n)
+{
+    return n->matrices && matrix_scores_used(&n->matrix);
 }
 
 _Static_assert((int)SPARLING_MOST == (int)OP_LIMIT_MOST, "a configuration may ask for every limit");
@@ -385,10 +395,13 @@ int network_most(const struct network *n)
 }
 
 /* In evaluation, applies the settings for the number of motifs of a map: lift() if the map would be empty, and
- * op_limit() if it would have too many. Training applies neither, because its thresholds follow the density. */
+ * op_limit() if it would have too many. A matrix also exceeds its threshold beside a motif that repeats within itself,
+ * so only its peaks stay. Training applies none of this, because its thresholds follow the density. */
 static struct tensor *select_motifs(struct exec *e, struct network *n, struct tensor *z)
 {
     z = lift(e, n, z);
+    if (network_uses_matrices(n) && !e->training && sparse_thresholds(n->sparse))
+        z = op_peaks(e, z, sparse_thresholds(n->sparse), n->matrix.scale->value, n->map.reach / 4);
     int most = e->training ? 0 : network_most(n);
     return most > 0 ? op_limit(e, z, sparse_thresholds(n->sparse), most, network_near(n)) : z;
 }

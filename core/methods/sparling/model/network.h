@@ -12,6 +12,7 @@
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_NETWORK_H
 
 #include "core/methods/sparling/config.h"
+#include "core/methods/sparling/model/matrix_scores.h"
 #include "core/nn/dilated.h"
 #include "core/nn/layers.h"
 #include "core/nn/params.h"
@@ -37,6 +38,7 @@ struct network {
     /* With numbers as targets, the objective that trains g directly (training/guide.c) has two layers: */
     struct weight *guide_gain, *guide_bias; /* scores of channels -> presence of channels */
     struct linear guide;                    /* presence of channels -> numbers */
+    struct matrix_scores matrix;            /* used only with matrix_scores, and only in evaluation */
     struct batch_norm noise;                /* batch norm over all channels together, with sparsity noise */
 
     struct rms_scale scale; /* makes the rms of the pooled motif map 1, with motif_scale rms */
@@ -59,8 +61,9 @@ struct network {
     real *tables; /* memory of the constant positions */
     struct domain_shape shape;
     struct sparling_geometry map;
-    int longest; /* largest number of target positions; `tables` contains their encodings */
-    bool limits; /* whether evaluation limits the number of motifs of a map (most_motifs, most_names) */
+    int longest;   /* largest number of target positions; `tables` contains their encodings */
+    bool matrices; /* whether evaluation uses the matrices, if there are any */
+    bool limits;   /* whether evaluation limits the number of motifs of a map (most_motifs, most_names) */
 };
 
 /* Creates a network with initial weights from config->seed. trained: with gradients; false: for evaluation only. The
@@ -88,6 +91,8 @@ struct network_extras {
 };
 struct tensor *network_motifs_extras(struct exec *e, struct network *network, const real *inputs, int count,
                                      double density, struct network_extras *extras);
+/* Whether evaluation replaces values of channels by scores of matrices. */
+bool network_uses_matrices(const struct network *network);
 /* Largest number of motifs of a map in evaluation; 0: any number. */
 int network_most(const struct network *network);
 /* Distance of the limit network_most(): two maxima of a channel count as one motif if they are at most this many rows

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/training/matrices.h"
 
 enum {
     NORM_BATCHES = 128, /* batches whose statistics are averaged */
@@ -31,8 +32,11 @@ void calibration_drop(struct method_run *run)
 {
     free(run->calibration.score);
     free(run->calibration.number);
+    matrices_drop(run->calibration.fit);
     run->calibration.score = NULL;
     run->calibration.number = NULL;
+    run->calibration.fit = NULL;
+    run->calibration.fitted = false;
 }
 
 bool calibration_loaded(struct method_run *run)
@@ -277,6 +281,8 @@ enum status calibration_piece(struct method_run *run, bool *done, struct error *
     *done = false;
     if (c->position < NORM_BATCHES)
         return follow_norms(run, err);
+    if (matrices_wanted(run) && !c->fitted)
+        return matrices_piece(run, &c->fit, &c->fitted, err);
     if (names_of(run) > 0 && c->position < NORM_BATCHES + SAMPLES) {
         if (!c->score)
             status = open_scores(run, err);

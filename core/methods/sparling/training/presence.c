@@ -239,16 +239,19 @@ static double level_of(const struct presence_phase *p, int name, double samples)
 }
 
 /* A validation reads the other strand only when g recognises half of the names, because before that the comparison of
- * strands would show nothing. */
+ * strands would show nothing. Names that no validation sample has do not count: of counts, only one name counts as
+ * present (counts.c). */
 bool presence_turning(const struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;
-    int clear = 0;
+    int clear = 0, present = 0;
     if (!p->alone || p->turns != TURNS_OPEN)
         return false;
-    for (int k = 0; k < p->names; k++)
+    for (int k = 0; k < p->names; k++) {
         clear += level_of(p, k, (double)run->config.validation_samples) <= CLEAR;
-    return clear > 0 && 2 * clear >= p->names;
+        present += column(p, PRESENCE_WITH)[k] > 0;
+    }
+    return clear > 0 && 2 * clear >= present;
 }
 
 void presence_count_turned(struct method_run *run, const struct batch *batch, struct tensor *scores)

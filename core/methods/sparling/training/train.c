@@ -113,7 +113,7 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     struct network *n = run->network;
     struct forward f = {0};
     int count = batch->request.count;
-    n->limits = reading_now(run);
+    n->limits = n->matrices = reading_now(run);
     if (run->direct) {
         const struct domain_shape *shape = &run->single.shape;
         f.motifs = network_scores(e, n, batch->images, count, shape);

@@ -348,15 +348,17 @@ static int peaks_of(const real *image, const real *threshold, int near)
 }
 
 /* The values of a map are random, and no two are equal. A third of them exceed their thresholds. */
-static void limit_leaves_the_highest_peaks_of_each_image(void **state)
+static void limit_leaves_the_highest_peaks_of_each_image_and_peaks_all_of_them(void **state)
 {
     enum { ONE = LIMITED_CHANNELS * LIMITED_ROWS * LIMITED_COLS, PIXELS = LIMITED_ROWS * LIMITED_COLS };
     struct map_shape shape = {LIMITED, LIMITED_CHANNELS, LIMITED_ROWS, LIMITED_COLS, 1, 1};
     static real x[LIMITED * ONE], y[LIMITED * ONE];
-    real threshold[LIMITED_CHANNELS];
+    real threshold[LIMITED_CHANNELS], marked[LIMITED_CHANNELS]; /* marked: every other channel, for op_peaks() */
     struct philox from = philox_stream(7, 1, 0);
-    for (int c = 0; c < LIMITED_CHANNELS; c++)
+    for (int c = 0; c < LIMITED_CHANNELS; c++) {
         threshold[c] = R(0.6) + R(0.01) * (real)c;
+        marked[c] = (real)(c % 2);
+    }
     for (int i = 0; i < LIMITED * ONE; i++)
         x[i] = i / ONE == 3 ? R(0.1) : (real)philox_uniform(&from, (uint64_t)i);
     for (int trial = 0; trial < 6; trial++) {
@@ -382,11 +384,86 @@ static void limit_leaves_the_highest_peaks_of_each_image(void **state)
             }
             assert_true(lowest > highest && (highest > 0) == (peaks > most));
         }
+        exec_begin(&p.exec, false, 0);
+        tensor_to_planes(op_peaks(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), threshold, marked, near), y);
+        assert_ok(exec_status(&p.exec, err));
+        for (int image = 0; image < LIMITED; image++)
+            for (int c = 0; c < LIMITED_CHANNELS; c++) {
+                const real *before = x + image * ONE + c * PIXELS, *after = y + image * ONE + c * PIXELS;
+                int stay = 0;
+                for (int i = 0; i < PIXELS; i++) {
+                    assert_true(after[i] == before[i] || (marked[c] > 0 && after[i] == threshold[c]));
+                    stay += after[i] > threshold[c];
+                }
+                real none[LIMITED_CHANNELS];
+                for (int k = 0; k < LIMITED_CHANNELS; k++)
+                    none[k] = k == c ? threshold[c] : R(2.0);
+                assert_true(marked[c] == 0 || stay == peaks_of(x + image * ONE, none, near));
+            }
+        exec_begin(&p.exec, true, 0);
+        assert_null(op_peaks(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), threshold, marked, near));
+        assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
         exec_begin(&p.exec, true, 0);
         assert_null(op_limit(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), threshold, most, near));
         assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
         exec_begin(&p.exec, false, 0);
         assert_null(op_limit(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), threshold, 0, near));
+        assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
+        probe_close(&p);
+    }
+}
+
+/* Returns the score of a matrix at a position, as ops.h defines it. */
+static double score_at(const struct matrices *m, int channel, const real *planes, int cols, int position, bool reverse)
+{
+    double sum = 0;
+    for (int j = 0; j < m->width; j++)
+        for (int b = 0; b < 4; b++) {
+            int at = position - m->width / 2 + j;
+            int entry = reverse ? (m->width - 1 - j) * 4 + 3 - b : j * 4 + b;
+            if (at >= 0 && at < cols)
+                sum += (double)m->table[channel * m->width * 4 + entry] * (double)planes[b * cols + at];
+        }
+    return sum;
+}
+
+/* Some rows are shorter than the matrices. Every third channel has no matrix. */
+static void matrices_replace_the_values_of_their_channels(void **state)
+{
+    enum { IMAGES = 3, CHANNELS = 19, MOST = 23, WIDTH = 7 };
+    static real x[IMAGES * CHANNELS * MOST], y[IMAGES * CHANNELS * MOST], inputs[IMAGES * 4 * MOST],
+        table[CHANNELS * WIDTH * 4];
+    real scale[CHANNELS], offset[CHANNELS];
+    struct philox from = philox_stream(11, 1, 0);
+    for (int i = 0; i < IMAGES * CHANNELS * MOST; i++)
+        x[i] = (real)philox_normal(&from, (uint64_t)i);
+    for (int i = 0; i < CHANNELS * WIDTH * 4; i++)
+        table[i] = i % 5 == 0 ? R(0.0) : (real)philox_normal(&from, 10000 + (uint64_t)i);
+    for (int i = 0; i < IMAGES * 4 * MOST; i++)
+        inputs[i] = (real)philox_uniform(&from, 20000 + (uint64_t)i);
+    for (int c = 0; c < CHANNELS; c++) {
+        scale[c] = c % 3 == 2 ? R(0.0) : R(0.5) + R(0.1) * (real)c;
+        offset[c] = R(0.3) * (real)(c - 7);
+    }
+    for (int trial = 0; trial < 8; trial++) {
+        int cols = trial < 4 ? MOST : 5;
+        struct map_shape shape = {IMAGES, CHANNELS, 1, cols, 1, 1};
+        struct matrices m = {WIDTH, trial % 2, table, scale, offset};
+        struct probe p;
+        probe_open(&p, 1 + trial / 2 % 2, "ref");
+        exec_begin(&p.exec, false, 0);
+        tensor_to_planes(op_matrices(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), inputs, &m), y);
+        assert_ok(exec_status(&p.exec, err));
+        for (int i = 0; i < IMAGES * CHANNELS * cols; i++) {
+            int image = i / (CHANNELS * cols), c = i / cols % CHANNELS;
+            const real *planes = inputs + image * 4 * cols;
+            double own = score_at(&m, c, planes, cols, i % cols, false),
+                   other = score_at(&m, c, planes, cols, i % cols, true);
+            double want = (double)offset[c] + (double)scale[c] * (m.both_strands && other > own ? other : own);
+            assert_true(fabs((double)y[i] - (scale[c] > 0 ? want : (double)x[i])) < 1e-4);
+        }
+        exec_begin(&p.exec, true, 0);
+        assert_null(op_matrices(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), inputs, &m));
         assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
         probe_close(&p);
     }
@@ -405,7 +482,8 @@ int main(void)
         cmocka_unit_test(strand_gradients_match_differences),
         cmocka_unit_test(strand_maximum_says_which_strand_it_is),
         cmocka_unit_test(lift_raises_the_strongest_value_of_images_without_one_above_its_threshold),
-        cmocka_unit_test(limit_leaves_the_highest_peaks_of_each_image),
+        cmocka_unit_test(limit_leaves_the_highest_peaks_of_each_image_and_peaks_all_of_them),
+        cmocka_unit_test(matrices_replace_the_values_of_their_channels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -481,9 +481,37 @@ static void objective_covers_names_that_have_a_channel(void **state)
     assert_false(sparling_presence_alone(&config));
 }
 
+/* Of the names of counts, only one ever counts as present. */
+static void the_other_strand_waits_for_half_of_the_names_that_occur(void **state)
+{
+    struct trial t;
+    trial_begin(&t, NULL, 1);
+    struct presence_phase *p = &t.run->presence;
+    double *loss = p->names_table + (ptrdiff_t)PRESENCE_LOSS * p->names;
+    double *with = p->names_table + (ptrdiff_t)PRESENCE_WITH * p->names;
+    assert_true(p->names >= 3 && t.config.validation_samples == 18);
+    p->alone = 1;
+    p->turns = TURNS_OPEN;
+    for (int k = 0; k < p->names; k++)
+        loss[k] = with[k] = 0;
+    assert_true(!presence_turning(t.run));
+    with[0] = 9; /* half of the samples have this name, and g recognises it */
+    loss[0] = 0.1;
+    assert_true(presence_turning(t.run));
+    for (int k = 1; k < 3; k++) { /* names that g does not recognise */
+        with[k] = 9;
+        loss[k] = 40;
+    }
+    assert_true(!presence_turning(t.run));
+    loss[1] = 0.1;
+    assert_true(presence_turning(t.run));
+    trial_end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_other_strand_waits_for_half_of_the_names_that_occur),
         cmocka_unit_test(first_phase_trains_g_and_leaves_head_and_density),
         cmocka_unit_test(the_other_strand_is_read_when_half_of_the_names_are_clear),
         cmocka_unit_test(first_phase_ends_when_the_presence_loss_stops_falling),

@@ -1,0 +1,24 @@
+/* Position matrices whose scores are the values of channels (matrix_scores). training/matrices.c fits them. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_MATRIX_SCORES_H
+#define MOTIF_CORE_METHODS_SPARLING_MODEL_MATRIX_SCORES_H
+
+#include "core/autodiff/tape.h"
+#include "core/nn/params.h"
+
+/* The arrays of op_matrices(), which are saved with the weights but have no gradients. `strands` has one number: 1 if
+ * matrices are read on both strands, else 0. table is NULL in a model without matrices. */
+struct matrix_scores {
+    struct weight *table, *scale, *offset, *strands;
+    int width;
+};
+
+/* Declares the arrays; at first no channel has a matrix. reach: width of the window of g. */
+void matrix_scores_build(struct matrix_scores *m, struct params *params, int channels, int reach);
+/* Whether a channel has a matrix. */
+bool matrix_scores_used(const struct matrix_scores *m);
+/* Replaces the values of the channels that have a matrix. x: a map of one row; inputs: [images][4][columns]. The step
+ * must not train. NULL after a failure. */
+struct tensor *matrix_scores_forward(struct exec *e, const struct matrix_scores *m, struct tensor *x,
+                                     const real *inputs);
+
+#endif

@@ -1,0 +1,22 @@
+/* Position matrices as motif scores (matrix_scores): the calibration fits a matrix to the motifs of each named channel.
+ * The .c file describes the steps. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_MATRICES_H
+#define MOTIF_CORE_METHODS_SPARLING_TRAINING_MATRICES_H
+
+#include <stdbool.h>
+
+#include "core/base/error.h"
+
+struct method_run;
+struct matrices_fit;
+
+/* Whether the calibration of a run fits matrices. */
+bool matrices_wanted(const struct method_run *run);
+/* Does one piece of the fit, of at most about a second. *fit: NULL before the first piece. *done: it was the last
+ * piece, and run->network uses the matrices. The result depends only on g and the data, so a fit may begin again.
+ * Errors: STATUS_NO_MEMORY, and those of the computation. */
+enum status matrices_piece(struct method_run *run, struct matrices_fit **fit, bool *done, struct error *err);
+/* Frees a fit in progress; accepts NULL. */
+void matrices_drop(struct matrices_fit *fit);
+
+#endif

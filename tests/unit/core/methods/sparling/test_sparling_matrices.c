@@ -1,0 +1,295 @@
+/* Tests the fit of position matrices to the motifs of channels. The data have two names: the motif of "one" is a word
+ * with substitutions; that of "either" is one of two unrelated words, which no single matrix describes. Words lie on
+ * either strand. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "core/sequence/position_matrix.h"
+#include "tests/support/assert_ok.h"
+#include "tests/support/run_env.h"
+#include "tests/support/stored_set.h"
+
+enum { RECORDS = 2000, LENGTH = 64, WORD = 9, KINDS = 3 };
+static const char *const word[KINDS] = {"GATTACAGG", "CCGTTCTCA", "TGAACGCAC"};
+static char root[] = "/tmp/motifd-matrices-XXXXXX";
+
+static const struct config_setting settings[] = {{"domain", "dataset"},
+                                                 {"dataset_name", "words"},
+                                                 {"dataset_test", "0.1"},
+                                                 {"dataset_validation", "0.2"},
+                                                 {"dataset_fit", "true"},
+                                                 {"channels", "16"},
+                                                 {"layers", "1"},
+                                                 {"heads", "2"},
+                                                 {"feed_forward", "32"},
+                                                 {"lstm", "false"},
+                                                 {"batch", "8"},
+                                                 {"batch_norm", "plain"},
+                                                 {"pool", "1"},
+                                                 {"presence_weight", "1"},
+                                                 {"presence_samples", "6000"},
+                                                 {"presence_sharpness", "2"},
+                                                 {"calibrate", "true"},
+                                                 {"other_strand", "true"},
+                                                 {"patience", "2"},
+                                                 {"total_samples", "9000"},
+                                                 {"validation_every", "1000"},
+                                                 {"attend", "active"},
+                                                 {"reading_samples", "400"},
+                                                 {"validation_samples", "200"},
+                                                 {"test_samples", "20"},
+                                                 {"motif_samples", "20"},
+                                                 {"stage_samples", "0"},
+                                                 {NULL, NULL}};
+/* Other sizes and rates than dataset_fit() sets, for speed. */
+static const struct config_setting sizes[] = {{"width", "16"},
+                                              {"units", "1"},
+                                              {"first_window", "15"},
+                                              {"learning_rate", "5e-3"},
+                                              {"presence_samples", "6000"},
+                                              {"total_samples", "9000"},
+                                              {NULL, NULL}};
+/* A short run, whose channels may not know their motifs. */
+static const struct config_setting brief[] = {{"presence_samples", "600"},
+                                              {"total_samples", "1200"},
+                                              {"validation_every", "200"},
+                                              {"checkpoint_every", "400"},
+                                              {"validation_samples", "40"},
+                                              {"reading_samples", "100"},
+                                              {NULL, NULL}};
+
+static uint32_t draw(uint32_t below)
+{
+    static uint64_t state = 4242;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % below;
+}
+
+static void plant(char *at, const char *letters)
+{
+    bool reverse = draw(2);
+    for (int j = 0; j < WORD; j++) {
+        char letter = draw(10) == 0 ? "ACGT"[draw(4)] : letters[reverse ? WORD - 1 - j : j];
+        at[j] = reverse ? "TGCA"[strchr("ACGT", letter) - "ACGT"] : letter;
+    }
+}
+
+static int setup(void **state)
+{
+    char *text = malloc((size_t)RECORDS * (LENGTH + 32)), *to = text, path[128];
+    struct error err = {0};
+    if (!text || !mkdtemp(root))
+        return -1;
+    for (int i = 0; i < RECORDS; i++) {
+        bool one = i % 2, either = i / 2 % 2;
+        to += sprintf(to, ">r%d%s%s\n", i, one ? " one" : "", either ? " either" : "");
+        for (int j = 0; j < LENGTH; j++)
+            to[j] = "ACGT"[draw(4)];
+        if (one)
+            plant(to + draw(LENGTH / 2 - WORD), word[0]);
+        if (either)
+            plant(to + LENGTH / 2 + draw(LENGTH / 2 - WORD), word[1 + draw(2)]);
+        to += LENGTH;
+        *to++ = '\n';
+    }
+    *to = '\0';
+    snprintf(path, sizeof path, "%s/words", root);
+    enum status status = stored_set(path, "fasta", text, &err);
+    free(text);
+    snprintf(path, sizeof path, "%s/words/sha256", root);
+    FILE *file = fopen(path, "wb");
+    if (status || !file)
+        return -1;
+    fputs("57", file);
+    return fclose(file);
+}
+
+static int teardown(void **state)
+{
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command);
+}
+
+static void configure(struct sparling_config *config)
+{
+    memset(config, 0, sizeof *config);
+    assert_ok(config_defaults(&sparling_config_table, config, err));
+    assert_ok(config_apply(&sparling_config_table, config, settings, err));
+    assert_ok(sparling_method.resolve(config, NULL, root, err));
+    assert_ok(config_apply(&sparling_config_table, config, sizes, err));
+    assert_true(config->matrix_scores); /* the data are bases */
+}
+
+static void count_fault(void *context, const char *field, const char *detail)
+{
+    (void)field;
+    (void)detail;
+    ++*(int *)context;
+}
+
+static bool is_given(const void *context, const char *field)
+{
+    return strcmp(context, field) == 0;
+}
+
+/* Matrices are fitted by the calibration, and give one score for both strands. */
+static void channels_of_bases_get_matrices(void **state)
+{
+    static const struct config_setting both[] = {{"strands", "both"}, {NULL, NULL}};
+    static const struct config_setting without[] = {{"calibrate", "false"}, {NULL, NULL}};
+    const struct config_setting *const more[] = {both, without};
+    const struct method_given given = {is_given, "matrix_scores"};
+    struct sparling_config c;
+    configure(&c); /* which asserts that the field is on */
+    for (int i = 0; i < 2; i++) {
+        int faults = 0;
+        c.matrix_scores = false;
+        assert_ok(config_apply(&sparling_config_table, &c, more[i], err));
+        assert_ok(sparling_method.resolve(&c, NULL, root, err));
+        assert_false(c.matrix_scores);
+        c.matrix_scores = true;
+        sparling_check(&c, &(struct method_faults){&faults, count_fault});
+        assert_true(faults >= 1);
+        configure(&c);
+    }
+    c.matrix_scores = false;
+    assert_ok(sparling_method.resolve(&c, &given, root, err));
+    assert_false(c.matrix_scores);
+}
+
+/* Writes the letter with the largest entry at each position of a matrix that has entries. */
+static void consensus(const struct matrix_scores *m, int channel, char *out)
+{
+    for (int j = 0; j < m->width; j++) {
+        const real *entry = m->table->value + (channel * m->width + j) * BASES;
+        int best = 0;
+        for (int b = 1; b < BASES; b++)
+            best = entry[b] > entry[best] ? b : best;
+        if (entry[best] != 0)
+            *out++ = "ACGT"[best];
+    }
+    *out = '\0';
+}
+
+static void reverse_of(const char *letters, char *out)
+{
+    for (int j = 0; j < WORD; j++)
+        out[j] = "TGCA"[strchr("ACGT", letters[WORD - 1 - j]) - "ACGT"];
+    out[WORD] = '\0';
+}
+
+static void a_channel_gets_the_matrix_of_its_motif_unless_no_matrix_describes_it(void **state)
+{
+    struct sparling_config c;
+    struct run_env environment;
+    struct method_run *run;
+    enum method_request request = METHOD_CONTINUE;
+    char text[64], turned[WORD + 1], name[2][16];
+    configure(&c);
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = root;
+    assert_ok(sparling_method.create(&c, &environment.env, &run, err));
+    const struct matrix_scores *m = &run->network->matrix;
+    while (run->phase != PHASE_CALIBRATE) {
+        assert_ok(run_env_step(&environment, &sparling_method, run, &request, err));
+        assert_true(request != METHOD_DONE);
+        m = &run->network->matrix;
+        assert_true(m->scale->value[0] == 0 && m->scale->value[1] == 0);
+    }
+    while (run->phase == PHASE_CALIBRATE)
+        assert_ok(run_env_step(&environment, &sparling_method, run, &request, err));
+    assert_int_equal(run->presence.names, 2);
+    for (int32_t k = 0; k < 2; k++)
+        domain_label(&run->domain, &k, 1, name[k], sizeof name[k]);
+    int one = strcmp(name[0], "one") != 0;
+    assert_string_equal(name[one], "one");
+    assert_string_equal(name[!one], "either");
+    consensus(m, one, text);
+    reverse_of(word[0], turned);
+    print_message("matrix of \"one\": %s; scales %g (one), %g (either)\n", text, (double)m->scale->value[one],
+                  (double)m->scale->value[!one]);
+    assert_true(m->strands->value[0] == 1);
+    assert_true(m->scale->value[one] > 0 && (strstr(text, word[0]) || strstr(text, turned)));
+    assert_true(m->scale->value[!one] == 0);
+    sparling_method.destroy(run);
+    run_env_close(&environment);
+}
+
+/* Saves the run and replaces it by a new one that loads the checkpoint. */
+static struct method_run *reload(const struct run_env *environment, const struct sparling_config *c,
+                                 struct method_run *run)
+{
+    struct run_env_bytes bytes = {0};
+    assert_ok(run_env_save(&sparling_method, run, &bytes, err));
+    sparling_method.destroy(run);
+    assert_ok(sparling_method.create(c, &environment->env, &run, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(sparling_method.load(run, &reader, err));
+    run_env_bytes_close(&bytes);
+    return run;
+}
+
+/* Trains to the end, and writes the hash of the weights. With pauses, the run stops twice during the fit and once
+ * after it, which then begins again, and many times before and after the calibration. Returns how many channels have a
+ * matrix. */
+static int train(int threads, bool pauses, char weights[65])
+{
+    struct sparling_config c;
+    struct run_env environment;
+    struct run_env_bytes bytes = {0};
+    struct method_run *run;
+    enum method_request request = METHOD_CONTINUE;
+    int matrices = 0, fitting = 0, fitted = 0;
+    configure(&c);
+    assert_ok(config_apply(&sparling_config_table, &c, brief, err));
+    assert_ok(run_env_open(&environment, threads, NULL, err));
+    environment.env.data = root;
+    assert_ok(sparling_method.create(&c, &environment.env, &run, err));
+    for (int i = 0; request != METHOD_DONE; i++) {
+        run->step_seconds = 0;
+        assert_ok(run_env_step(&environment, &sparling_method, run, &request, err));
+        fitting += run->calibration.fit != NULL;
+        fitted += run->calibration.fitted;
+        bool inside = fitting == 40 || fitting == 900 || (run->calibration.fitted && fitted == 30);
+        bool now = run->phase == PHASE_CALIBRATE ? inside : i % 37 == 0;
+        if (pauses && now && request != METHOD_DONE)
+            run = reload(&environment, &c, run);
+    }
+    assert_true(fitting > 900 && fitted > 30);
+    for (int k = 0; k < run->presence.names; k++)
+        matrices += run->network->matrix.scale->value[k] > 0;
+    assert_ok(run_env_save(&sparling_method, run, &bytes, err));
+    assert_ok(run_env_weights_hash(&bytes, weights, err));
+    run_env_bytes_close(&bytes);
+    sparling_method.destroy(run);
+    run_env_close(&environment);
+    return matrices;
+}
+
+static void a_run_with_matrices_gives_the_same_bits_with_threads_and_pauses(void **state)
+{
+    char one[65], two[65];
+    assert_true(train(1, false, one) > 0);
+    assert_true(train(2, true, two) > 0);
+    assert_string_equal(one, two);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(channels_of_bases_get_matrices),
+        cmocka_unit_test(a_channel_gets_the_matrix_of_its_motif_unless_no_matrix_describes_it),
+        cmocka_unit_test(a_run_with_matrices_gives_the_same_bits_with_threads_and_pauses),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
