@@ -5,7 +5,7 @@
  * the (most + 1)-th highest peak: every value with a height above 0 and at most h is lowered to its threshold. If no
  * label of the training data has more than `most` names, the lowered peaks are most likely chance matches.
  *
- * op_peaks() finds the same peaks and lowers every other value. */
+ * op_peaks() finds the same peaks. It lowers all other values of some channels to their thresholds. */
 #include <math.h>
 #include <string.h>
 
