@@ -36,7 +36,8 @@ def a_run_writes_a_line_for_each_family_and_seed(folder):
         assert line["state"] == "succeeded" and int(line["samples"]) >= 120, line
         assert 0 <= float(line["oracle_e2ee"]) < 0.2 < float(line["e2ee"]) <= 1, line  # the model errs more than the oracle, because it learns nothing from 120 samples
         met, motifs = map(int, line["motifs"].split("/"))
-        assert 0 <= met < motifs == {"dna-words": 8, "shapes": 6, "colours": 6}[line["family"]], line
+        # Only matrices, which the calibration fits to DNA, find every motif after so little training.
+        assert 0 <= met < motifs + (line["family"] == "dna-words") and motifs == {"dna-words": 8, "shapes": 6, "colours": 6}[line["family"]], line
     assert lines[-1]["vary"] == "distractors=2 values=255"
     assert sum(text.startswith("| dna-words") for text in output.split("\n")) == 2, output
 
