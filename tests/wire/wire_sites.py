@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import wave
 import xml.dom.minidom
 import zlib
 
@@ -36,6 +37,16 @@ def bases(count, seed):
 
 def reverse(text):
     return text[::-1].translate(str.maketrans("ACGT", "TGCA"))
+
+
+def sound(samples):
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(8000)
+        file.writeframes((samples * 32767).astype("<i2").tobytes())
+    return out.getvalue()
 
 
 class Site:
@@ -84,6 +95,30 @@ class Site:
             assert self.daemon.ask("GET", f"/v1/jobs/{self.job}/{query}")[0] in (406, 409), query
         self.job = sequences
         assert self.get("channels")["alphabet"]["symbols"] == list("ACGT")
+
+    def rules_of_recordings_end_with_the_map(self):
+        """Recordings of 4000 samples have few frames, so large distances do not fit."""
+        tar, rng, names = io.BytesIO(), np.random.default_rng(6), [f"s{i}.wav" for i in range(60)]
+        with tarfile.open(fileobj=tar, mode="w") as file:
+            for i, name in enumerate(["labels.csv", *names]):
+                data = ("file,label\n" + "".join(f"{n},{'ab'[j % 2]}\n" for j, n in enumerate(names))).encode() if i == 0 else sound(rng.uniform(-0.9, 0.9, 4000 - 30 * i))
+                member = tarfile.TarInfo(name)
+                member.size = len(data)
+                file.addfile(member, io.BytesIO(data))
+        status, _, made = self.daemon.ask("PUT", "/v1/datasets/sounds?format=tar", tar.getvalue(), "application/octet-stream")
+        assert status == 201 and made["kind"] == "recordings", made
+        sequences, self.job = self.job, self.train("sounds")
+        frames = self.post_sample()["shape"][-2]
+        answer = self.get("rules?samples=8&channel=0&other=1")
+        assert answer["tried"] == 1 and answer["unit"] == "positions", answer
+        gaps = len(answer["pairs"][0]["names"][0]["first_before_second"])
+        assert answer["gaps"][gaps - 1] < frames < 240, (frames, gaps)
+        self.job = sequences
+
+    def post_sample(self):
+        status, _, found = self.daemon.ask("POST", f"/v1/jobs/{self.job}/motifs", {"inputs": [{"sample": {"seed": 1}}]})
+        assert status == 200, found
+        return found["answers"][0]
 
     def sites_have_the_names_of_records(self):
         found = self.get("sites")["sites"]
@@ -530,7 +565,7 @@ class Site:
             assert status == 422 and any(e["pointer"] == f"/config/{pointer}" and says in e["detail"] for e in problem["errors"]), (change, problem)
 
     def rna_has_one_strand(self):
-        records = [bases(COLS, 300 + i) for i in range(40)]
+        records = [bases(COLS, 300 + i) for i in range(60)]
         for name, letters in (("transcripts", "U"), ("genes", "T")):
             text = "".join(f">{i} {'ab'[i % 2]}\n{seq.replace('T', letters)}\n" for i, seq in enumerate(records))
             status, _, made = self.daemon.ask("PUT", f"/v1/datasets/{name}?format=fasta", text.encode(), "application/octet-stream")
@@ -568,7 +603,7 @@ def main():
         test = Site(sys.argv[1], sys.argv[2], folder)
         with test.daemon:
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
-                "a_short_training_marks_sites", "signals_have_no_letters", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
+                "a_short_training_marks_sites", "signals_have_no_letters", "rules_of_recordings_end_with_the_map", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
                 "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "rules_compare_arrangements", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "channels_of_one_motif_are_merged", "faults_name_what_is_wrong",
                 "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "scans_leave_empty_windows_empty", "filters_begin_with_known_motifs",
                 "filters_begin_with_enriched_motifs", "rna_has_one_strand", "motifctl_writes_files")))

@@ -90,7 +90,8 @@ struct domain_truth {
 struct domain_record {
     const char *name; /* name of the record in the upload, valid as long as the state; NULL: unknown */
     int64_t number;   /* index of the record in the upload */
-    int length; /* number of positions of the sample that belong to the record; the rest of the sample is padding */
+    int length; /* number of columns of the sample that belong to the record (frames, if it is a recording), at most
+                   shape.cols; the rest of the sample is padding */
 };
 
 /* How the symbols of a sample depend on each other. theorem.c computes the alpha of the Motif Identifiability Theorem

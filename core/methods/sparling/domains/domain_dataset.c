@@ -539,10 +539,12 @@ static bool record(const struct domain_state *s, const struct domain_request *re
     enum part part = request->seed == -1 ? PART_VALIDATE : PART_TESTED;
     if (request->index >= (whole ? s->c.count : drawn ? INT64_MAX : s->count[part]))
         return false;
-    int64_t chosen = choose(s, request);
+    int64_t chosen = choose(s, request), length = collection_length(&s->c, chosen);
+    if (s->spectrum) /* positions are frames */
+        length = audio_spectrum_frames(s->spectrum, (int)length);
     *out = (struct domain_record){.name = s->c.records.count > 0 ? s->c.records.name[chosen] : NULL,
                                   .number = chosen,
-                                  .length = (int)collection_length(&s->c, chosen)};
+                                  .length = (int)(length < s->shape.cols ? length : s->shape.cols)};
     return true;
 }
 

@@ -437,6 +437,12 @@ static void recordings_become_spectrograms(void **state)
     assert_true(d.shape.channels == 32 && d.shape.rows == 1 && d.shape.cols == cols && d.shape.boxes == 1);
     assert_int_equal(domain_truths_create(&d.shape, 1, &truth, NULL), STATUS_OK);
     draw(&d, -2, 0, planes, truth);
+    struct domain_record record;
+    for (int set = 0; set < 2; set++) { /* the length of a recording is in frames, as the map's is */
+        const struct domain_request request = {.set = set ? DOMAIN_RECORD : DOMAIN_SAMPLE, .seed = -2, .index = 0};
+        assert_true(d.domain->record(d.state, &request, &record));
+        assert_int_equal(record.length, cols);
+    }
     /* A tone has its loudest band at all times, far above the level of the highest band. */
     int loudest = 0;
     for (int m = 0; m < 32; m++)
