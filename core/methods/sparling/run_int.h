@@ -224,6 +224,8 @@ struct calibration {
     real *number;                    /* [samples][numbers] standardised, if targets are numbers; NULL until needed */
     struct matrices_fit *fit;        /* the fit of matrices in progress (matrices.h), NULL before and after it */
     bool fitted;                     /* whether this fit is done */
+    int64_t fit_letters; /* letters of samples that a piece of the fit compares with matrices, 0 for the usual number;
+                            results do not depend on it */
 };
 
 struct method_run {

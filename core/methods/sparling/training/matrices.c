@@ -15,7 +15,7 @@
  * that are used have one scale, so that their scores remain log odds up to this factor and can be compared with each
  * other. Scale and offsets give the scores of samples with the name the mean and about the deviation that g's values
  * have there, because the thresholds and the head know g's values. Everything is computed in a fixed order on one
- * thread. */
+ * thread. A piece of REFINE and CHOOSE ends after a number of letters, between two samples. */
 #include "core/methods/sparling/training/matrices.h"
 
 #include <math.h>
@@ -32,12 +32,13 @@ enum {
         1 << 22,   /* letters of all these samples together, unless this were fewer than MARKED_LEAST samples */
     MARKED = 3000, /* samples in which g marks motifs */
     MARKED_LEAST = 200,
-    ALIGNED = 1000,   /* windows of a channel that are aligned */
-    SITES_LEAST = 20, /* minimum number of windows for a matrix */
-    NARROWEST = 4,    /* minimum width of a matrix */
-    ROUNDS = 10,      /* rounds of the refinement; ends of the matrix are removed after every fifth */
-    CHOICES = 2000,   /* validation samples */
-    MARGIN = 6        /* additional positions on each side of a window */
+    ALIGNED = 1000,          /* windows of a channel that are aligned */
+    SITES_LEAST = 20,        /* minimum number of windows for a matrix */
+    NARROWEST = 4,           /* minimum width of a matrix */
+    ROUNDS = 10,             /* rounds of the refinement; ends of the matrix are removed after every fifth */
+    CHOICES = 2000,          /* validation samples */
+    PIECE_LETTERS = 1 << 26, /* letters that a piece compares with matrices; a piece has at least one sample */
+    MARGIN = 6               /* additional positions on each side of a window */
 };
 static const double PSEUDO = 1;
 static const double NEGLIGIBLE = 1e-4;                 /* shares of a site below this number are not counted */
@@ -57,8 +58,11 @@ struct matrices_fit {
     enum step step;
     int names, cols, samples, marked, width, next; /* next: the next sample, or the channel in progress */
     int round;
+    int sample, drawn; /* the next sample of a round or of the CHOICES in base, and how many of these are there */
+    int name;          /* the matrix with which the CHOICES in base are compared */
+    struct position_matrix better; /* counts of a round in progress */
     bool both;
-    unsigned char *base;  /* [samples][cols] */
+    unsigned char *base;  /* [samples][cols]; later those of the validation samples in progress */
     unsigned char *count; /* [samples][names] how often the label contains the name */
     int *mark;            /* [marked][names] where the channel is largest; -1: not above its threshold */
     double background[BASES];
@@ -278,19 +282,32 @@ static void add_sites(struct matrices_fit *f, const unsigned char *base, int cou
         }
 }
 
-/* Does one round of expectation maximisation for the channel in progress. */
-static void refine(struct matrices_fit *f)
+/* Returns how many letters odds_of() reads. */
+static int64_t letters_of(const struct matrices_fit *f, int width)
 {
-    int k = f->next;
-    struct position_matrix *m = &f->matrix[k], better = {.width = m->width};
+    return (int64_t)f->cols * width * (f->both ? 2 : 1);
+}
+
+/* Does a part of a round of expectation maximisation for the channel in progress. */
+static void refine(struct matrices_fit *f, int64_t most)
+{
+    int k = f->next, width = f->matrix[k].width;
+    struct position_matrix *m = &f->matrix[k];
+    if (f->sample == 0)
+        f->better = (struct position_matrix){.width = width};
     set_ratio(f, m);
-    for (int i = 0; i < f->samples && m->width > 0 && m->width <= f->cols; i++) {
-        int count = f->count[(ptrdiff_t)i * f->names + k];
-        better.sites += count;
-        if (count > 0)
-            add_sites(f, f->base + (ptrdiff_t)i * f->cols, count, m->width, &better);
+    for (int64_t read = 0; f->sample < f->samples && width <= f->cols && read < most; f->sample++) {
+        int count = f->count[(ptrdiff_t)f->sample * f->names + k];
+        f->better.sites += count;
+        if (count == 0)
+            continue;
+        add_sites(f, f->base + (ptrdiff_t)f->sample * f->cols, count, width, &f->better);
+        read += letters_of(f, width);
     }
-    *m = better;
+    if (f->sample < f->samples && width <= f->cols)
+        return;
+    *m = f->better;
+    f->sample = 0;
     f->round++;
     if (f->round % (ROUNDS / 2) == 0)
         trim(m);
@@ -302,7 +319,8 @@ static void refine(struct matrices_fit *f)
 
 /* ---- choice -------------------------------------------------------------------------------------------------- */
 
-static enum status compare(struct method_run *run, struct matrices_fit *f, struct error *err)
+/* Reads the next validation samples, and the largest values of g in them. */
+static enum status draw_choices(struct method_run *run, struct matrices_fit *f, struct error *err)
 {
     int left = CHOICES - f->next;
     struct batch_request request = {
@@ -312,21 +330,38 @@ static enum status compare(struct method_run *run, struct matrices_fit *f, struc
     enum status status = batch_source_take(run->source, &request, NULL, &batch, err);
     if (!status)
         status = scores_of(run, batch, &scores, err);
-    for (int k = 0; !status && k < f->names; k++) {
-        if (f->matrix[k].width == 0)
-            continue;
-        set_ratio(f, &f->matrix[k]);
-        for (int i = 0; i < request.count; i++) {
+    for (int i = 0; !status && i < request.count; i++) {
+        words_bases(batch->images + (ptrdiff_t)i * BASES * f->cols, f->cols, f->base + (ptrdiff_t)i * f->cols);
+        for (int k = 0; k < f->names; k++) {
             int col;
-            words_bases(batch->images + (ptrdiff_t)i * BASES * f->cols, f->cols, f->base);
             f->peaks[(ptrdiff_t)k * CHOICES + f->next + i] =
-                (struct peaks){.g = largest(scores, i, k, &col),
-                               .matrix = (float)odds_of(f, f->base, f->matrix[k].width),
-                               .has = tally_of(run, &batch->truths[i], k) != 0};
+                (struct peaks){.g = largest(scores, i, k, &col), .has = tally_of(run, &batch->truths[i], k) != 0};
         }
     }
-    f->next += request.count;
+    f->name = f->sample = 0;
+    f->drawn = status ? 0 : request.count;
     return status;
+}
+
+/* Compares validation samples with the matrices: a part of those that were drawn, or the first of the next ones. */
+static enum status compare(struct method_run *run, struct matrices_fit *f, int64_t most, struct error *err)
+{
+    enum status status = f->drawn == 0 ? draw_choices(run, f, err) : STATUS_OK;
+    for (int64_t read = 0; !status && f->name < f->names && read < most; f->name += f->sample == 0) {
+        int width = f->matrix[f->name].width;
+        if (width == 0)
+            continue;
+        set_ratio(f, &f->matrix[f->name]);
+        for (; f->sample < f->drawn && read < most; f->sample++, read += letters_of(f, width))
+            f->peaks[(ptrdiff_t)f->name * CHOICES + f->next + f->sample].matrix =
+                (float)odds_of(f, f->base + (ptrdiff_t)f->sample * f->cols, width);
+        f->sample = f->sample < f->drawn ? f->sample : 0;
+    }
+    if (status || f->name < f->names)
+        return status;
+    f->next += f->drawn;
+    f->drawn = 0;
+    return STATUS_OK;
 }
 
 static int by_g(const void *a, const void *b)
@@ -429,10 +464,11 @@ enum status matrices_piece(struct method_run *run, struct matrices_fit **fit, bo
     if (status)
         return status;
     struct matrices_fit *f = *fit;
+    int64_t letters = run->calibration.fit_letters > 0 ? run->calibration.fit_letters : PIECE_LETTERS;
     if (f->step == DRAW)
         return draw(run, f, err);
     if (f->step == REFINE) {
-        refine(f);
+        refine(f, letters);
         return STATUS_OK;
     }
     if (f->step == ALIGN && f->next < f->names)
@@ -441,7 +477,7 @@ enum status matrices_piece(struct method_run *run, struct matrices_fit **fit, bo
         f->step = CHOOSE;
         f->next = 0;
     }
-    status = compare(run, f, err);
+    status = compare(run, f, letters, err);
     if (status || f->next < CHOICES)
         return status;
     choose(run, f);
