@@ -8,9 +8,11 @@
 
 #include "core/autodiff/ops.h"
 #include "core/kernels/kernels.h"
+#include "core/methods/sparling/model/matrix_scores.h"
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/topk.h"
 #include "core/nn/dilated.h"
+#include "core/sequence/position_matrix.h"
 
 int64_t sparling_parameters_g(const struct sparling_config *c)
 {
@@ -311,6 +313,26 @@ static double words_bytes(const struct sparling_config *c)
                                   : 0;
 }
 
+/* Numbers in the arrays of matrix_scores_build(), which have no gradients. */
+static double matrix_numbers(const struct sparling_config *c)
+{
+    double width = matrix_scores_width(sparling_geometry(c).reach);
+    return c->matrix_scores ? (double)c->channels_motif * (BASES * width + 2) + 1 : 0;
+}
+
+/* Bytes that the fit of matrices needs (matrices.c). For each name: counts in its training samples, marks of g, peaks
+ * of validation samples, and the matrix. For all names together: a byte for each base of the training samples, and
+ * scores at each position of one sample on both strands. */
+static double matrices_bytes(const struct sparling_config *c)
+{
+    enum { SAMPLES = 8000, LEAST = 200, LETTERS = 1 << 22, MARKED = 3000, CHOICES = 2000, PEAKS = 12 };
+    double names = sparling_presence_names(c), cols = sparling_geometry(c).cols;
+    double samples = fmax(LEAST, fmin(SAMPLES, floor(LETTERS / cols)));
+    double name = samples + 4 * fmin(samples, MARKED) + CHOICES * PEAKS + sizeof(struct position_matrix);
+    return c->matrix_scores && names > 0 ? names * name + samples * cols + 2 * cols * sizeof(double) + CHOICES * PEAKS
+                                         : 0;
+}
+
 /* A run writes about this share of the memory that the formulas count (tests/reproduce/memory_peaks, seed 133003):
  * short trainings never fill their lists, and an arena leaves parts of its blocks unused. */
 static const double WRITTEN = 0.92;
@@ -322,10 +344,10 @@ static double run_bytes(const struct sparling_config *c, double parameters)
     double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);
     double copies = 4 * (dilated_lines(c) + 2 * unit_copies(c) + unit_partials(c));
     double train = maps * batch + 4 * attention_floats(c, batch, true) + 8 * dilated_packed(c) + copies +
-                   collected_bytes(c) + tally_bytes(c) + words_bytes(c);
+                   collected_bytes(c) + tally_bytes(c) + words_bytes(c) + matrices_bytes(c);
     double evaluate = 4 * (evaluation_floats(c) * piece + attention_floats(c, piece, false)) + 4 * unit_copies(c) +
-                      4 * parameters + fmax(chance_bytes(c), lists_bytes(c));
-    return WRITTEN * (16 * parameters + fmax(train, evaluate));
+                      4 * (parameters + matrix_numbers(c)) + fmax(chance_bytes(c), lists_bytes(c));
+    return WRITTEN * (16 * parameters + 4 * matrix_numbers(c) + fmax(train, evaluate));
 }
 
 enum status sparling_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
@@ -340,7 +362,7 @@ enum status sparling_estimate(const void *config, const char *data, struct metho
 
     out->parameters = parameters;
     out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1);
-    out->checkpoint_bytes = 12 * parameters + 65536;
+    out->checkpoint_bytes = 12 * parameters + 4 * (int64_t)matrix_numbers(c) + 65536;
     if (domain_shape(c).positions)
         out->checkpoint_bytes += (int64_t)sizeof(struct topk) * (domain_shape(c).tokens - 1);
     out->memory_bytes = (int64_t)run_bytes(c, (double)parameters) + METHOD_BASE_BYTES + ARENA_REST;

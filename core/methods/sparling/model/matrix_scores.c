@@ -6,10 +6,15 @@
 enum { WIDEST = 31, LETTERS = 4 };
 
 /* A crop of g's window determines the value at its centre, also with a matrix, so matrices are not wider. */
-void matrix_scores_build(struct matrix_scores *m, struct params *params, int channels, int reach)
+int matrix_scores_width(int reach)
 {
     int width = reach < WIDEST ? reach : WIDEST;
-    m->width = width - (width % 2 == 0);
+    return width - (width % 2 == 0);
+}
+
+void matrix_scores_build(struct matrix_scores *m, struct params *params, int channels, int reach)
+{
+    m->width = matrix_scores_width(reach);
     m->table = params_add_state(params, "g.matrix.table", channels * m->width * LETTERS, 0);
     m->scale = params_add_state(params, "g.matrix.scale", channels, 0);
     m->offset = params_add_state(params, "g.matrix.offset", channels, 0);

@@ -12,6 +12,8 @@ struct matrix_scores {
     int width;
 };
 
+/* Width of the matrices of a model whose g has a window of width `reach`. */
+int matrix_scores_width(int reach);
 /* Declares the arrays; at first no channel has a matrix. reach: width of the window of g. */
 void matrix_scores_build(struct matrix_scores *m, struct params *params, int channels, int reach);
 /* Whether a channel has a matrix. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "core/sequence/position_matrix.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/stored_set.h"
 
 enum { RECORDS = 2000, LENGTH = 64, WORD = 9, KINDS = 3 };
@@ -287,12 +289,67 @@ static void a_run_with_matrices_gives_the_same_bits_with_threads_and_pauses(void
     assert_string_equal(one, two);
 }
 
+/* Bytes that malloc() has given out. */
+static double allocated(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return (double)(info.uordblks + info.hblkhd);
+}
+
+/* Takes a run to the beginning of its fit, if it has one. Returns how many bytes this fit needs, and in *saved the size
+ * of the run's first checkpoint. */
+static double bytes_of_fit(const struct sparling_config *c, double *saved)
+{
+    struct run_env environment;
+    struct run_env_bytes bytes = {0};
+    struct method_run *run;
+    enum method_request request;
+    double before = 0;
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = root;
+    assert_ok(sparling_method.create(c, &environment.env, &run, err));
+    assert_ok(run_env_save(&sparling_method, run, &bytes, err));
+    *saved = (double)bytes.count;
+    run_env_bytes_close(&bytes);
+    while (c->matrix_scores && !run->calibration.fit) {
+        run->step_seconds = 0;
+        before = allocated();
+        assert_ok(run_env_step(&environment, &sparling_method, run, &request, err));
+    }
+    before = allocated() - before;
+    sparling_method.destroy(run);
+    run_env_close(&environment);
+    return before;
+}
+
+/* The estimate counts 92 % of most bytes. */
+static void the_estimate_contains_the_fit_and_the_matrices(void **state)
+{
+    struct sparling_config c;
+    struct method_estimate with, without;
+    double saved[2], fit;
+    configure(&c);
+    assert_ok(config_apply(&sparling_config_table, &c, brief, err));
+    assert_ok(sparling_estimate(&c, NULL, &with, err));
+    fit = bytes_of_fit(&c, &saved[1]);
+    c.matrix_scores = false;
+    assert_ok(sparling_estimate(&c, NULL, &without, err));
+    (void)bytes_of_fit(&c, &saved[0]);
+    double memory = (double)(with.memory_bytes - without.memory_bytes),
+           checkpoint = (double)(with.checkpoint_bytes - without.checkpoint_bytes);
+    print_message("fit: %g bytes, estimated %g; checkpoint: %g more bytes, estimated %g\n", fit, memory,
+                  saved[1] - saved[0], checkpoint);
+    assert_true(checkpoint > 0 && checkpoint <= saved[1] - saved[0] && checkpoint > saved[1] - saved[0] - 1024);
+    assert_true(memory > 0 && (SANITIZED || (memory > 0.9 * fit && memory < 1.1 * fit)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channels_of_bases_get_matrices),
         cmocka_unit_test(a_channel_gets_the_matrix_of_its_motif_unless_no_matrix_describes_it),
         cmocka_unit_test(a_run_with_matrices_gives_the_same_bits_with_threads_and_pauses),
+        cmocka_unit_test(the_estimate_contains_the_fit_and_the_matrices),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
