@@ -227,11 +227,16 @@ static void check_run(const struct sparling_config *c, const struct method_fault
             "may be both only for an uploaded data set of DNA (four channels, one row); got %d channels and %d "
             "rows",
             shape.channels, shape.rows);
-    if (c->matrix_scores && (shape.rows != 1 || shape.channels != 4 || c->strands == STRANDS_BOTH || !c->calibrate))
+    if (c->matrix_scores && (shape.rows != 1 || shape.channels != 4))
         method_fault(faults, "matrix_scores",
-                     "may be true only for DNA or RNA (four channels, one row), with strands one and calibrate; got %d "
-                     "channels and %d rows",
+                     "may be true only for DNA or RNA (four channels, one row); got %d channels and %d rows",
                      shape.channels, shape.rows);
+    if (c->matrix_scores && c->strands == STRANDS_BOTH)
+        method_fault(faults, "matrix_scores",
+                     "must be false with strands=both, because matrices give one score for both strands");
+    if (c->matrix_scores && !c->calibrate)
+        method_fault(faults, "matrix_scores",
+                     "must be false with calibrate=false, because the calibration fits matrices");
     if (c->units + c->narrow_units > SPARLING_UNITS)
         method_fault(faults, "narrow_units", "must be at most %.0f with %.0f units; got %.0f",
                      (double)(SPARLING_UNITS - c->units), (double)c->units, (double)c->narrow_units);

@@ -261,6 +261,39 @@ static void cross_field_faults_name_their_field(void **state)
     assert_int_equal(faults_of(&config).count, 0);
 }
 
+/* Writes what the faults of a field say, one after another. */
+struct details {
+    const char *field;
+    char text[1024];
+};
+
+static void add_detail(void *context, const char *field, const char *detail)
+{
+    struct details *details = context;
+    if (strcmp(field, details->field) == 0)
+        strncat(details->text, detail, sizeof details->text - strlen(details->text) - 1);
+}
+
+static void a_fault_of_matrix_scores_says_which_condition_is_not_met(void **state)
+{
+    static const char *const cause[] = {"got 4 channels", "strands=both", "calibrate=false"};
+    for (int wrong = 0; wrong < 3; wrong++) {
+        struct sparling_config config;
+        struct details details = {.field = "matrix_scores"};
+        make(&config, preset("dataset"));
+        config.matrix_scores = config.calibrate = true;
+        config.strands = wrong == 1 ? STRANDS_BOTH : STRANDS_ONE;
+        config.calibrate = wrong != 2;
+        config.dataset.channels = 4;
+        config.dataset.cols = 100;
+        config.dataset.tokens = config.dataset.longest = 2;
+        config.dataset.rows = wrong == 0 ? 3 : 1;
+        sparling_check(&config, &(struct method_faults){&details, add_detail});
+        for (int i = 0; i < 3; i++)
+            assert_true(!strstr(details.text, cause[i]) == (i != wrong));
+    }
+}
+
 /* Fields about thresholds have no effect on bottlenecks that have no thresholds. */
 static void presets_work_with_every_bottleneck(void **state)
 {
@@ -397,6 +430,7 @@ int main(void)
         cmocka_unit_test(unchecked_schedule_ends),
         cmocka_unit_test(densities_that_no_schedule_reaches_are_refused),
         cmocka_unit_test(cross_field_faults_name_their_field),
+        cmocka_unit_test(a_fault_of_matrix_scores_says_which_condition_is_not_met),
         cmocka_unit_test(presets_work_with_every_bottleneck),
         cmocka_unit_test(reinitialisation_applies_only_with_thresholds_and_a_transformer),
         cmocka_unit_test(all_faults_are_reported),
