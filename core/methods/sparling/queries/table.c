@@ -153,14 +153,17 @@ static const struct config_field rules_fields[] = {
      "Number of samples of the test set; more samples give narrower intervals and take longer.", GROUP_EVALUATION,
      LEVEL_BASIC, NULL},
     {"support", FIELD_INT, offsetof(struct rules_parameters, support), "22", 1, 10000, false, false, NULL, "inputs",
-     "Least number of samples of the data set that must contain two motifs in an order and a range of gaps; about "
-     "rarer "
-     "arrangements there is no rule. With fewer than 22 samples, even the data could not show a difference of 15 %.",
+     "Least number of samples that must contain two motifs in an order and a range of gaps, of the samples of the data "
+     "set that are read (searched, at most 10,000); about rarer arrangements there is no rule. With fewer than 22 "
+     "samples, even the data could not show a difference of 15 %.",
      GROUP_EVALUATION, LEVEL_BASIC, NULL},
     {"trials", FIELD_INT, offsetof(struct rules_parameters, trials), "20000", 1, 1000000, false, false, NULL, "trials",
      "Largest number of trials, a trial being one sample of one pair. If there are more, the most frequent pairs are "
      "tried, and the answer lists the others as left_out; ask for them with channel and other, with fewer samples, or "
-     "with more trials and a larger --query-seconds.",
+     "with more trials and a larger --query-seconds. The same limit holds for the controls of pairs that seem to have "
+     "a "
+     "rule, together with the trials of single motifs. It does not count the samples that are searched, and for DNA "
+     "one reading of each sample for each motif.",
      GROUP_EVALUATION, LEVEL_BASIC, NULL},
     {"channel", FIELD_INT, offsetof(struct rules_parameters, channel), "-1", -1, 4095, false, false, NULL, "",
      "Channel that every pair must contain; -1 allows all channels.", GROUP_EVALUATION, LEVEL_BASIC, NULL},

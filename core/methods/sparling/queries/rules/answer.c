@@ -1,5 +1,6 @@
 /* Writes the answer of the query "rules". */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/methods/sparling/queries/rules/rules_int.h"
 #include "core/metrics/interval.h"
@@ -128,7 +129,7 @@ static void write_name(const struct rules *r, int index, int name, const struct 
 
 /* Returns whether the answer lists a name: it has a rule, or an effect that is significant after a correction for the
  * number of all effects that were measured. If the question names both channels, the answer lists all names. */
-static bool listed(const struct rules *r, const struct rule_pair *pair, int name)
+static bool is_listed(const struct rules *r, const struct rule_pair *pair, int name)
 {
     const struct rule_counts *c = &pair->counts[name];
     double tests = 3.0 * r->pairs * (r->names - r->first_name);
@@ -138,12 +139,28 @@ static bool listed(const struct rules *r, const struct rule_pair *pair, int name
            rule_difference_of(&c->strand).p * tests < SURE;
 }
 
+enum status rules_list(struct rules *r, struct error *err)
+{
+    r->listed = calloc((size_t)r->pairs * (size_t)r->names, sizeof *r->listed);
+    if (!r->listed)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
+    for (int i = 0; i < r->pairs; i++) {
+        enum status status = method_question_stopped(r->question, err);
+        if (status)
+            return status;
+        for (int k = r->first_name; k < r->names; k++)
+            r->listed[(ptrdiff_t)i * r->names + k] = is_listed(r, &r->pair[i], k);
+    }
+    return STATUS_OK;
+}
+
 static void write_pair(const struct rules *r, int index, const struct sink *out)
 {
     const struct rule_pair *pair = &r->pair[index];
+    const bool *listed = r->listed + (ptrdiff_t)index * r->names;
     int count = 0;
     for (int k = r->first_name; k < r->names; k++)
-        count += listed(r, pair, k);
+        count += listed[k];
     if (count == 0)
         return;
     sink_begin_object(out, NULL);
@@ -151,7 +168,7 @@ static void write_pair(const struct rules *r, int index, const struct sink *out)
     write_motif(r, "second", pair->second.channel, out);
     sink_begin_list(out, "names");
     for (int k = r->first_name; k < r->names; k++)
-        if (listed(r, pair, k))
+        if (listed[k])
             write_name(r, index, k, out);
     sink_end_list(out);
     sink_end_object(out);

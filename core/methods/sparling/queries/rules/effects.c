@@ -21,12 +21,19 @@ static void add(struct rule_effect *effect, double difference)
     effect->squares += difference * difference;
 }
 
+/* lgamma() writes a global variable, so threads may not call it at the same time. */
+static double log_gamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
 /* Returns P(X <= least) for X ~ Binomial(n, 1/2). */
 static double tail(int n, int least)
 {
     double sum = 0;
     for (int k = 0; k <= least; k++)
-        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2));
+        sum += exp(log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1) - n * log(2));
     return sum;
 }
 

@@ -16,8 +16,8 @@
 #include <stddef.h>
 
 /* Gaps are positions between the ends of two motifs. Bin i: gaps in [rule_edges[i], rule_edges[i + 1]). The first
- * RULE_NEAR bins are near. */
-enum { RULE_BINS = 6, RULE_NEAR = 2, RULE_TEXT = 256, RULE_NAME = 80 };
+ * RULE_NEAR bins are near. RULE_TEXT: room for the longest rule, with two long names and marks that alternate. */
+enum { RULE_BINS = 6, RULE_NEAR = 2, RULE_TEXT = 1280, RULE_NAME = 80 };
 extern const int rule_edges[RULE_BINS + 1];
 
 enum rule_order { FIRST_BEFORE_SECOND, SECOND_BEFORE_FIRST, RULE_ORDERS };

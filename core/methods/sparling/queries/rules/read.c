@@ -86,3 +86,27 @@ enum status rules_read(void *context, const float *maps, int count, const struct
         read_tokens(r, &decoded[i], has + (size_t)i * (size_t)r->names);
     return status;
 }
+
+struct rule_reader rules_reader(struct rules *r)
+{
+    return (struct rule_reader){r, r->channels, r->cols, r->names, rules_read};
+}
+
+enum status rules_each_sample(struct rules *r,
+                              enum status (*try)(struct rules *, const struct rule_sample *, struct error *),
+                              struct error *err)
+{
+    int margin = r->question->model->domain.shape.margin;
+    enum status status = STATUS_OK;
+    for (int64_t i = 0; !status && i < r->samples; i++) {
+        int length;
+        bool end;
+        status = rules_sample(r, i, &length, &end, err);
+        if (!status)
+            status = rules_map(r, err);
+        struct rule_sample sample = {.map = r->map, .from = margin, .to = length - margin, .number = (uint64_t)i};
+        if (!status && sample.from < sample.to)
+            status = try(r, &sample, err);
+    }
+    return status;
+}

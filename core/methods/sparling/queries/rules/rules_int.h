@@ -9,6 +9,13 @@ struct rule_left {
     int first, second; /* channels */
 };
 
+/* A pair or a channel, and the number of samples that contain it. */
+struct rule_ranked {
+    int index, samples;
+};
+
+struct rules_controls; /* controls.c defines it */
+
 /* The query in progress. */
 struct rules {
     const struct method_question *question;
@@ -25,24 +32,46 @@ struct rules {
      * `searched` samples were read. */
     uint16_t *sets;
     int64_t searched;
-    struct rule_left *left;     /* [lefts] pairs that the query left out, because they would take too long */
-    int lefts, unseen;          /* unseen: number of pairs of which the data set contains no arrangement often enough */
-    bool *doubtful;             /* [pairs][names] whether a pair seems to have a rule about a name */
-    struct rule_counts *single; /* [channels][names] trials of each motif alone (first) and without it (neither) */
-    int first_name;             /* names with a lower index are no answers; 1 if labels are at positions, else 0 */
-    double quantile;            /* normal quantile of the intervals that decide about rules */
-    struct map_shape shape;     /* shape of a motif map */
-    float *map;                 /* [channels][cols] of the current sample */
-    float *maps;                /* [RULE_MAPS][channels][cols] */
-    bool *has;                  /* [RULE_MAPS][names] */
+    struct rule_left *left; /* [lefts] pairs that the query left out, because they would take too long */
+    int lefts, unseen;      /* unseen: number of pairs of which the data set contains no arrangement often enough */
+    struct rules_controls *controls; /* while controls are measured */
+    bool *listed;                    /* [pairs][names] whether the answer lists a name */
+    int first_name;                  /* names with a lower index are no answers; 1 if labels are at positions, else 0 */
+    double quantile;                 /* normal quantile of the intervals that decide about rules */
+    struct map_shape shape;          /* shape of a motif map */
+    float *map;                      /* [channels][cols] of the current sample */
+    float *maps;                     /* [RULE_MAPS][channels][cols] */
+    bool *has;                       /* [RULE_MAPS][names] */
     bool strands;
 };
 enum { RULE_LEAST = 5, RULE_SETS = 1 << (RULE_ORDERS * RULE_BINS) };
+
+/* Makes the list of all pairs that the question asks for, without counts. Refuses more than 2048 pairs. */
+enum status rules_make_pairs(struct rules *rules, struct error *err);
+/* Keeps a pair only if the data set contains an arrangement of the pair often enough. If the limit of trials or of
+ * memory does not allow all these pairs, keeps the most frequent ones and leaves the others out. If the question names
+ * both channels of a pair, the pair always stays. Makes the counts of the pairs that stay. */
+enum status rules_keep_pairs(struct rules *rules, struct error *err);
+/* Removes the pairs that do not stay. stays: [pairs] */
+void rules_drop_pairs(struct rules *rules, const bool *stays);
+/* Adds a pair to the list of pairs that the query left out. */
+void rules_leave_out(struct rules *rules, int pair);
+/* Returns how many trials the question allows for each sample; at least 1. */
+int rules_limit(const struct rules *rules);
+/* Returns how many samples of the data set contain a pair in an arrangement that is frequent enough. */
+int rules_seen_samples(const struct rules *rules, int pair);
+/* Sorts a list by descending number of samples, and by ascending index if the numbers are the same. */
+void rules_rank(struct rule_ranked *list, int count);
 
 /* Counts the arrangements of all pairs in the data set, and fills `samples` and `seen` of their evidence. */
 enum status rules_support(struct rules *rules, struct error *err);
 /* Returns how many samples of the data set contain a pair in one of the arrangements that have a mark. */
 int rules_samples(const struct rules *rules, int pair, const int marks[RULE_ORDERS][RULE_BINS]);
+/* Sets rules->quantile, and measures the controls of the arrangements that seem to have a rule. Leaves out pairs whose
+ * controls exceed the limit of trials. */
+enum status rules_measure_controls(struct rules *rules, struct error *err);
+/* Fills rules->listed. */
+enum status rules_list(struct rules *rules, struct error *err);
 /* Writes the answer. */
 void rules_write(const struct rules *rules, const struct sink *out);
 
@@ -54,6 +83,11 @@ enum status rules_map(struct rules *rules, struct error *err);
 /* The function `read` of struct rule_reader; `context` is the struct rules. */
 enum status rules_read(void *context, const float *maps, int count, const struct rule_places *places, bool *has,
                        struct error *err);
+struct rule_reader rules_reader(struct rules *rules);
+/* Calls `try` for all samples that have room for motifs. */
+enum status rules_each_sample(struct rules *rules,
+                              enum status (*try)(struct rules *, const struct rule_sample *, struct error *),
+                              struct error *err);
 /* Measures the effect of strands and adds it to the counts of all pairs. Only for models of DNA. */
 enum status rules_strands(struct rules *rules, struct error *err);
 

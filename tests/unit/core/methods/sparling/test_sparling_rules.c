@@ -1,4 +1,5 @@
 /* Tests rules between motifs: trials recover a planted rule from the answers of a reader that follows this rule. */
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/methods/sparling/queries/rules/trial.h"
+#include "core/methods/sparling/queries/query.h"
+#include "core/methods/sparling/queries/rules/rules_int.h"
+#include "core/methods/sparling/run_int.h"
 #include "tests/support/assert_ok.h"
 
 enum { CHANNELS = 3, COLS = 300, NAMES = 2, SAMPLES = 40 };
@@ -344,6 +347,149 @@ static void simultaneous_intervals_are_wider(void **state)
     assert_false(rule_mark(&counts, &evidence, rule_quantile(1), true, marks));
 }
 
+/* The longest text: both names are as long as names can be, and the marks of neighbouring ranges differ. */
+static void the_longest_rule_is_not_cut(void **state)
+{
+    char first[RULE_NAME], second[RULE_NAME], text[RULE_TEXT];
+    int marks[RULE_ORDERS][RULE_BINS];
+    (void)state;
+    memset(first, 'A', RULE_NAME - 1);
+    memset(second, 'B', RULE_NAME - 1);
+    first[RULE_NAME - 1] = second[RULE_NAME - 1] = '\0';
+    for (int o = 0; o < RULE_ORDERS; o++)
+        for (int b = 0; b < RULE_BINS; b++)
+            marks[o][b] = (o + b) % 2 ? 1 : -1;
+    rule_text(marks, RULE_BINS, first, second, "positions", text);
+    assert_int_equal(strlen(text),
+                     4 * (2 * (RULE_NAME - 1) + strlen(" before ")) + 3 * strlen("; ") + 2 * strlen("not ") +
+                         8 * strlen(" or") + 2 * strlen(" within 10 positions") +
+                         2 * strlen(" 10 to 30 positions apart") + 2 * strlen(" 30 to 60 positions apart") +
+                         2 * strlen(" 60 to 120 positions apart") + 2 * strlen(" 120 to 240 positions apart") +
+                         2 * strlen(" at least 240 positions apart"));
+}
+
+/* The table of counts has a limit, whatever the limit of trials. With 4096 names, 16 pairs stay: the most frequent
+ * ones. The others are left out. Two pairs without a frequent arrangement are not tried either. */
+static void pairs_that_need_too_much_memory_are_left_out(void **state)
+{
+    enum { PAIRS = 60, MANY = 4096, STAY = 16 };
+    static struct rule_pair pair[PAIRS];
+    static struct rule_left left[PAIRS];
+    static uint16_t sets[PAIRS * RULE_SETS];
+    const struct rules_parameters asked = {.trials = 1000000, .support = 1};
+    struct rules r = {
+        .asked = &asked, .names = MANY, .samples = 10, .pairs = PAIRS, .pair = pair, .left = left, .sets = sets};
+    (void)state;
+    for (int i = 0; i < PAIRS; i++) {
+        pair[i] = (struct rule_pair){.first.channel = i, .second.channel = PAIRS};
+        pair[i].evidence.seen[0][0] = i >= 2;
+        sets[i * RULE_SETS + 1] = (uint16_t)(i + 1);
+    }
+    assert_ok(rules_keep_pairs(&r, err));
+    assert_int_equal(r.pairs, STAY);
+    assert_int_equal(r.lefts, PAIRS - 2 - STAY);
+    assert_int_equal(r.unseen, 2);
+    for (int i = 0; i < STAY; i++) {
+        assert_int_equal(r.pair[i].first.channel, PAIRS - STAY + i);
+        assert_int_equal(r.sets[i * RULE_SETS + 1], PAIRS - STAY + i + 1);
+        assert_ptr_equal(r.pair[i].counts, r.counts + (ptrdiff_t)i * MANY);
+    }
+    free(r.counts);
+}
+
+static size_t bytes_at_first_sample;
+
+/* Stands for the domain of a model: notes how much memory is in use, and ends the query. */
+static enum status note_memory(const struct domain_state *state, const struct domain_request *request, float *planes,
+                               struct domain_truth *truth, struct error *err)
+{
+    const struct mallinfo2 now = mallinfo2();
+    (void)state, (void)request, (void)planes, (void)truth;
+    bytes_at_first_sample = now.uordblks + now.hblkhd;
+    return error_set(err, STATUS_CANCELLED, NULL, "stopped");
+}
+
+/* Begins the controls of PAIRS_IN_DOUBT pairs of a model with `channels` motifs and `names` names, up to the first
+ * sample that they read. Pair i is in i + 1 samples, and seems to have a rule about one name in two ranges of gaps.
+ * Returns how many bytes the controls use. */
+enum { PAIRS_IN_DOUBT = 4, MANY_CHANNELS = 1024 };
+static size_t begin_controls(struct rules *r, int names, int64_t trials)
+{
+    static struct rule_pair pair[PAIRS_IN_DOUBT];
+    static struct rule_left left[PAIRS_IN_DOUBT];
+    static uint16_t sets[PAIRS_IN_DOUBT * RULE_SETS];
+    static int with[MANY_CHANNELS];
+    static struct rules_parameters asked;
+    static const struct domain domain = {.sample = note_memory};
+    static struct method_model model;
+    static struct method_question question;
+    struct rule_counts *counts = calloc((size_t)PAIRS_IN_DOUBT * (size_t)names, sizeof *counts);
+    struct error err = {0};
+    asked = (struct rules_parameters){.trials = trials, .support = 1};
+    model = (struct method_model){.domain = {.domain = &domain}};
+    question = (struct method_question){.model = &model};
+    *r = (struct rules){.question = &question,
+                        .asked = &asked,
+                        .channels = MANY_CHANNELS,
+                        .names = names,
+                        .samples = 60,
+                        .with = with,
+                        .pair = pair,
+                        .pairs = PAIRS_IN_DOUBT,
+                        .left = left,
+                        .sets = sets};
+    assert_non_null(counts);
+    for (int c = 0; c < MANY_CHANNELS; c++)
+        with[c] = c % 4 ? 60 : RULE_LEAST - 1;
+    for (int i = 0; i < PAIRS_IN_DOUBT; i++) {
+        pair[i] = (struct rule_pair){
+            .first.channel = i, .second.channel = PAIRS_IN_DOUBT, .counts = counts + (ptrdiff_t)i * names};
+        sets[i * RULE_SETS + 1] = (uint16_t)(i + 1);
+        for (int b = 0; b < 2; b++) {
+            pair[i].evidence.seen[0][b] = true;
+            pair[i].evidence.tried[b] = 60;
+            pair[i].counts[1].with[0][b] = 60;
+        }
+        for (int k = 0; k < names; k++)
+            pair[i].counts[k].samples = 60;
+    }
+    const struct mallinfo2 before = mallinfo2();
+    enum status status = rules_measure_controls(r, &err);
+    assert_int_equal(status, r->pairs > 0 ? STATUS_CANCELLED : STATUS_OK);
+    free(counts);
+    return bytes_at_first_sample - before.uordblks - before.hblkhd;
+}
+
+static void controls_of_many_motifs_and_names_need_little_memory(void **state)
+{
+    struct rules r;
+    (void)state;
+    bytes_at_first_sample = 0;
+    assert_true(begin_controls(&r, 1024, 1000000) < 20U << 20);
+    assert_true(begin_controls(&r, 4096, 1000000) < 20U << 20);
+    assert_int_equal(r.pairs, PAIRS_IN_DOUBT);
+}
+
+/* The controls of a pair are one trial for each of 60 samples. Half of the limit is for motifs alone. */
+static void controls_of_frequent_pairs_come_first(void **state)
+{
+    static const struct {
+        int64_t trials;
+        int pairs;
+    } cases[] = {{8 * 60, 4}, {8 * 60 - 1, 4}, {6 * 60, 3}, {4 * 60, 2}, {2 * 60, 1}, {1, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rules r;
+        (void)begin_controls(&r, 2, cases[i].trials);
+        assert_int_equal(r.pairs, cases[i].pairs);
+        assert_int_equal(r.lefts, PAIRS_IN_DOUBT - cases[i].pairs);
+        for (int k = 0; k < r.pairs; k++)
+            assert_int_equal(r.pair[k].first.channel, PAIRS_IN_DOUBT - r.pairs + k);
+        for (int k = 0; k < r.lefts; k++)
+            assert_int_equal(r.left[k].first, r.lefts - 1 - k);
+    }
+}
+
 static void arrangements_follow_from_the_places(void **state)
 {
     const struct rule_motif first = {.channel = A, .width = WIDE_A}, second = {.channel = B, .width = WIDE_B};
@@ -390,6 +536,10 @@ int main(void)
         cmocka_unit_test(rules_of_the_pair_stay_with_controls),
         cmocka_unit_test(arrangements_that_the_data_lack_have_no_rule),
         cmocka_unit_test(simultaneous_intervals_are_wider),
+        cmocka_unit_test(the_longest_rule_is_not_cut),
+        cmocka_unit_test(pairs_that_need_too_much_memory_are_left_out),
+        cmocka_unit_test(controls_of_many_motifs_and_names_need_little_memory),
+        cmocka_unit_test(controls_of_frequent_pairs_come_first),
         cmocka_unit_test(arrangements_follow_from_the_places),
         cmocka_unit_test(differences_have_known_intervals_and_p),
     };
