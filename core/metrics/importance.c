@@ -11,6 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/log_gamma.h"
+
 /* sets[n][free]: in how many ways n motifs can be placed on the line so that one more motif would fit at exactly `free`
  * places. all[n]: in how many ways n motifs can be placed on the line. */
 struct places {
@@ -95,7 +97,7 @@ static double binomial(int n, int hits, double chance)
 {
     if (chance >= 1)
         return hits == n;
-    return exp(lgamma(n + 1) - lgamma(hits + 1) - lgamma(n - hits + 1) + hits * log(chance) +
+    return exp(log_gamma(n + 1) - log_gamma(hits + 1) - log_gamma(n - hits + 1) + hits * log(chance) +
                (n - hits) * log1p(-chance));
 }
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/log_gamma.h"
+
 enum { WORD = 6, WORDS = 4096, SEEDS = 5, ROUNDS = 20 };
 enum { NEAR = 2 };
 static const double ALONE = 2.5;
@@ -332,7 +334,7 @@ enum status position_matrix_align(const struct site_windows *windows, int width,
 
 static double log_choose(int n, int k)
 {
-    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
+    return log_gamma(n + 1.0) - log_gamma(k + 1.0) - log_gamma(n - k + 1.0);
 }
 
 double position_fisher(int all, int labelled, int sites, int both)

@@ -228,6 +228,8 @@ class Site:
             assert every["tried"] == pairs and every["unseen"] == 0 and every["support"] == 1, every
         rare = self.get("rules?samples=8&support=61")  # no arrangement is in 61 of 60 samples
         assert (rare["tried"], rare["unseen"], rare["pairs"]) == (0, 3, []), rare
+        none = self.get("rules?samples=1")  # no motif is in five samples, so there are no pairs to search for
+        assert (none["samples"], none["searched"], none["tried"], none["pairs"]) == (1, 0, 0, []), none
         some = self.get("rules?samples=8&support=1&trials=23")  # room for two of three pairs
         assert (some["tried"], some["unseen"], len(some["left_out"])) == (2, 0, 1), some
         left = {some["left_out"][0][end]["channel"] for end in ("first", "second")}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/log_gamma.h"
 #include "core/base/random/philox.h"
 
 enum { LDA_PARTS = 16, STREAM_TOPICS = 0x6c6461, STREAM_SHIFT = 0x736874 };
@@ -145,9 +146,9 @@ static double dirichlet_bound(const double *parameters, const double *logs, int 
         for (int c = 0; c < columns; c++) {
             double value = parameters[(ptrdiff_t)r * columns + c];
             sum += value;
-            bound += (prior - value) * logs[(ptrdiff_t)r * columns + c] + lgamma(value) - lgamma(prior);
+            bound += (prior - value) * logs[(ptrdiff_t)r * columns + c] + log_gamma(value) - log_gamma(prior);
         }
-        bound += lgamma(prior * columns) - lgamma(sum);
+        bound += log_gamma(prior * columns) - log_gamma(sum);
     }
     return bound;
 }

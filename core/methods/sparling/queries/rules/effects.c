@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/log_gamma.h"
 #include "core/metrics/interval.h"
 
 const int rule_edges[RULE_BINS + 1] = {0, 10, 30, 60, 120, 240, INT_MAX};
@@ -19,13 +20,6 @@ static void add(struct rule_effect *effect, double difference)
     effect->less += difference < 0;
     effect->sum += difference;
     effect->squares += difference * difference;
-}
-
-/* lgamma() writes a global variable, so threads may not call it at the same time. */
-static double log_gamma(double x)
-{
-    int sign;
-    return lgamma_r(x, &sign);
 }
 
 /* Returns P(X <= least) for X ~ Binomial(n, 1/2). */
