@@ -394,14 +394,21 @@ int network_most(const struct network *n)
     return n->limits && sparse_thresholds(n->sparse) ? (int)most : 0;
 }
 
+/* In evaluation, leaves only the peaks of the channels with a matrix, because a matrix also exceeds its threshold
+ * beside a motif that repeats within itself. */
+static struct tensor *peaks(struct exec *e, struct network *n, struct tensor *z)
+{
+    const real *thresholds = sparse_thresholds(n->sparse);
+    bool chooses = network_uses_matrices(n) && !e->training && thresholds;
+    return chooses ? op_peaks(e, z, thresholds, n->matrix.scale->value, n->map.reach / 4) : z;
+}
+
 /* In evaluation, applies the settings for the number of motifs of a map: lift() if the map would be empty, and
- * op_limit() if it would have too many. A matrix also exceeds its threshold beside a motif that repeats within itself,
- * so only its peaks stay. Training applies none of this, because its thresholds follow the density. */
+ * op_limit() if it would have too many. Between them, only the peaks of matrices stay. Training applies none of this,
+ * because its thresholds follow the density. */
 static struct tensor *select_motifs(struct exec *e, struct network *n, struct tensor *z)
 {
-    z = lift(e, n, z);
-    if (network_uses_matrices(n) && !e->training && sparse_thresholds(n->sparse))
-        z = op_peaks(e, z, sparse_thresholds(n->sparse), n->matrix.scale->value, n->map.reach / 4);
+    z = peaks(e, n, lift(e, n, z));
     int most = e->training ? 0 : network_most(n);
     return most > 0 ? op_limit(e, z, sparse_thresholds(n->sparse), most, network_near(n)) : z;
 }
@@ -448,12 +455,23 @@ void network_follow_scale(struct exec *e, struct network *n, struct tensor *moti
         (void)rms_scale_forward(e, &n->scale, op_max_pool_rows(e, motifs, n->map.max_pool_h, n->map.max_pool_w));
 }
 
+/* Subtracts the thresholds, if there are any. */
+static struct tensor *above(struct exec *e, struct network *n, struct tensor *z)
+{
+    const real *thresholds = sparse_thresholds(n->sparse);
+    return thresholds ? op_threshold(e, z, thresholds, false) : z;
+}
+
 struct tensor *network_scores(struct exec *e, struct network *n, const real *inputs, int count,
                               const struct domain_shape *shape)
 {
-    struct tensor *x = normalised(e, n, inputs, count, shape, NULL);
-    const real *thresholds = sparse_thresholds(n->sparse);
-    return thresholds ? op_threshold(e, x, thresholds, false) : x;
+    return above(e, n, normalised(e, n, inputs, count, shape, NULL));
+}
+
+struct tensor *network_window(struct exec *e, struct network *n, const real *inputs, int count,
+                              const struct domain_shape *shape)
+{
+    return above(e, n, peaks(e, n, normalised(e, n, inputs, count, shape, NULL)));
 }
 
 struct tensor *network_motifs(struct exec *e, struct network *n, const real *inputs, int count, double density)

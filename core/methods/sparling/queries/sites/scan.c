@@ -99,7 +99,7 @@ static struct tensor *maps(struct scan *s, int width)
         return network_motifs(&s->exec, network, s->planes, s->waiting, 1);
     struct domain_shape shape = s->question->model->domain.shape;
     shape.cols = width;
-    return network_scores(&s->exec, network, s->planes, s->waiting, &shape);
+    return network_window(&s->exec, network, s->planes, s->waiting, &shape);
 }
 
 static void encode(struct scan *s, int width)

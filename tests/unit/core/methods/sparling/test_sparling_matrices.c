@@ -8,10 +8,13 @@
 #include <cmocka.h>
 
 #include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/kernels/kernels.h"
+#include "core/methods/sparling/queries/sites/scan.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
 #include "core/sequence/position_matrix.h"
@@ -343,6 +346,78 @@ static void the_estimate_contains_the_fit_and_the_matrices(void **state)
     assert_true(memory > 0 && (SANITIZED || (memory > 0.9 * fit && memory < 1.1 * fit)));
 }
 
+/* A matrix of a word that repeats within itself, which also exceeds its threshold two positions beside the word. */
+static void set_repeating_matrix(struct network *n)
+{
+    static const char letters[] = "ATATATATA";
+    int first = n->matrix.width / 2 - WORD / 2;
+    for (int j = 0; j < WORD; j++)
+        n->matrix.table->value[(first + j) * BASES + (letters[j] == 'T' ? 3 : 0)] = 1;
+    n->matrix.scale->value[0] = 1;
+    n->matrix.offset->value[0] = sparse_thresholds(n->sparse)[0] - R(5.5);
+}
+
+struct seen {
+    int windows, at[4], count; /* at: the positions of a record where channel 0 is active */
+};
+
+static enum status see(void *context, const struct scan_window *window, struct error *err)
+{
+    struct seen *s = context;
+    s->windows++;
+    for (int64_t i = window->from; i < window->to; i++)
+        if (window->map[i - window->origin] > 0 && s->count++ < 4)
+            s->at[s->count - 1] = (int)i;
+    return STATUS_OK;
+}
+
+/* Scans a record of A and C with one word in its middle. */
+static struct seen scan_of(const struct method_model *model, int length)
+{
+    const struct method_question question = {.model = model};
+    struct seen seen = {0};
+    const struct scan_target to = {&seen, see};
+    struct scan *scan;
+    unsigned char *bases = malloc((size_t)length);
+    assert_non_null(bases);
+    for (int i = 0; i < length; i++)
+        bases[i] = i % 4 == 1 ? 2 : 1;
+    for (int j = 0; j < WORD; j++)
+        bases[length / 2 + j] = j % 2 ? 3 : 0;
+    assert_ok(scan_create(&question, 1, &to, &scan, err));
+    assert_ok(scan_begin(scan, "r", err));
+    assert_ok(scan_add(scan, bases, (size_t)length, err));
+    assert_ok(scan_end(scan, err));
+    assert_ok(scan_finish(scan, err));
+    scan_destroy(scan);
+    free(bases);
+    return seen;
+}
+
+/* With never_empty, a scan computes all its windows as parts of a genome. */
+static void a_scan_finds_the_peaks_of_a_matrix_and_not_the_positions_beside_them(void **state)
+{
+    static const int lengths[] = {LENGTH, LENGTH / 2, 500, 5000};
+    struct sparling_config c;
+    struct run_env environment;
+    struct method_run *run;
+    configure(&c);
+    c.never_empty = true;
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = root;
+    assert_ok(sparling_method.create(&c, &environment.env, &run, err));
+    set_repeating_matrix(run->network);
+    const struct method_model model = {.kernels = kernels_best(), .network = run->network, .domain = run->domain};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        struct seen seen = scan_of(&model, lengths[i]);
+        assert_int_equal(seen.count, 1);
+        assert_int_equal(seen.at[0], lengths[i] / 2 + WORD / 2);
+        assert_true(seen.windows == 1 || lengths[i] > 2048);
+    }
+    sparling_method.destroy(run);
+    run_env_close(&environment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +425,7 @@ int main(void)
         cmocka_unit_test(a_channel_gets_the_matrix_of_its_motif_unless_no_matrix_describes_it),
         cmocka_unit_test(a_run_with_matrices_gives_the_same_bits_with_threads_and_pauses),
         cmocka_unit_test(the_estimate_contains_the_fit_and_the_matrices),
+        cmocka_unit_test(a_scan_finds_the_peaks_of_a_matrix_and_not_the_positions_beside_them),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
