@@ -165,6 +165,12 @@ enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enu
     return STATUS_OK;
 }
 
+void snapshot_optional(struct snapshot *snapshot, const char *prefix)
+{
+    for (size_t i = 0; i < snapshot->count; i++)
+        snapshot->entries[i].optional |= strncmp(snapshot->entries[i].name, prefix, strlen(prefix)) == 0;
+}
+
 enum status snapshot_add_i64(struct snapshot *snapshot, const char *name, int64_t *at, struct error *err)
 {
     return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, name, 0, NULL, at, err);
@@ -383,6 +389,8 @@ static enum status match(const struct snapshot *snapshot, const struct snapshot_
         if ((roles >> wanted->role & 1U) == 0)
             continue;
         const struct snapshot_entry *found = find(sorted, count, wanted);
+        if (found == NULL && wanted->optional)
+            continue;
         if (found == NULL)
             return error_set(err, STATUS_CORRUPT, NULL, "entry %s is missing", wanted->name);
         if (!same_shape(found, wanted))

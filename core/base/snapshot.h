@@ -12,6 +12,7 @@
 #ifndef MOTIF_CORE_BASE_SNAPSHOT_H
 #define MOTIF_CORE_BASE_SNAPSHOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ struct snapshot_entry {
     int rank; /* number of dimensions, 0 to 4 */
     uint64_t dim[4];
     uint64_t offset, bytes; /* offset: from the start of the data section; bytes: size of the entry */
+    bool optional;          /* whether a stream may lack the entry */
     void *bytes_at;         /* the caller's memory, which a write reads and a read fills; NULL in the entries of
                                snapshot_contents() */
 };
@@ -57,6 +59,9 @@ void snapshot_destroy(struct snapshot *snapshot);
  * STATUS_NO_MEMORY. */
 enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enum snapshot_type type, const char *name,
                          int rank, const uint64_t *dim, void *at, struct error *err);
+/* Makes the entries optional whose names begin with `prefix`: a read does not change the memory of those that the
+ * stream lacks. */
+void snapshot_optional(struct snapshot *snapshot, const char *prefix);
 /* The next two functions add a single number each, as an entry of the role state. */
 enum status snapshot_add_i64(struct snapshot *snapshot, const char *name, int64_t *at, struct error *err);
 enum status snapshot_add_f64(struct snapshot *snapshot, const char *name, double *at, struct error *err);
@@ -77,9 +82,9 @@ uint64_t snapshot_bytes(const struct snapshot *snapshot);
 enum status snapshot_write(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err);
 
 /* Reads a stream into the memory of the declared entries. `roles` is a bit set, 1 << SNAPSHOT_WEIGHT | ...: only
- * entries of these roles are read. Each of them must be in the stream with the same type and shape; otherwise the
- * result is STATUS_CORRUPT, and the message names the first entry that does not fit. All entries are checked before the
- * first byte is read. Other entries of the stream are ignored. */
+ * entries of these roles are read. Each of them that is not optional must be in the stream with the same type and
+ * shape; otherwise the result is STATUS_CORRUPT, and the message names the first entry that does not fit. All entries
+ * are checked before the first byte is read. Other entries of the stream are ignored. */
 enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                           struct error *err);
 

@@ -299,8 +299,10 @@ enum status sparling_warm_start(struct method_run *run, const struct snapshot_re
     enum status status = snapshot_create(&snapshot, err);
     if (!status)
         status = params_snapshot(run->network->params, snapshot, err);
-    if (!status)
+    if (!status) {
+        snapshot_optional(snapshot, "g.matrix."); /* absent from a model without matrix_scores */
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    }
     snapshot_destroy(snapshot);
     return status;
 }
