@@ -445,6 +445,8 @@ int64_t reading_limit(const struct method_run *run);
 bool reading_begin(struct method_run *run);
 /* Returns whether the last part of the training has begun. */
 bool reading_now(const struct method_run *run);
+/* Sets whether the maps of run->network are limited and use matrices: in training, they do so only in the last part. */
+void reading_follow(struct method_run *run);
 /* Returns the learning rate of an update in the last part, as a share of the full learning rate. */
 double reading_rate(const struct method_run *run);
 /* Returns the share of the whole training that is done. before: the done share of the training before the last part. */

@@ -1,6 +1,8 @@
 /* The layer with position matrices (matrix_scores.h). */
 #include "core/methods/sparling/model/matrix_scores.h"
 
+#include <string.h>
+
 #include "core/autodiff/ops.h"
 
 enum { WIDEST = 31, LETTERS = 4 };
@@ -19,6 +21,13 @@ void matrix_scores_build(struct matrix_scores *m, struct params *params, int cha
     m->scale = params_add_state(params, "g.matrix.scale", channels, 0);
     m->offset = params_add_state(params, "g.matrix.offset", channels, 0);
     m->strands = params_add_state(params, "g.matrix.strands", 1, 0);
+}
+
+void matrix_scores_clear(struct matrix_scores *m)
+{
+    struct weight *const arrays[] = {m->table, m->scale, m->offset, m->strands};
+    for (size_t i = 0; m->table && i < sizeof arrays / sizeof arrays[0]; i++)
+        memset(arrays[i]->value, 0, arrays[i]->count * sizeof *arrays[i]->value);
 }
 
 bool matrix_scores_used(const struct matrix_scores *m)

@@ -16,6 +16,8 @@ struct matrix_scores {
 int matrix_scores_width(int reach);
 /* Declares the arrays; at first no channel has a matrix. reach: width of the window of g. */
 void matrix_scores_build(struct matrix_scores *m, struct params *params, int channels, int reach);
+/* Removes the matrices of all channels. A model without matrices is not changed. */
+void matrix_scores_clear(struct matrix_scores *m);
 /* Whether a channel has a matrix. */
 bool matrix_scores_used(const struct matrix_scores *m);
 /* Replaces the values of the channels that have a matrix. x: a map of one row; inputs: [images][4][columns]. The step

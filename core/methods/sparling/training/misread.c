@@ -90,6 +90,7 @@ static enum status choose(struct method_run *run, int name, struct sequences *s,
     struct exec *e = &run->exec;
     const struct network *n = run->network;
     size_t inputs = domain_inputs(&run->domain.shape);
+    reading_follow(run); /* also directly after a checkpoint was loaded */
     for (int i = 0; i < PROBES; i++) {
         const struct batch *batch;
         struct network_extras extras;

@@ -37,6 +37,11 @@ bool reading_now(const struct method_run *run)
     return run->reading.to > 0;
 }
 
+void reading_follow(struct method_run *run)
+{
+    run->network->limits = run->network->matrices = reading_now(run);
+}
+
 double reading_rate(const struct method_run *run)
 {
     const struct reading *r = &run->reading;

@@ -48,6 +48,7 @@ static enum status probe(struct method_run *run, const struct batch *batch, doub
     struct exec *e = &run->exec;
     int channels = (int)run->config.channels_motif;
     exec_begin(e, false, (uint64_t)run->updates);
+    reading_follow(run); /* also directly after a checkpoint was loaded */
     struct tensor *motifs = network_motifs(e, run->network, batch->images, batch->request.count, run->annealer.density);
     double whole = head_loss(run, motifs, batch);
     enum status status = exec_status(e, err);

@@ -113,7 +113,9 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     struct network *n = run->network;
     struct forward f = {0};
     int count = batch->request.count;
-    n->limits = n->matrices = reading_now(run);
+    reading_follow(run);
+    if (!reading_now(run) && matrix_scores_used(&n->matrix))
+        matrix_scores_clear(&n->matrix); /* those of the model in `from`: they scored the motifs of its g */
     if (run->direct) {
         const struct domain_shape *shape = &run->single.shape;
         f.motifs = network_scores(e, n, batch->images, count, shape);

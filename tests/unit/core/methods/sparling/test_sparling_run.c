@@ -187,6 +187,20 @@ static void reinitialisation_resumes_with_same_bits(void **state)
     assert_string_not_equal(other.hash, whole.hash);
 }
 
+/* Neither the check of the channels nor the training limits the number of motifs, also directly after a pause. */
+static void reinitialisation_with_limited_motifs_resumes_with_same_bits(void **state)
+{
+    static const struct config_setting limited[] = {
+        {"reinitialise_below", "1"}, {"reinitialise_samples", "40"}, {"batch_norm", "plain"},
+        {"total_samples", "500"},    {"validation_every", "20"},     {"plateau_validations", "0"},
+        {"target_start", "1"},       {"most_motifs", "1"},           {NULL, NULL}};
+    struct outcome whole, pieces;
+    run_through(limited, 1, 0, &whole);
+    assert_true(whole.reinitialised >= 1);
+    run_through(limited, 2, 1, &pieces);
+    assert_same(&whole, &pieces);
+}
+
 /* The loss is higher than before, and a channel has new weights: the first stage waits. */
 static void make_wait(struct method_run *run)
 {
@@ -475,6 +489,7 @@ int main(void)
         cmocka_unit_test(resuming_does_not_change_any_bit),
         cmocka_unit_test(accumulated_thresholds_resume_with_same_bits),
         cmocka_unit_test(reinitialisation_resumes_with_same_bits),
+        cmocka_unit_test(reinitialisation_with_limited_motifs_resumes_with_same_bits),
         cmocka_unit_test(stage_that_waits_for_a_channel_resumes_with_same_bits),
         cmocka_unit_test(channel_is_spare_while_it_is_worthless_or_new),
         cmocka_unit_test(held_statistics_resume_with_same_bits),
