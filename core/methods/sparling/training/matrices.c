@@ -11,11 +11,12 @@
  * 4. CHOOSE: compares on validation samples how well the matrix and the channel of g predict the name, by the area
  *    under the ROC curve.
  *
- * A site lies completely inside a sample: parts of motifs at the ends of samples are mostly chance matches. Matrices
- * that are used have one scale, so that their scores remain log odds up to this factor and can be compared with each
- * other. Scale and offsets give the scores of samples with the name the mean and about the deviation that g's values
- * have there, because the thresholds and the head know g's values. Everything is computed in a fixed order on one
- * thread. A piece of REFINE and CHOOSE ends after a number of letters, between two samples. */
+ * Each letter of a site that is no base (N, or padding) lowers its score by OUTSIDE: parts of motifs at the ends of
+ * samples are mostly chance matches. Matrices that are used have one scale, so that their scores remain log odds up to
+ * this factor and can be compared with each other. Scale and offsets give the scores of samples with the name the mean
+ * and about the deviation that g's values have there, because the thresholds and the head know g's values. Everything
+ * is computed in a fixed order on one thread. A piece of REFINE and CHOOSE ends after a number of letters, between two
+ * samples. */
 #include "core/methods/sparling/training/matrices.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ static const double PSEUDO = 1;
 static const double NEGLIGIBLE = 1e-4;                 /* shares of a site below this number are not counted */
 static const double TRIMMED = 0.02, TRIMMED_SITES = 4; /* in bits: ends with less than TRIMMED, or less than
                                                           TRIMMED_SITES divided by the number of sites, are removed */
-/* Score of each position of a matrix outside of the sample. */
+/* Score of each position of a matrix whose letter is no base, or lies outside of the sample. */
 static const double OUTSIDE = -8;
 
 enum step { DRAW, ALIGN, REFINE, CHOOSE };
@@ -63,15 +64,14 @@ struct matrices_fit {
     struct position_matrix better; /* counts of a round in progress */
     bool both;
     unsigned char *base;  /* [samples][cols]; later those of the validation samples in progress */
-    unsigned char *count; /* [samples][names] how often the label contains the name */
+    unsigned char *count; /* [samples][names] how often the label contains the name; 255: more often, too */
     int *mark;            /* [marked][names] where the channel is largest; -1: not above its threshold */
     double background[BASES];
-    struct position_matrix *matrix; /* [names]; width 0: none */
-    double (
-        *ratio)[MATRIX_WIDTH][BASES + 1]; /* [2] of the channel in progress, on both strands; 0 for unknown letters */
-    double *odds;                         /* [2][cols] of a sample */
-    struct peaks *peaks;                  /* [names][CHOICES] */
-    struct peaks *sorted;                 /* [CHOICES] */
+    struct position_matrix *matrix;           /* [names]; width 0: none */
+    double (*ratio)[MATRIX_WIDTH][BASES + 1]; /* [2] of the channel in progress, on both strands */
+    double *odds;                             /* [2][cols] of a sample */
+    struct peaks *peaks;                      /* [names][CHOICES] */
+    struct peaks *sorted;                     /* [CHOICES] */
 };
 
 bool matrices_wanted(const struct method_run *run)
@@ -119,7 +119,7 @@ static enum status open_fit(struct method_run *run, struct matrices_fit **fit, s
     f->sorted = malloc(CHOICES * sizeof *f->sorted);
     for (int b = 0; b < BASES; b++)
         f->background[b] = 1;
-    memset(run->network->matrix.scale->value, 0, run->network->matrix.scale->count * sizeof(real));
+    matrix_scores_clear(&run->network->matrix);
     if (f->base && f->count && f->mark && f->matrix && f->ratio && f->odds && f->peaks && f->sorted)
         return STATUS_OK;
     matrices_drop(f);
@@ -162,7 +162,8 @@ static void keep_sample(struct method_run *run, struct matrices_fit *f, const st
         }
     for (int k = 0; k < f->names; k++) {
         int count = tally_of(run, &batch->truths[i], k), col;
-        f->count[(ptrdiff_t)sample * f->names + k] = (unsigned char)(count == TALLY_SOME ? 1 : count);
+        count = count == TALLY_SOME ? 1 : count < 255 ? count : 255;
+        f->count[(ptrdiff_t)sample * f->names + k] = (unsigned char)count;
         if (scores)
             f->mark[(ptrdiff_t)sample * f->names + k] = largest(scores, i, k, &col) > 0 && count != 0 ? col : -1;
     }
@@ -238,7 +239,7 @@ static void set_ratio(struct matrices_fit *f, const struct position_matrix *m)
     double ratio[MATRIX_WIDTH][BASES];
     position_matrix_ratios(m, f->background, PSEUDO, ratio);
     for (int i = 0; i < m->width; i++) {
-        f->ratio[0][i][BASE_UNKNOWN] = f->ratio[1][i][BASE_UNKNOWN] = 0;
+        f->ratio[0][i][BASE_UNKNOWN] = f->ratio[1][i][BASE_UNKNOWN] = OUTSIDE;
         for (int b = 0; b < BASES; b++) {
             f->ratio[0][i][b] = ratio[i][b];
             f->ratio[1][i][b] = ratio[m->width - 1 - i][BASES - 1 - b];
@@ -414,7 +415,7 @@ static int moments_of(const struct matrices_fit *f, int name, double mean[2], do
 }
 
 /* Writes a matrix to the network. Each entry has -OUTSIDE added and the offset has it subtracted as often, so that only
- * positions outside of a sample, whose letters are all 0, lower a score. */
+ * positions without a base, whose letters are all 0, lower a score. */
 static void use(struct method_run *run, struct matrices_fit *f, int name, double scale, const double mean[2])
 {
     struct network *n = run->network;

@@ -23,7 +23,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/stored_set.h"
 
-enum { RECORDS = 2000, LENGTH = 64, WORD = 9, KINDS = 3 };
+enum { RECORDS = 2000, LENGTH = 64, SHORT = 24, WORD = 9, KINDS = 3 };
 static const char *const word[KINDS] = {"GATTACAGG", "CCGTTCTCA", "TGAACGCAC"};
 static char root[] = "/tmp/motifd-matrices-XXXXXX";
 
@@ -88,15 +88,21 @@ static void plant(char *at, const char *letters)
     }
 }
 
-static int setup(void **state)
+/* Stores a data set. shorts: every tenth record has SHORT letters and no word, whatever its label says. */
+static int store(const char *name, bool shorts)
 {
     char *text = malloc((size_t)RECORDS * (LENGTH + 32)), *to = text, path[128];
     struct error err = {0};
-    if (!text || !mkdtemp(root))
-        return -1;
-    for (int i = 0; i < RECORDS; i++) {
+    for (int i = 0; text && i < RECORDS; i++) {
         bool one = i % 2, either = i / 2 % 2;
         to += sprintf(to, ">r%d%s%s\n", i, one ? " one" : "", either ? " either" : "");
+        for (int j = 0; j < SHORT; j++)
+            to[j] = "ACGT"[shorts ? draw(4) : 0];
+        if (shorts && draw(10) == 0) {
+            to[SHORT] = '\n';
+            to += SHORT + 1;
+            continue;
+        }
         for (int j = 0; j < LENGTH; j++)
             to[j] = "ACGT"[draw(4)];
         if (one)
@@ -106,16 +112,23 @@ static int setup(void **state)
         to += LENGTH;
         *to++ = '\n';
     }
+    if (!text)
+        return -1;
     *to = '\0';
-    snprintf(path, sizeof path, "%s/words", root);
+    snprintf(path, sizeof path, "%s/%s", root, name);
     enum status status = stored_set(path, "fasta", text, &err);
     free(text);
-    snprintf(path, sizeof path, "%s/words/sha256", root);
+    snprintf(path, sizeof path, "%s/%s/sha256", root, name);
     FILE *file = fopen(path, "wb");
     if (status || !file)
         return -1;
     fputs("57", file);
     return fclose(file);
+}
+
+static int setup(void **state)
+{
+    return mkdtemp(root) ? store("words", false) || store("shorts", true) : -1;
 }
 
 static int teardown(void **state)
@@ -346,6 +359,61 @@ static void the_estimate_contains_the_fit_and_the_matrices(void **state)
     assert_true(memory > 0 && (SANITIZED || (memory > 0.9 * fit && memory < 1.1 * fit)));
 }
 
+/* The mean of the largest scores of a channel in the validation samples with its name. */
+static double mean_score(struct method_run *run, int name, bool matrices)
+{
+    double sum = 0;
+    int count = 0;
+    run->network->matrices = matrices;
+    for (int i = 0; i < 2000; i++) {
+        struct batch_request request = {.seed = VALIDATION_SEED, .first = i, .seen = i, .count = 1};
+        const struct batch *batch;
+        float most = -INFINITY, map[KINDS * LENGTH];
+        assert_ok(batch_source_take(run->source, &request, NULL, &batch, err));
+        if (tally_of(run, &batch->truths[0], name) == 0)
+            continue;
+        exec_begin(&run->exec, false, 0);
+        tensor_to_planes(network_scores(&run->exec, run->network, batch->images, 1, &run->domain.shape), map);
+        for (int j = 0; j < LENGTH; j++)
+            most = fmaxf(most, map[name * LENGTH + j]);
+        sum += (double)most;
+        count++;
+    }
+    return sum / count;
+}
+
+/* The scores of a matrix have the same mean as the channel had, also if samples are padded: the fit and the network
+ * give letters that are no base the same score. */
+static void the_fit_scores_padding_as_the_network_does(void **state)
+{
+    static const struct config_setting shorts[] = {{"dataset_name", "shorts"}, {NULL, NULL}};
+    struct sparling_config c;
+    struct run_env environment;
+    struct method_run *run;
+    enum method_request request = METHOD_CONTINUE;
+    int used = 0;
+    configure(&c);
+    assert_ok(config_apply(&sparling_config_table, &c, shorts, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = root;
+    assert_ok(sparling_method.create(&c, &environment.env, &run, err));
+    assert_true(run->config.channels_motif <= KINDS);
+    while (!run->calibration.fitted) {
+        run->step_seconds = 0;
+        assert_ok(run_env_step(&environment, &sparling_method, run, &request, err));
+    }
+    for (int k = 0; k < run->presence.names; k++) {
+        double scale = (double)run->network->matrix.scale->value[k];
+        double matrix = mean_score(run, k, true), channel = mean_score(run, k, false);
+        print_message("name %d: scale %g, mean score of the matrix %g, of the channel %g\n", k, scale, matrix, channel);
+        assert_true(scale == 0 || fabs(matrix - channel) < 0.02 * scale);
+        used += scale > 0;
+    }
+    assert_true(used > 0);
+    sparling_method.destroy(run);
+    run_env_close(&environment);
+}
+
 /* A matrix of a word that repeats within itself, which also exceeds its threshold two positions beside the word. */
 static void set_repeating_matrix(struct network *n)
 {
@@ -418,6 +486,68 @@ static void a_scan_finds_the_peaks_of_a_matrix_and_not_the_positions_beside_them
     run_env_close(&environment);
 }
 
+static void warm_start(struct method_run *run, struct run_env_bytes *bytes)
+{
+    struct snapshot_reader reader = run_env_reader(bytes);
+    assert_ok(sparling_method.warm_start(run, &reader, err));
+}
+
+/* The matrices of another job belong to the weights and thresholds of that job. An evaluation of the other model uses
+ * them; a training removes them, also if it will fit none. */
+static void training_from_a_model_with_matrices_begins_without_matrices(void **state)
+{
+    static const struct config_setting plain[] = {{"presence_weight", "0"}, {"calibrate", "false"}, {NULL, NULL}};
+    struct sparling_config c;
+    struct run_env environment;
+    struct run_env_bytes bytes = {0};
+    struct method_run *run;
+    enum method_request request = METHOD_CONTINUE;
+    configure(&c);
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = root;
+    assert_ok(sparling_method.create(&c, &environment.env, &run, err));
+    set_repeating_matrix(run->network);
+    assert_ok(run_env_save(&sparling_method, run, &bytes, err));
+    for (int i = 0; i < 2; i++) {
+        sparling_method.destroy(run);
+        assert_ok(sparling_method.create(&c, &environment.env, &run, err));
+        warm_start(run, &bytes);
+        assert_true(network_uses_matrices(run->network));
+        run->step_seconds = 0;
+        assert_ok(run_env_step(&environment, &sparling_method, run, &request, err));
+        assert_int_equal(run->updates, 1);
+        assert_false(matrix_scores_used(&run->network->matrix));
+        assert_true(run->network->matrix.table->value[run->network->matrix.width / 2 * BASES] == 0);
+        assert_ok(config_apply(&sparling_config_table, &c, plain, err));
+    }
+    sparling_method.destroy(run);
+    run_env_bytes_close(&bytes);
+    run_env_close(&environment);
+}
+
+static void a_job_with_matrices_begins_from_a_model_without_them(void **state)
+{
+    struct sparling_config c;
+    struct run_env environment;
+    struct run_env_bytes bytes = {0};
+    struct method_run *run;
+    configure(&c);
+    c.matrix_scores = false;
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = root;
+    assert_ok(sparling_method.create(&c, &environment.env, &run, err));
+    run->network->last.w->value[0] = R(0.625);
+    assert_ok(run_env_save(&sparling_method, run, &bytes, err));
+    sparling_method.destroy(run);
+    c.matrix_scores = true;
+    assert_ok(sparling_method.create(&c, &environment.env, &run, err));
+    warm_start(run, &bytes);
+    assert_true(run->network->last.w->value[0] == R(0.625) && !network_uses_matrices(run->network));
+    sparling_method.destroy(run);
+    run_env_bytes_close(&bytes);
+    run_env_close(&environment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +556,9 @@ int main(void)
         cmocka_unit_test(a_run_with_matrices_gives_the_same_bits_with_threads_and_pauses),
         cmocka_unit_test(the_estimate_contains_the_fit_and_the_matrices),
         cmocka_unit_test(a_scan_finds_the_peaks_of_a_matrix_and_not_the_positions_beside_them),
+        cmocka_unit_test(the_fit_scores_padding_as_the_network_does),
+        cmocka_unit_test(training_from_a_model_with_matrices_begins_without_matrices),
+        cmocka_unit_test(a_job_with_matrices_begins_from_a_model_without_them),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
