@@ -262,18 +262,19 @@ enum status job_number(struct db *db, const char *id, int64_t *number, struct er
  */
 enum status job_insert(struct db *db, const char *id, const struct storage_job *job, int64_t last_seq, int64_t *number,
                        struct error *err);
-/* Adds an event with the current time, in a transaction. */
+/* Adds an event with the current time. The caller has begun a transaction. */
 enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err);
 /* event.c: adds an event of type "progress"; a job keeps the newest PROGRESS_EVENTS of them. */
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err);
 /* job_read.c: does the work of storage_owner_bytes() on a connection that the caller has taken. */
 enum status owner_bytes(struct db *db, const char *owner, int64_t *bytes, struct error *err);
-/* outbox.c: adds the notice of a job that has ended, in a transaction. */
+/* outbox.c: adds the notice of a job that has ended. The caller has begun a transaction. */
 enum status notice_add(struct db *db, int64_t job, struct error *err);
 /* job.c: applies JOB_EVENT_YIELD to every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
 
-/* chain.c: adds the row with the facts of a complete checkpoint to the table `chain`, in a transaction. */
+/* chain.c: adds the row with the facts of a complete checkpoint to the table `chain`. The caller has begun a
+ * transaction. */
 enum status chain_add(struct storage *storage, struct db *db, int64_t checkpoint, struct error *err);
 
 /* metric.c: does the work of storage_job_rewind() in a transaction. */

@@ -79,7 +79,7 @@ int ctl_save(struct ctl *ctl, const struct http_request *request, const char *fi
 /* Like ctl_save(), for bodies of any size: the arriving bytes go to FILE.part, which is renamed to FILE at the end. */
 int ctl_download(struct ctl *ctl, const struct http_request *request, const char *file);
 /* Returns CTL_SUCCESS if a download may replace FILE: it does not exist, or is a regular file. Otherwise prints a usage
- * error, because the rename would replace a device, a pipe or a folder. */
+ * error, because the rename would replace a device or a pipe, and cannot replace a folder. */
 int ctl_may_replace(struct ctl *ctl, const char *file);
 /* Prints the error of an answer on stderr and returns its exit code. */
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer);

@@ -140,7 +140,7 @@ void run_env_close(struct run_env *environment)
     *environment = (struct run_env){0};
 }
 
-/* Saves a checkpoint. Keeps every checkpoint that ends a stage and, of all other checkpoints, only the newest. */
+/* Saves a checkpoint. It replaces the previous checkpoint, unless that one ended a stage. */
 static enum status keep(struct run_env *environment, const struct method *method, struct method_run *run,
                         bool stage_end, struct error *err)
 {

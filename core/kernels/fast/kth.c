@@ -153,7 +153,8 @@ static void search_block(struct search *s, int block)
     }
 }
 
-/* Selects the value of 1-based rank k among the collected ones; false if the bracket does not contain it. */
+/* Finds the k-th smallest of all values, k from 1: an end of the bracket, or one of the collected values between the
+ * ends. False if it lies outside the bracket, or if too many values lie between the ends to collect them all. */
 static bool found(struct search *s, int slot, float low, float high, int64_t k, float *value)
 {
     int64_t rank = k - 1, inside = rank - s->low_or_below[slot];

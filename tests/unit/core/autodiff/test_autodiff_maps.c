@@ -228,8 +228,8 @@ static void batch_norm_gradients_match_differences(void **state)
     check_norm((struct map_case){.in = {1, 3, 1, 11, 0, 1}, .relu = true, .affine = true});
 }
 
-/* Builds the residual unit: a batch norm uses the moments that the convolution before it computed, and a skip
- * connection goes around both. */
+/* Builds the residual unit: convolution, batch norm, convolution. The batch norm uses the moments that the first
+ * convolution computed. The skip connection goes around the batch norm and the second convolution. */
 static struct tensor *build_unit(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
