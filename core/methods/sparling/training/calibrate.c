@@ -172,8 +172,19 @@ struct channel_peaks {
                          it (wrong) */
 };
 
+/* Returns the number of peaks that have the largest score. */
+static int first_ties(const struct channel_peaks *p)
+{
+    int count = 1;
+    while (count < p->count && p->score[count].peak == p->score[0].peak)
+        count++;
+    return count;
+}
+
 /* Returns how many peaks will be active. It takes the largest peaks first, as long as there are no more false than
- * missed peaks. */
+ * missed peaks. The scores of a short matrix have few values, and chance copies of the best word get the same score as
+ * its sites. If the rule would end among the peaks with the largest score, all of these peaks are active: otherwise, the
+ * channel would have no motif at all. */
 static int active_peaks(const struct channel_peaks *p)
 {
     int count = 0, wrong = p->wrong, right = p->right;
@@ -184,7 +195,8 @@ static int active_peaks(const struct channel_peaks *p)
             break;
         count = i + 1;
     }
-    return count;
+    int ties = count > 0 ? first_ties(p) : 0;
+    return count < ties ? ties : count;
 }
 
 /* Returns how far the threshold of a channel must rise; 0 if all peaks or no peaks have the name, because such peaks do
