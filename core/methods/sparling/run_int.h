@@ -463,6 +463,19 @@ enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, 
 /* Does one step of the calibration, which reads one batch. *done: it was the last step. Errors: STATUS_NO_MEMORY, and
  * those of the computation. */
 enum status calibration_piece(struct method_run *run, bool *done, struct error *err);
+/* The peaks of one channel in a calibration. */
+struct channel_peaks {
+    struct calibration_score *score; /* the peaks whose activity depends on the threshold, by falling score; of equal
+                                        scores, those without the name come first */
+    int count, with;                 /* count: number of elements of `score`; with: number of all peaks with the name */
+    int right, wrong; /* numbers of the other peaks, which are active at any threshold: with the name (right), without
+                         it (wrong) */
+};
+/* Returns how many elements of `score` the threshold should make active. It takes the largest peaks first, as long as
+ * there are no more false than missed peaks. The scores of a short matrix have few values, and chance copies of the
+ * best word get the same score as its sites. If the rule ends among the peaks with the largest score, all of these
+ * peaks are active: otherwise the channel would have no motif at all. */
+int calibration_active_peaks(const struct channel_peaks *p);
 /* Prepares the calibration after a checkpoint was loaded. Returns false if its position is impossible. */
 bool calibration_loaded(struct method_run *run);
 /* Defined in calibrate_numbers.c: sets the thresholds from the scores of `samples` samples, if targets are numbers.

@@ -164,14 +164,6 @@ static int falling(const void *a, const void *b)
     return x->has - y->has;
 }
 
-/* The peaks of one channel. */
-struct channel_peaks {
-    struct calibration_score *score; /* the peaks whose activity depends on the threshold, by falling score */
-    int count, with;                 /* count: number of elements of `score`; with: number of all peaks with the name */
-    int right, wrong; /* numbers of the other peaks, which are active at any threshold: with the name (right), without
-                         it (wrong) */
-};
-
 /* Returns the number of peaks that have the largest score. */
 static int first_ties(const struct channel_peaks *p)
 {
@@ -181,11 +173,7 @@ static int first_ties(const struct channel_peaks *p)
     return count;
 }
 
-/* Returns how many peaks will be active. It takes the largest peaks first, as long as there are no more false than
- * missed peaks. The scores of a short matrix have few values, and chance copies of the best word get the same score as
- * its sites. If the rule would end among the peaks with the largest score, all of these peaks are active: otherwise, the
- * channel would have no motif at all. */
-static int active_peaks(const struct channel_peaks *p)
+int calibration_active_peaks(const struct channel_peaks *p)
 {
     int count = 0, wrong = p->wrong, right = p->right;
     for (int i = 0; i < p->count; i++) {
@@ -207,7 +195,7 @@ static real rise_of(const struct method_run *run, const struct channel_peaks *p)
     if (p->with == p->count + p->right || (p->with == 0 && run->presence.counted < 0))
         return 0;
     real rise = p->with == 0 ? (real)p->score[0].peak : 0;
-    int active = active_peaks(p);
+    int active = calibration_active_peaks(p);
     if (active > 0 && active < p->count && p->score[active].peak > -INFINITY)
         rise += (real)((p->score[active - 1].peak + p->score[active].peak) / 2);
     return rise;

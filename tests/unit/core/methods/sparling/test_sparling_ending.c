@@ -105,6 +105,23 @@ static void a_calibration_balances_missed_and_false_samples_of_each_name(void **
     trial_end(&t);
 }
 
+/* Without ties, the last active peak is the one at which false and missed peaks are balanced. If the largest score
+ * occurs more often than that, all peaks with this score are active, and never a part of them: a threshold is between
+ * two scores. */
+static void peaks_with_the_largest_score_are_active_together(void **state)
+{
+    struct calibration_score different[] = {{9, true}, {8, false}, {7, true}, {6, false}, {5, false}, {4, true}};
+    struct calibration_score equal[] = {{9, false}, {9, false}, {9, false}, {9, true}, {9, true}, {8, true}, {7, true}};
+    struct channel_peaks p = {.score = different, .count = 6, .with = 3};
+    assert_int_equal(calibration_active_peaks(&p), 3); /* one false and one missed peak; with the next, two are false */
+    p.wrong = 4;
+    assert_int_equal(calibration_active_peaks(&p), 0);
+    p = (struct channel_peaks){.score = equal, .count = 7, .with = 4};
+    assert_int_equal(calibration_active_peaks(&p), 5); /* balanced after four, among the five with the score 9 */
+    p.with = 20;
+    assert_int_equal(calibration_active_peaks(&p), 7);
+}
+
 /* A run in which the strongest position of an input is active if no other is. */
 static const struct config_setting never_empty[] = {{"patience", "2"},
                                                     {"motifs", "4"},
@@ -359,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_ends_when_it_no_longer_improves),
         cmocka_unit_test(a_calibration_balances_missed_and_false_samples_of_each_name),
+        cmocka_unit_test(peaks_with_the_largest_score_are_active_together),
         cmocka_unit_test(own_end_and_calibration_do_not_depend_on_threads_and_pauses),
         cmocka_unit_test(no_map_is_empty_if_no_label_is),
         cmocka_unit_test(training_with_never_empty_does_not_depend_on_threads_and_pauses),
