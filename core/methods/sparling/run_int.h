@@ -472,9 +472,9 @@ struct channel_peaks {
                          it (wrong) */
 };
 /* Returns how many elements of `score` the threshold should make active. It takes the largest peaks first, as long as
- * there are no more false than missed peaks. The scores of a short matrix have few values, and chance copies of the
- * best word get the same score as its sites. If the rule ends among the peaks with the largest score, all of these
- * peaks are active: otherwise the channel would have no motif at all. */
+ * there are no more false than missed peaks. The scores of a matrix have few values, and chance copies of a word get
+ * the same score as its sites. If the rule ends among peaks with the same score, either all or none of them are active,
+ * whichever balances false and missed peaks better. */
 int calibration_active_peaks(const struct channel_peaks *p);
 /* Prepares the calibration after a checkpoint was loaded. Returns false if its position is impossible. */
 bool calibration_loaded(struct method_run *run);

@@ -164,27 +164,27 @@ static int falling(const void *a, const void *b)
     return x->has - y->has;
 }
 
-/* Returns the number of peaks that have the largest score. */
-static int first_ties(const struct channel_peaks *p)
-{
-    int count = 1;
-    while (count < p->count && p->score[count].peak == p->score[0].peak)
-        count++;
-    return count;
-}
-
 int calibration_active_peaks(const struct channel_peaks *p)
 {
-    int count = 0, wrong = p->wrong, right = p->right;
-    for (int i = 0; i < p->count; i++) {
-        right += p->score[i].has;
-        wrong += !p->score[i].has;
-        if (wrong > p->with - right)
+    int first = 0, wrong = p->wrong, right = p->right;
+    while (first < p->count) { /* one round for all peaks with the same score, because no threshold separates them */
+        int last = first, before = p->with - right - wrong, w = wrong, r = right;
+        bool fit = true;
+        for (; last < p->count && p->score[last].peak == p->score[first].peak; last++) {
+            r += p->score[last].has;
+            w += !p->score[last].has;
+            fit = fit && w <= p->with - r;
+        }
+        bool closer = last > first + 1 && before >= 0 && w - (p->with - r) <= before;
+        if (!fit && !closer)
             break;
-        count = i + 1;
+        first = last;
+        wrong = w;
+        right = r;
+        if (!fit)
+            break;
     }
-    int ties = count > 0 ? first_ties(p) : 0;
-    return count < ties ? ties : count;
+    return first;
 }
 
 /* Returns how far the threshold of a channel must rise; 0 if all peaks or no peaks have the name, because such peaks do

@@ -105,10 +105,9 @@ static void a_calibration_balances_missed_and_false_samples_of_each_name(void **
     trial_end(&t);
 }
 
-/* Without ties, the last active peak is the one at which false and missed peaks are balanced. If the largest score
- * occurs more often than that, all peaks with this score are active, and never a part of them: a threshold is between
- * two scores. */
-static void peaks_with_the_largest_score_are_active_together(void **state)
+/* Without ties, the last active peak is the one at which false and missed peaks are balanced. Peaks with the same score
+ * are active together or not at all, because a threshold is between two scores. */
+static void peaks_with_the_same_score_are_active_together(void **state)
 {
     struct calibration_score different[] = {{9, true}, {8, false}, {7, true}, {6, false}, {5, false}, {4, true}};
     struct calibration_score equal[] = {{9, false}, {9, false}, {9, false}, {9, true}, {9, true}, {8, true}, {7, true}};
@@ -120,6 +119,12 @@ static void peaks_with_the_largest_score_are_active_together(void **state)
     assert_int_equal(calibration_active_peaks(&p), 5); /* balanced after four, among the five with the score 9 */
     p.with = 20;
     assert_int_equal(calibration_active_peaks(&p), 7);
+    struct calibration_score second[] = {{9, true}, {8, false}, {8, false}, {8, true}, {8, true}, {7, false}};
+    p = (struct channel_peaks){.score = second, .count = 6, .with = 4};
+    assert_int_equal(calibration_active_peaks(&p), 5); /* two false and one missed peak, instead of none and three */
+    second[4].has = second[3].has = false;
+    p.with = 2;
+    assert_int_equal(calibration_active_peaks(&p), 1); /* with the second score, four false and one missed peak */
 }
 
 /* A run in which the strongest position of an input is active if no other is. */
@@ -376,7 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_ends_when_it_no_longer_improves),
         cmocka_unit_test(a_calibration_balances_missed_and_false_samples_of_each_name),
-        cmocka_unit_test(peaks_with_the_largest_score_are_active_together),
+        cmocka_unit_test(peaks_with_the_same_score_are_active_together),
         cmocka_unit_test(own_end_and_calibration_do_not_depend_on_threads_and_pauses),
         cmocka_unit_test(no_map_is_empty_if_no_label_is),
         cmocka_unit_test(training_with_never_empty_does_not_depend_on_threads_and_pauses),
