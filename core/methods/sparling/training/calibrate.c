@@ -170,11 +170,12 @@ int calibration_active_peaks(const struct channel_peaks *p)
     while (first < p->count) { /* one round for all peaks with the same score, because no threshold separates them */
         int last = first, before = p->with - right - wrong, w = wrong, r = right;
         bool fit = true;
-        for (; last < p->count && p->score[last].peak == p->score[first].peak; last++) {
+        do { /* at least one peak, because NaN is not equal to itself */
             r += p->score[last].has;
             w += !p->score[last].has;
             fit = fit && w <= p->with - r;
-        }
+            last++;
+        } while (last < p->count && p->score[last].peak == p->score[first].peak);
         bool closer = last > first + 1 && before >= 0 && w - (p->with - r) <= before;
         if (!fit && !closer)
             break;

@@ -125,6 +125,9 @@ static void peaks_with_the_same_score_are_active_together(void **state)
     second[4].has = second[3].has = false;
     p.with = 2;
     assert_int_equal(calibration_active_peaks(&p), 1); /* with the second score, four false and one missed peak */
+    struct calibration_score diverged[] = {{NAN, true}, {NAN, false}};
+    p = (struct channel_peaks){.score = diverged, .count = 2, .with = 1};
+    assert_in_range(calibration_active_peaks(&p), 0, 2); /* ends */
 }
 
 /* A run in which the strongest position of an input is active if no other is. */
