@@ -484,6 +484,7 @@ static void damaged_checkpoint_answers_no_query(void **state)
     sqlite3 *db;
     trained_job(f, id);
     assert_int_equal(sqlite3_open(f->storage_options.path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000); /* the store may be writing */
     assert_int_equal(sqlite3_exec(db, "UPDATE chunk SET data = zeroblob(length(data))", NULL, NULL, NULL), SQLITE_OK);
     assert_true(sqlite3_changes(db) > 0);
     sqlite3_close(db);

@@ -416,6 +416,7 @@ static void a_damaged_checkpoint_fails_the_job(void **state)
     release_steps();
     await(bench, id, JOB_PAUSED);
     assert_int_equal(sqlite3_open(bench->path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000); /* the store may be writing */
     assert_int_equal(sqlite3_exec(db, "UPDATE chunk SET data = zeroblob(length(data))", NULL, NULL, NULL), SQLITE_OK);
     assert_true(sqlite3_changes(db) > 0);
     sqlite3_close(db);
