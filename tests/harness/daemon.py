@@ -43,6 +43,17 @@ def die_with_the_test():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
 
+def open_files(process):
+    """Returns {descriptor: path} of the files that a process has open. Descriptors that are closed meanwhile are left out."""
+    folder, files = f"/proc/{process}/fd", {}
+    for number in os.listdir(folder):
+        try:
+            files[number] = os.readlink(f"{folder}/{number}")
+        except FileNotFoundError:
+            continue
+    return files
+
+
 class Daemon:
     """A daemon. At the end of a `with` block, the daemon is stopped properly. After an exception, the end of its log is printed and it is killed."""
 

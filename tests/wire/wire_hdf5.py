@@ -20,7 +20,7 @@ import time
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from daemon import Daemon, run_checks  # noqa: E402
+from daemon import Daemon, open_files, run_checks  # noqa: E402
 
 FILES = pathlib.Path(sys.argv[3])
 MEDIA = "application/x-hdf5"
@@ -97,12 +97,11 @@ def a_tiny_file_with_a_huge_table_is_refused_at_once(daemon):
 
 def largest_files(process, stop, seen):
     """Records the largest size of each nameless file that the process has open, until `stop` is set."""
-    folder = f"/proc/{process}/fd"
     while not stop.is_set():
-        for number in os.listdir(folder):
+        for number, path in open_files(process).items():
             try:
-                if " (deleted)" in os.readlink(f"{folder}/{number}"):
-                    seen[number] = max(seen.get(number, 0), os.stat(f"{folder}/{number}").st_size)
+                if " (deleted)" in path:
+                    seen[number] = max(seen.get(number, 0), os.stat(f"/proc/{process}/fd/{number}").st_size)
             except OSError:  # closed in the meantime
                 continue
 
@@ -130,8 +129,8 @@ def files_that_expand_take_no_more_disk_than_the_quota(folder):
             stop.set()
             watch.join()
             assert max(seen.values(), default=0) <= quota, (format, seen)
-            open_files = [os.readlink(f"/proc/{daemon.process.pid}/fd/{number}") for number in os.listdir(f"/proc/{daemon.process.pid}/fd")]
-            assert not any("(deleted)" in name and sets in name for name in open_files), open_files
+            files = open_files(daemon.process.pid)
+            assert not any("(deleted)" in path and sets in path for path in files.values()), files
             assert daemon.ask("GET", "/v1/datasets")[2]["bytes"] == 0
             assert not any(files for _, _, files in os.walk(sets)), list(os.walk(sets))
         assert put(daemon, "fits", bytes_of("csr.h5ad"), "?format=h5ad")[0] == 201

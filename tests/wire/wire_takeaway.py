@@ -25,7 +25,7 @@ import onnx.numpy_helper
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "harness")]
 import safetensors_file  # noqa: E402
-from daemon import JSON, TINY, Daemon  # noqa: E402
+from daemon import JSON, TINY, Daemon, open_files  # noqa: E402
 
 PATIENCE = 1200  # seconds: a sanitizer makes trainings slow
 SMALL = {**TINY, "total_samples": 400}
@@ -171,8 +171,7 @@ def large_bodies_use_the_disk_and_not_memory(daemon, other, folder, job):
         for _ in range(99):
             line.sendall(bytes(1_000_000))
         open_ones.append(line)
-    files = [name for name in os.listdir(f"/proc/{other.process.pid}/fd")
-             if os.readlink(f"/proc/{other.process.pid}/fd/{name}").endswith("(deleted)")]
+    files = [path for path in open_files(other.process.pid).values() if path.endswith("(deleted)")]
     assert len(files) >= count and resident(other) - before < 40, (files, resident(other), before)
     for line in open_ones[1:]:
         line.close()
