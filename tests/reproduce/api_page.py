@@ -51,7 +51,8 @@ This page shows a request and its answer for each route. The page was made by
       {"title": "Some fields are invalid", "status": 422, ...,
        "errors": [{"pointer": "/config/width", "detail": "must be an integer in [1, 1024]; got 0"}]}
 
-  Each route below lists its own errors. [Limits](limits.md) lists the errors that any route can return.
+  Each route below lists its own errors. Queries and the routes of trainers also have the errors of the two tables below. [Limits](limits.md) lists
+  the errors that any route can return.
 
 - **Safe repetition.** `POST /v1/jobs` and `POST /v1/imports` with an `Idempotency-Key` can be repeated; the same key returns the same job. Keys
   belong to a token: another token with the same key gets its own job.
@@ -65,6 +66,20 @@ This page shows a request and its answer for each route. The page was made by
   same.
 - **Request ids.** Each answer has an `X-Request-Id`; the daemon's log contains it.
 """
+
+# Errors that many routes have. The page shows them once, and the routes refer to them: anchor → (heading, sentence, {status: cause}).
+SHARED = {
+    "errors-of-queries": ("Errors of queries", "A query asks the model of a job. It can return these errors:", {
+        "404": "There is no such job, checkpoint or item, or its kind does not answer this query",
+        "406": "The query cannot produce any of the media types in Accept",
+        "409": "A job has no checkpoint yet, or its model cannot answer this query",
+        "429": "Too many queries are running; Retry-After gives the time to wait",
+        "503": "There is not enough memory at the moment",
+        "504": "The query took longer than --query-seconds"}),
+    "errors-of-trainers": ("Errors of trainers", "The routes below `/v1/jobs/{id}/run` serve the process that trains a job. They can return these errors:", {
+        "401": "The token is not that of the job's trainer, or the trainer's run has ended",
+        "409": "Another trainer has taken over (the epoch is an earlier one), or the run ended during the request"}),
+}
 
 JOB = """## The job document
 
@@ -88,18 +103,21 @@ MEMBERS = """
 """
 
 EVENTS = """
-The answer is a stream, which stays open. Its events are rows of the database. The `id` of an event grows over all jobs and survives restarts of the
-daemon. A client can send the id of the last event that it received, in the header `Last-Event-ID` (as a browser's `EventSource` does by itself) or in
-`after`. It then receives every later event once, also over a restart of the daemon. The first block of a stream contains no event, but the position at
-which the stream begins.
+The answer is a stream of server-sent events, which stays open. The daemon stores each event and gives it an `id`. Ids grow over all jobs, also across
+restarts of the daemon.
 
-There are four kinds of events: `state`, `progress`, `metric` (new points) and `checkpoint`. Each has a `job` and a `time`. The stream of one job begins
-with the first event of the job and ends with its last event. When no more events can come, the answer is 204. The stream of all jobs begins at the
-present. A job keeps its newest 600 `progress` events.
+To continue after an interruption, a client sends the id of the last event that it received, in the header `Last-Event-ID` (a browser's `EventSource`
+does this by itself) or in the parameter `after`. It then receives every later event exactly once. The first block of a stream is no event; its `id` is
+the position at which the stream begins.
 
-The daemon sends a comment every 15 s (`--event-heartbeat-ms`). It closes a stream whose reader accepts nothing for 60 s (`--event-stall-ms`). A token
-that has 32 open streams (`--streams-per-token`) gets 429; the same limit holds for an address without a token. When 64 streams are open (`--streams`),
-the daemon answers 503.
+There are four kinds of events: `state`, `progress`, `metric` (new points) and `checkpoint`. Each event names its `job` and its `time`. For each job, the
+daemon keeps only the newest 600 `progress` events.
+
+The stream of one job begins with the job's first event and ends with its last one. If the job has ended and the client has received every event, the
+daemon answers 204. The stream of all jobs begins with the next event.
+
+The daemon sends a comment every 15 s (`--event-heartbeat-ms`). It closes a stream whose reader accepts nothing for 60 s (`--event-stall-ms`).
+[Limits](limits.md) says how many streams may be open.
 """
 
 
@@ -340,20 +358,40 @@ class Run:
         example("GET", "/motifd.py")
 
 
+def table(titles, rows):
+    """Returns a table of Markdown. Rows are pairs of texts."""
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in [titles, ("---", "---"), *rows])
+
+
 def describe(operation):
-    """Returns the query parameters and the errors of an operation, from the OpenAPI document."""
-    lines = []
-    for parameter in operation.get("parameters", []):
-        if parameter.get("in") == "query":
-            lines.append(f"- `{parameter['name']}`: {parameter.get('description', '')}")
-    problems = [f"{status} {answer['description'].rstrip('.')}" for status, answer in operation["responses"].items()
+    """Returns the query parameters and the errors of an operation, from the OpenAPI document: pairs of a name or status and a text."""
+    parameters = [(f"`{parameter['name']}`", parameter.get("description", "")) for parameter in operation.get("parameters", [])
+                  if parameter.get("in") == "query"]
+    problems = [(status, answer["description"].rstrip(".")) for status, answer in operation["responses"].items()
                 if status.isdigit() and status >= "4"]
-    return lines, problems
+    return parameters, problems
+
+
+def errors(problems):
+    """Returns the errors of a route: a sentence that refers to the shared ones, and a table of the others. One or two errors need no table."""
+    own, links = list(problems), []
+    for anchor, (heading, _, causes) in SHARED.items():
+        if all(pair in own for pair in causes.items()):
+            own = [pair for pair in own if pair not in causes.items()]
+            links.append(f"the [{heading.lower()}](#{anchor})")
+    if len(own) > 2:
+        return (f"Errors: {' and '.join(links)}, and\n\n" if links else "") + table(("error", "cause"), own) + "\n"
+    return f"Errors: {'; '.join([f'{status} {cause}' for status, cause in own] + links)}.\n"
+
+
+def shared():
+    return "\n".join(f"## {heading}\n\n{sentence}\n\n{table(('error', 'cause'), causes.items())}\n"
+                     for heading, sentence, causes in SHARED.values())
 
 
 def page(run):
     job = "\n".join(f"    {line}" for line in run.job.splitlines())
-    out = [INTRO, JOB, job, MEMBERS]
+    out = [INTRO, shared(), JOB, job, MEMBERS]
     for pattern, methods in run.document["paths"].items():
         for method, operation in methods.items():
             if method == "parameters":
@@ -364,11 +402,11 @@ def page(run):
             if pattern == "/v1/jobs/{id}/events":
                 out.append(EVENTS.strip() + "\n")
             if parameters:
-                out.append("\n".join(parameters) + "\n")
+                out.append(table(("parameter", "meaning"), parameters) + "\n")
             shown = "".join(f"\n    {line}".rstrip() for line in answer.splitlines())
             out.append(f"    $ {command}\n    {status}{shown}\n")
             if problems:
-                out.append("Errors: " + "; ".join(problems) + ".\n")
+                out.append(errors(problems))
     return "\n".join(out)
 
 
