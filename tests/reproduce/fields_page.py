@@ -53,8 +53,9 @@ This page lists every configuration field of every kind. `{COMMAND}` made this p
 *Basic* fields are what a newcomer sets. *Advanced* fields tune a training. *Research* fields are needed only to repeat an experiment of a paper. The column *applies when*
 names the condition under which a field has an effect; a field without a condition always has one.
 
-A field whose allowed values are *text* also takes a number: `500` is the text `500`, so `motifctl submit --set sizes=500` needs no quotation marks. Of the different ways to
-write a number, the field gets the shortest: `1e3` and `1000.0` are `1000`. A name such as `1e3`, or a number above 2^53, needs them: `--set dataset_name='"1e3"'`.
+A field whose allowed values are *text* also takes a number and stores its shortest form as text. `motifctl submit --set sizes=500` sets the text `500`; `1e3` and `1000.0` both
+become `1000`. If the text itself looks like a number that this would change, such as the name `1e3` or a number above 2^53, write it in quotation marks:
+`--set dataset_name='"1e3"'`.
 
 Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
 """]
@@ -76,9 +77,13 @@ def metrics_page(kinds):
 
 This page lists every preset, metric, query and finding of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`.
 
-A *preset* is a starting configuration. A *metric* is a series of numbers that a job reports while it runs (`motifctl metrics`). A *query* is a question to a trained
-model; it is the last part of the route `/v1/jobs/{{id}}/NAME`. A *finding* is a statement about what may be wrong with a result. *Verdict at best* is the best verdict of a
-job with this finding. A job has the worst of these verdicts, and `learned` without findings.
+Terms of this page:
+
+- A *preset* is a starting configuration.
+- A *metric* is a series of numbers that a job reports while it runs (`motifctl metrics`).
+- A *query* is a question to a trained model. Its name ends the route `/v1/jobs/{{id}}/NAME`.
+- A *finding* is a statement about what may be wrong with a result. Each finding limits the verdict of the job: the column *verdict at best* names the best verdict that is
+  still possible. Without findings, the verdict is `learned`.
 
 Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
 """]
