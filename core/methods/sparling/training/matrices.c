@@ -14,9 +14,9 @@
  * Each letter of a site that is no base (N, or padding) lowers its score by OUTSIDE: parts of motifs at the ends of
  * samples are mostly chance matches. Matrices that are used have one scale, so that their scores remain log odds up to
  * this factor and can be compared with each other. Scale and offsets give the scores of samples with the name the mean
- * and about the deviation that g's values have there, because the thresholds and the head know g's values. Everything
- * is computed in a fixed order on one thread. A piece of REFINE and CHOOSE ends after a number of letters, between two
- * samples. */
+ * and at most about the deviation that g's values have there, because the thresholds and the head know g's values.
+ * Everything is computed in a fixed order on one thread. A piece of REFINE and CHOOSE ends after a number of letters,
+ * between two samples. */
 #include "core/methods/sparling/training/matrices.h"
 
 #include <math.h>
@@ -47,6 +47,9 @@ static const double TRIMMED = 0.02, TRIMMED_SITES = 4; /* in bits: ends with les
                                                           TRIMMED_SITES divided by the number of sites, are removed */
 /* Score of each position of a matrix whose letter is no base, or lies outside of the sample. */
 static const double OUTSIDE = -8;
+/* Of a matrix's scores, in nats^2. All sites of a word without substitutions have nearly the same score. Without this
+ * limit, the scale that gives such scores the deviation of g's values would be huge. */
+static const double VARIANCE_LEAST = 1;
 
 enum step { DRAW, ALIGN, REFINE, CHOOSE };
 
@@ -444,7 +447,7 @@ static void choose(struct method_run *run, struct matrices_fit *f)
             m->width = 0;
             continue;
         }
-        scale += log(variance[0] / variance[1]) / 2;
+        scale += log(variance[0] / fmax(variance[1], VARIANCE_LEAST)) / 2;
         used++;
     }
     for (int k = 0; k < f->names; k++)
