@@ -64,9 +64,9 @@ struct tensor *op_lift(struct exec *e, struct tensor *x, const real *threshold, 
  * gradient, so using it in a training step is an error. */
 enum { OP_LIMIT_MOST = 64 };
 struct tensor *op_limit(struct exec *e, struct tensor *x, const real *threshold, int most, int near);
-/* A copy of a map in which only peaks exceed the thresholds of their channels. Other values that do become the
- * threshold. A peak is the largest value of its channel within `near` rows and columns. threshold: [channels]; marked:
- * [channels]: a channel with 0 is only copied. It has no gradient, so it is an error in a training step. */
+/* Copies a map. A value that exceeds the threshold of its channel, but is not a peak, becomes the threshold. A peak is
+ * the largest value of its channel within `near` rows and columns. threshold: [channels]. marked: [channels]; 0: the
+ * channel is only copied. The operation has no gradient, so using it in a training step is an error. */
 struct tensor *op_peaks(struct exec *e, struct tensor *x, const real *threshold, const real *marked, int near);
 
 /* Position matrices over one-hot letters; the complement of letter b is 3 - b. */
@@ -187,8 +187,8 @@ struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor
 /* Spike-and-slab latent variables (Tonolini, Jensen, Murray-Smith, UAI 2020). A variable is exactly 0 with probability
  * 1 - gamma (the spike) and otherwise normal (the slab). op_spike_odds() returns gamma = min(1, exp(x)). */
 struct tensor *op_spike_odds(struct exec *e, struct tensor *x);
-/* Warm-up: at the beginning of a training, moves the standard deviations s of slabs towards 1. x: log variances, 2 log
- * s. Returns the log variances that belong to the deviations warmth * s + (1 - warmth). */
+/* Warm-up of the standard deviations s of slabs: replaces s by warmth * s + (1 - warmth). During the first part of a
+ * training, warmth rises to 1, so the deviations begin near 1. x and the result contain log variances, 2 log s. */
 struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth);
 /* The gate of spike-and-slab variables: x sigmoid(sharpness (u - 1 + odds)) with u uniform in [0, 1), a function of
  * (seed, stream, step, first + row, column). */

@@ -90,9 +90,10 @@ bool conv_backward_region(struct exec *e, const struct conv_back_region *conv);
  * statistics. NORM_ELSEWHERE: one image of another rank gets it. */
 enum { NORM_ALL = -1, NORM_ELSEWHERE = -2 };
 
-/* norm_backward_region() runs the backward pass of a batch norm over the region out->where. With `batch`, the gradient
- * of the batch's statistics goes to the image `only`, so the input's gradient covers that image too. The function reads
- * the members scale, shift, mean, inv_std, blocks and relu of *call. */
+/* norm_backward_region() runs the backward pass of a batch norm over the region out->where. With `batch`, the forward
+ * pass used the statistics of the batch. The gradient through these statistics goes to the image `only`, so the input's
+ * gradient covers that whole image too. The function reads the members scale, shift, mean, inv_std, blocks and relu of
+ * *call. */
 struct norm_back_region {
     struct tensor *x, *out;
     const struct batch_norm *norm;

@@ -91,8 +91,8 @@ void grad_pass(struct exec *e, struct tensor *from, struct tensor *to);
  */
 void grad_give(struct exec *e, struct tensor *x, real *buffer);
 
-/* Returns the gradient of a weight to an operation that computes it. The first writer of a step gets *add false and,
- * with `zero`, a zeroed array. */
+/* Returns the array for the gradient of w. The first operation of a step must write its gradient to the array (*add
+ * false), later operations must add to it (*add true). With `zero`, the array is zeroed for the first operation. */
 real *weight_open(struct weight *w, bool zero, bool *add);
 
 /* The backward pass of a batch norm begins with two sums over the gradient of its result. The operation that writes
@@ -112,8 +112,8 @@ struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm
 
 /* --- splitting ---------------------------------------------------------------------------------- */
 
-/* Cuts the images of a map into strips of rows: about `least` strips for all images together; fewer if a strip would
- * have less than 8 rows, more if there are more than `least` images. */
+/* Cuts the images of a map into strips of rows. The aim is `least` strips for all images together. There are fewer if
+ * strips would have less than 8 rows, and more if there are more than `least` images. */
 struct map_split {
     int strips, rows; /* strips: number of strips of an image; rows: number of rows of a strip; the last strip of an
                          image may have fewer */
@@ -181,8 +181,8 @@ struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
 
 /* --- weights of convolutions (conv_weights.c) ------------------------------------------------------ */
 
-/* Fills in `call`: its sizes, and the weights w [out][in][kernel_h][kernel_w], packed as the functions of the kernel
- * table read them; with `transposed`, for the gradient of the input. False after a failure. */
+/* Fills in the sizes and the weights of `call`. w: [out][in][kernel_h][kernel_w]; the function packs it as the kernels
+ * read it. transposed: the call will compute the gradient of the convolution's input. Returns false after a failure. */
 bool conv_weights_prepare(struct exec *e, const struct weight *w, bool transposed, struct conv_call *call);
 /* Adds `count` partial gradients, one after another, to the gradients of w and b. A partial gradient is the packed
  * gradient of w, then that of b with padded channels; the next one begins `stride` reals later. b: NULL if there is

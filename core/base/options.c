@@ -205,8 +205,8 @@ void options_describe(const struct option_spec *specs, struct buf *out)
     }
 }
 
-/* Returns the length of the first column of a line and of the spaces after it; if there is no second column, the length
- * of the spaces at the beginning of the line. */
+/* Two or more spaces divide a line into two columns. Returns the index at which the second column begins, or, in a line
+ * of one column, the index of the first character that is no space. */
 static size_t first_column(const char *line, size_t length)
 {
     size_t lead = strspn(line, " "), at = lead;

@@ -14,8 +14,7 @@
 #include "core/coding/dictionary.h"
 
 /* Bound (3) of the paper: if S is below the result, the decoder finds the support, whatever the signs of the code. The
- * paper prints zeta_l in this bound. Its proof needs the error from the layer below, so `zeta` means that error
- * here. */
+ * paper prints zeta_l here, but its proof needs the error from the layer below. That error is `zeta`. */
 double bound_uniform(double mu, double x_min, double x_max, double zeta);
 /* Bound (5): if S is at most the result, the decoder finds the support with probability at least 1 - delta over random
  * signs. */

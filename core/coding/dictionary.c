@@ -376,10 +376,10 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     }
 }
 
-/* Lists the Gram rows of all spikes as terms. Neighbouring draws form pairs, and a term has equal or opposite signs in
- * the two draws of a pair. Terms belong to the same group if they have equal signs in the same pairs. The terms of a
- * group are sorted by the first entry of their rows. A row that crosses an end of the circular code is listed twice,
- * the second time shifted by the length of the code, so that it reaches both ends of the code. */
+/* Lists the Gram rows of all spikes as terms of `call`. Draws form pairs (0 and 1, 2 and 3, ...). Bit q of a spike's
+ * pattern is 1 if the spike has different signs in the two draws of pair q. Terms with the same pattern are listed
+ * together, in the order of the first entries of their rows. The code is circular, so a row that crosses an end is
+ * listed twice, once at each end. */
 static void list_terms(const struct dictionary *d, const struct correlation *c, struct banded_call *call)
 {
     const int filters = d->shape.filters;

@@ -1,11 +1,13 @@
-/* Local norms (section 2.2 of the paper): the largest count of non-zeros (alpha 0) or Euclidean norm (alpha 2) in any
- * window of a map, with wrap-around.
+/* Local norms (section 2.2 of the paper): the largest number of non-zeros (alpha 0), or the largest Euclidean norm
+ * (alpha 2), of any window of a map, with wrap-around.
  *
- * A stripe is the part of a code that overlaps one column of its own dictionary: 2 extent - 1 positions. A patch is the
- * part that one column of the next dictionary covers: its extent in positions. The paper's definition lets a window
- * start at any entry of the vector (local_norm_literal()). Its proofs only need windows that start at the first entry
- * of a position ("aligned", Papyan et al.; local_norm()). The norm over aligned windows is never larger, and the bounds
- * use it. A window at least as long as the circle is the whole circle. */
+ * There are two kinds of window. A stripe is the part of a code that overlaps one column of the code's own dictionary:
+ * 2 extent - 1 positions. A patch is the part that one column of the next layer's dictionary covers: as many positions
+ * as the extent of that dictionary.
+ *
+ * In the paper's definition, a window may start at any entry of the vector (local_norm_literal()). The proofs need only
+ * windows that start at the first entry of a position ("aligned", Papyan et al.; local_norm()). The norm over aligned
+ * windows is never larger, so the bounds use it. A window at least as long as the circle is the whole circle. */
 #ifndef MOTIF_CORE_CODING_NORMS_H
 #define MOTIF_CORE_CODING_NORMS_H
 

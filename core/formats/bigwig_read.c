@@ -92,8 +92,8 @@ static float f32(const unsigned char *at)
     return value;
 }
 
-/* Reads `count` bytes at the offset `at` of the file. Returns false if the file ends before them, or if the look-up
- * would then read more bytes than it may (b->left). */
+/* Reads `count` bytes at the offset `at` of the file. Returns false if the file ends before them or cannot be read, or
+ * if `count` exceeds b->left, the number of bytes that this look-up may still read. */
 static bool take(struct bigwig *b, uint64_t at, void *to, uint64_t count)
 {
     char *out = to;

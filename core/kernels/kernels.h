@@ -329,10 +329,11 @@ struct banded_call {
     real *out; /* [BANDED_ROWS][BANDED_WIDTH] the sums */
 };
 
-/* Two layers for each row r. The first is a ReLU layer. Its input x is a linear function of two numbers, s[0] and s[1],
- * of the row. The second is the linear head v of the row's feature:
+/* A ReLU layer and a linear head for each row r. The layer's input x is a linear function of the row's two numbers s[0]
+ * and s[1]; v is the head of the row's feature.
  *     x = bias + s[0] p[0] + s[1] p[1],   values[r] = v . max(0, x).
- * Backward: `values` contains the gradient g of the result. With d = g v where x > 0, else 0, the kernel writes
+ * Backward: on entry, `values` contains the gradient g of the result. With d = g v where x > 0, else 0, the kernel
+ * writes
  *     pulls[r] = {d . p[0], d . p[1]}
  * and adds: dheads[feature] += g max(0, x), dbias += d, dp[t] += s[t] d. */
 struct arc_row {

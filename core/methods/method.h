@@ -388,17 +388,17 @@ struct method {
     /* Configuration fields that name data sets; ends with NULL. NULL: there are none. */
     const char *const *dataset_fields;
 
-    /* Pairs of fields: `list` names several values of `field` to compare, and a list that is not empty replaces
-     * `field`. If a preset sets `list` and a client sets only `field`, the list becomes empty. Ends with {NULL, NULL}.
+    /* Pairs of fields: `list` contains several values of `field` to compare. If `list` is not empty, `field` has no
+     * effect. So if a client sets `field` only, a `list` that a preset has set becomes empty. Ends with {NULL, NULL}.
      * NULL: there are no such pairs. */
     const struct method_list {
         const char *field, *list;
     } * lists;
 
-    /* Sets the fields that follow from data sets (a content hash, say), before check(). Some fields only get a default
-     * that suits the data; such a field keeps its value if the client has given one. given: NULL if the client gave no
-     * fields. data: as in the environment. Errors have the field's pointer ("/config/dataset_name"). Default: sets
-     * nothing. */
+    /* Sets the fields that follow from data sets, before check(). Fields such as the hash of a data set are always set.
+     * Other fields get a default that suits the data, unless the client has given a value. given: what the client has
+     * given; NULL: nothing. data: folder of data sets; NULL: none. Errors have the field's pointer
+     * ("/config/dataset_name"). Default: sets nothing. */
     enum status (*resolve)(void *config, const struct method_given *given, const char *data, struct error *err);
     /* Reports all faults that concern several fields, by method_fault(). Default: reports none. */
     void (*check)(const void *config, const struct method_faults *faults);

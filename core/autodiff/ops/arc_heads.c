@@ -1,18 +1,19 @@
 /* The decoder of features that depend on at most two latent variables, without a matrix product for each feature.
  *
- * The first layer has no bias, so whether a hidden unit is active depends only on the direction of s = (s_0, s_1), that
- * is, on a point of a circle. Each unit switches on at one point and off at the opposite point. On an arc between two
- * neighbouring switching points, the input of the second layer is s_0 p_0 + s_1 p_1. Here p_t is a sum over the active
- * units: each adds its column of the second layer's matrix, multiplied by the unit's weight for s_t.
+ * Let s = (s_0, s_1) be the two latent variables of a sample, multiplied by the mask of a feature; each pair of a
+ * sample and a feature is a row. The first layer has no bias, so the direction of s alone decides which of its units
+ * are active. Each unit switches on at one angle of a circle and off at the opposite angle. These angles divide the
+ * circle into arcs. On an arc, the input of the second layer is its bias plus s_0 p_0 + s_1 p_1. The vector p_t is a
+ * sum over the active units: the unit's column of the second layer's matrix times the unit's weight for s_t.
  *
- * The rows are sorted by arc, and the code goes once around the circle. At each switching point it adds or subtracts
- * the column of the unit that switches. One turn computes all rows of all features with the same two latent variables.
- * With H units in each hidden layer, a turn costs 4 H^2 additions per group and H per row; a matrix product would cost
- * H^2 per row. With one latent variable or none, s_1 is 0.
+ * The rows are sorted by arc, and the code goes once around the circle. At each switching angle it adds the column of
+ * the unit that switches to p_0 and p_1, or subtracts it. One turn computes all rows of a group: the features with the
+ * same two latent variables. With H units in each hidden layer, a turn costs 4 H^2 additions per group and H per row; a
+ * matrix product would cost H^2 per row. With one latent variable or none, s_1 is 0.
  *
- * The backward pass goes around the circle in the same way. It sums the rows' gradients of p_t, and each unit gets the
- * difference between the sums at the points where it switches off and on. Groups are distributed over a fixed number of
- * tasks, whose partial gradients are added in the order of the tasks. */
+ * The backward pass goes around the circle in the same way and sums the rows' gradients of p_t. A unit gets the
+ * difference between the sums at the angles where it switches off and on. A fixed number of tasks computes the groups,
+ * and the partial gradients are added in the order of the tasks. */
 #include "core/autodiff/tape_int.h"
 
 #include <stdlib.h>
@@ -248,8 +249,8 @@ static void give_unit(const struct arc_task *t, const struct arc_group *g, const
     }
 }
 
-/* The kernel has computed the gradients of the rows of an arc. Adds them to the gradients of the mask (by feature) and
- * of z (by sample). */
+/* Adds the gradients that the kernel has computed for the rows of an arc. call->pulls leads to the gradients of z (by
+ * sample) and of the mask (by feature), call->values to that of the heads' bias. */
 static void give_rows(const struct arc_task *t, const struct arc_group *g, const struct arc_scratch *s,
                       const struct arc_call *call)
 {

@@ -79,8 +79,8 @@ struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs
     (void)op_run(e, active_task, &job, s->images);
     for (int i = 0; i < s->images; i++)
         a->capacity = lengths[i] > a->capacity ? lengths[i] : a->capacity;
-    /* Takes the maximum over all ranks: the random numbers of dropout depend on the capacity, and they must not depend
-     * on the number of ranks. */
+    /* The random numbers of dropout depend on the capacity. It is the maximum over all ranks, so that results do not
+     * depend on the number of ranks. */
     double capacity = a->capacity;
     op_ranks_most(e, &capacity, 1);
     a->capacity = (int)capacity;

@@ -120,8 +120,8 @@ static void layer_backward(struct exec *e, struct node *node)
                               .dout = out->grad,
                               .dx = out->grad};
     task.partials = op_zeros(e, (size_t)task.split.chunks * 2 * (size_t)out->cols);
-    /* dx replaces dout in its buffer. If y needs a gradient, dy gets a buffer of its own. If there is no y and x
-     * already has a gradient, dx is added to that gradient. */
+    /* The task writes dx over dout. Only if there is no y and x already has a gradient, it adds dx to that gradient. If
+     * y needs a gradient, dy gets a buffer of its own. */
     if (n->y != NULL && n->y->wants_grad)
         task.dy = grad_buffer(e, n->y);
     else if (n->y == NULL && n->x->grad_ready) {

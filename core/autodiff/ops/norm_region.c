@@ -1,6 +1,6 @@
-/* The backward pass of a batch norm (and ReLU) over a region. The gradient of the input is in the same region as
- * that of the result, because the norm treats each position on its own. Only the gradient through the batch's
- * statistics also covers one whole image. */
+/* The backward pass of a batch norm (and ReLU) whose result has a gradient only inside a region. The norm treats each
+ * position on its own, so the gradient of the input is inside the same region. The only exception is the gradient
+ * through the batch's statistics, which reaches every position of one image. */
 #include "core/autodiff/region.h"
 
 enum { PIECE = 512, PIECES = 8 };
@@ -82,8 +82,9 @@ static bool take_sums(struct exec *e, struct norm_region_task *t)
     return true;
 }
 
-/* Returns the region of the result's gradient, extended by the whole image n->only, because the gradient through the
- * batch's statistics reaches all positions of this image. Zeroes the gradient at the new positions. NULL on failure. */
+/* Returns the region of the result's gradient, joined with the whole image n->only: the gradient through the batch's
+ * statistics reaches every position of this image. Sets the gradient to 0 at the added positions. NULL after a
+ * failure. */
 static struct region *with_image(struct exec *e, const struct norm_back_region *n)
 {
     struct tensor *out = n->out;

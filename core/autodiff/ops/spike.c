@@ -200,9 +200,9 @@ struct spike_node {
     double factor;
 };
 
-/* value: the divergence of one latent variable. The other members are its derivatives with respect to mean (m), log
- * variance (l) and odds (g): dm, dl and dg for the distribution of the encoder, dpm, dpl and dpg for that of the
- * pseudo-input. */
+/* The divergence of one latent variable (`value`) and its derivatives. The encoder's distribution has the mean m, the
+ * log variance l and the odds g; that of the pseudo-input has pm, pl and pg. dm is the derivative with respect to m,
+ * and so on. */
 struct spike_term {
     double value, dm, dl, dg, dpm, dpl, dpg;
 };

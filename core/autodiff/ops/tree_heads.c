@@ -27,8 +27,9 @@ void tree_heads_expand(const struct tree_heads *heads, const struct weight *base
     }
 }
 
-/* Adds the gradient of each node's head to the gradient of the change on its edge and to the gradient of its parent's
- * head. sums: [nodes][cols] the gradients of the heads. */
+/* Computes the gradients of the changes and of `base`, the head of the root. A node's head is its parent's head plus a
+ * share of the change on its edge. So the loop goes from the children to the parents and adds each node's gradient to
+ * that of its parent. sums: [nodes][cols], on entry the gradient of each node's own head. */
 static void to_changes(const struct heads_node *n, int cols, real *sums)
 {
     bool add;

@@ -27,8 +27,8 @@ struct digitcircle {
     int min_radius; /* least radius of the circle */
     /* upper limit of the radius, exclusive; 0 selects the largest value that fits, image_size/2 - shift - margin */
     int max_radius;
-    /* share of pixels flipped before the digits are placed, as a multiple of the share of ink in a stamp, averaged over
-     * the ten stamps */
+    /* share of the pixels that are flipped before the digits are placed, divided by the mean share of ink in the ten
+     * stamps (pictures of digits) */
     double pre_noise;
     double post_noise; /* share of pixels flipped after the digits are placed */
 };

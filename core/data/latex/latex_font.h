@@ -10,8 +10,8 @@
 
 enum { LATEX_FRACTIONS = 4 }; /* a character can begin at any multiple of a quarter pixel along its line */
 
-/* coverage: [rows][cols], 0 to 255. The upper left pixel of the raster is `up` rows above the first row of pixels below
- * the baseline, and `left` columns right of the column of pixels that contains the origin. */
+/* coverage: [rows][cols], 0 to 255. up: number of rows between the upper edge of the raster and the baseline. left: how
+ * many columns the first column of the raster lies right of the column of pixels that contains the origin. */
 struct latex_raster {
     int rows, cols, up, left;
     const uint8_t *coverage;

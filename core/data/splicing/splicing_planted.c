@@ -47,8 +47,9 @@ static enum status add_cores(struct splicing_planted *domain, double threshold, 
 }
 
 static const double SMALL_THRESHOLD =
-    /* The largest affinity is 5. The first word of a model exceeds the threshold even if none of its soft bases is
-     * right. The second word exceeds it only if at least one of its soft bases is right. */
+    /* Threshold of the affinity. A model's first word has the affinity 5, its second word 3, and each of the two soft
+     * bases of a word that is replaced by its partner (A-G, C-T) multiplies this by 0.6. So in the first word both may
+     * be replaced (1.8), in the second word only one (1.8). */
     1.7;
 
 enum status splicing_planted_small(struct splicing_planted *domain, int proteins, struct error *err)

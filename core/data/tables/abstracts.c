@@ -1,5 +1,6 @@
-/* Counts the words of documents. There are two arrays: all words (found by hash) and, for each document, the words that
- * it contains. Plurals whose singular occurs are counted as the singular when the matrix is made. */
+/* Counts the words of documents in two tables: a table of all words, in which a hash finds a word, and for each
+ * document the words that it contains. When the matrix is made, a plural whose singular occurs counts as the
+ * singular. */
 #include "core/data/tables/abstracts.h"
 
 #include <ctype.h>

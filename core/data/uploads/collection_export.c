@@ -306,8 +306,8 @@ static enum status plan_boxes(struct collection_export *e, struct error *err)
     return STATUS_OK;
 }
 
-/* Whether all names are integers in usual decimal form. If so, the file contains the integers, and the reader makes the
- * same names from them. */
+/* Whether all names are integers in the usual decimal form, and below EXACT in size. The file then stores the integers,
+ * from which the reader makes the same names again. */
 static bool integers(const struct collection_names *names)
 {
     for (int i = 0; i < names->count; i++) {

@@ -231,8 +231,8 @@ static bool says_absence(const char *name, const char *other)
     return strncasecmp(name, "non", 3) == 0 && strcasecmp(name + 3, other) == 0;
 }
 
-/* Warns about two classes of which one says that the other is absent. SPARLING learns a motif for each name, so a
- * sample without motifs should have an empty label instead of a name for the absence. */
+/* Warns if there are two classes and one is named for the absence of the other. SPARLING looks for a motif of each
+ * name, so samples without motifs should have an empty label. */
 static enum status inspect_absence(struct collection *c, struct error *err)
 {
     bool marks = c->kind == COLLECTION_SEQUENCES || c->kind == COLLECTION_IMAGES || c->kind == COLLECTION_RECORDINGS;

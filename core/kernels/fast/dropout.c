@@ -74,9 +74,9 @@ INLINE unsigned l_kept(vl word, uint32_t bound)
  * for the multiplier. */
 enum { SIDE = 2 };
 
-/* Computes which elements dropout keeps. A register contains B Philox blocks, and each block decides on 4 elements, so
- * bits[s] has one bit for each of 2 V elements. Bit i of bits[s] is set if dropout keeps element i, counted from the
- * first element of block first + s B. */
+/* Computes which elements dropout keeps, with SIDE registers. A register contains B Philox blocks, and each block
+ * decides on 4 elements. So bits[s] has one bit for each of 4 B = 2 V elements: bit i is set if dropout keeps element
+ * i, counted from the first element of block first + s B. */
 INLINE void kept_bits(const struct philox *stream, uint64_t first, uint32_t bound, uint32_t bits[SIDE])
 {
     vl c0[SIDE], c1[SIDE], c2[SIDE], c3[SIDE], m0 = l_all(0xD2511F53u), m1 = l_all(0xCD9E8D57u);

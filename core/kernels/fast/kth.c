@@ -97,8 +97,8 @@ static void bracket(uint32_t *sample, int n, int64_t k, int64_t total, float *lo
     *high = rank + margin < n ? key_value(select_key(sample, n, rank + margin)) : INFINITY;
 }
 
-/* Counts of the values of one image, for each lane. below: values < the bracket's low end; low: values <= the low end;
- * high: values <= the high end. */
+/* For each lane, how many values of one image are below the low end of the bracket (`below`), at most the low end
+ * (`low`), and at most the high end (`high`). */
 struct counts {
     vi below[PV], low[PV], high[PV];
 };
@@ -153,8 +153,9 @@ static void search_block(struct search *s, int block)
     }
 }
 
-/* Finds the k-th smallest of all values, k from 1: an end of the bracket, or one of the collected values between the
- * ends. False if it lies outside the bracket, or if too many values lie between the ends to collect them all. */
+/* Finds the k-th smallest of all values, k from 1. It is an end of the bracket, or one of the values collected between
+ * the ends. Returns false if the k-th value lies outside the bracket, or if there were too many values between the ends
+ * to collect them all. */
 static bool found(struct search *s, int slot, float low, float high, int64_t k, float *value)
 {
     int64_t rank = k - 1, inside = rank - s->low_or_below[slot];

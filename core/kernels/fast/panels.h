@@ -87,8 +87,8 @@ INLINE void transpose(vf r[8])
 }
 #endif
 
-/* Packs `lines` (<= V) stored rows of `from`, `count` numbers long, into to[depth][step] lanes. Each store writes V
- * lanes; the next store overwrites the excess. */
+/* Transposes `lines` (<= V) stored rows of `from`, each of `count` numbers, into to[depth][step] lanes: lane i of each
+ * store comes from row i. Each store writes V lanes; the next store overwrites those beyond `step`. */
 static void pack_across(const float *from, ptrdiff_t ld, int lines, int count, float *to, ptrdiff_t step)
 {
     for (int p = 0; p < count; p += DEEP * V) {

@@ -147,7 +147,7 @@ INLINE void gradient_taps(int n, const struct sites_call *c, const int *first, i
     vf sum[2][TAPS]; /* two sums for each tap: [0] over the sites with even `at` (below), [1] with odd `at` */
     UNROLL for (int t = 0; t < n; t++) sum[0][t] = sum[1][t] = v_zero();
     for (int i = first[0]; i < first[1]; i++) {
-        /* column of the output to which tap k adds this site; tap k + t adds it to the output in column `at` - t */
+        /* tap k of the output in column `at` reads this site, and so does tap k + t of the output in column `at` - t */
         int at = c->sites.col[i] - c->col + c->kernel_w / 2 - k;
         if (at < 0 || at - n + 1 >= c->width)
             continue;

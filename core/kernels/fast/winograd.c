@@ -98,8 +98,8 @@ static void transform_weights(const float *from, float *to, ptrdiff_t stride)
     }
 }
 
-/* Writes A' M A + bias + add of `tiles` tiles to two output rows. across, down: number of columns and rows inside
- * the strip. */
+/* Computes two output rows of `tiles` tiles: A' M A + bias + add. across, down: number of columns and rows inside the
+ * strip; others are not written. */
 static void transform_output(const float *from, int tiles, int across, int down, const float *bias, const float *add,
                              ptrdiff_t add_row, float *out, ptrdiff_t out_row)
 {

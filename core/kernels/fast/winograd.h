@@ -67,9 +67,9 @@ INLINE void winograd_product(const int n, int blocks, struct winograd_use use, c
     UNROLL for (int a = 0; a < n * PV; a++) v_store(to + a * V, acc[a]);
 }
 
-/* winograd_block() for a half block of outputs. AVX-512: a register contains the 8 outputs for an even and for an odd
- * input channel, and weights are in the order of winograd_halve(). AVX2: the 8 outputs are one register, and the order
- * is unchanged. */
+/* winograd_block() for a half block of outputs, of which 8 channels are in use. AVX-512: a register contains these
+ * outputs twice, for an even and for an odd input channel, so weights must be in the order of winograd_halve(). AVX2:
+ * the 8 outputs fill a register, and weights keep their order. */
 INLINE void winograd_block_half(const int n, const bool in_half, int lanes, const float *from, const float *weights,
                                 vf *acc)
 {
@@ -152,15 +152,17 @@ INLINE void winograd_products(int n, int blocks, struct winograd_use use, const 
     }
 }
 
-/* The tiles of a weight gradient, in two runs. Without half blocks, the second run is empty. With half blocks, the runs
- * are the two halves of the tiles, because these are in different halves of the registers. */
+/* The tiles of a weight gradient, as one or two runs. With AVX-512, a register of a half block contains two tiles; the
+ * tiles in the lower halves are the first run, those in the upper halves the second. Without half blocks, the second
+ * run is empty. */
 struct winograd_runs {
     int tiles[2];
     const float *inputs[2], *douts[2];
 };
 
-/* sums[16 in][16 out] += inputs[tiles][16 in]' x douts[tiles][16 out], for the n inputs from `first` on. The
- * caller passes constants for n, first and count (the number of runs), so that the loops have fixed lengths. */
+/* sums += inputs' x douts, for the n inputs from `first` on. sums: [16 in][16 out], inputs: [tiles][16 in], douts:
+ * [tiles][16 out]. The caller passes constants for n, first and count (the number of runs), so that the loops have
+ * fixed lengths. */
 INLINE void winograd_outer_of(const int n, const int first, const int count, const struct winograd_runs *runs,
                               float *sums)
 {
@@ -215,8 +217,8 @@ INLINE void winograd_outer_halves(const struct winograd_runs *runs, ptrdiff_t st
     UNROLL for (int a = 0; a < 8; a++) v_store(sums + a / 4 * MAP_LANES * MAP_LANES + a % 4 * V, acc[a / 4][a % 4]);
 }
 #else
-/* winograd_outer_of() for 8 outputs instead of 16, and for the 8 inputs from `first` on. The last 8 outputs of each
- * input keep their values in `sums`, [16 inputs][16 outputs]. */
+/* winograd_outer_of() for the 8 inputs from `first` on and for the first 8 outputs. sums: [16 inputs][16 outputs]; the
+ * other entries do not change. */
 INLINE void winograd_outer_half(const int first, const struct winograd_runs *runs, float *sums)
 {
     vf acc[8];

@@ -88,9 +88,9 @@ struct ahead {
     int map, block, y, piece; /* the next piece */
 };
 
-/* Returns the group of tiles below the one at (y, x). in, out: strips that begin at the group's first blocks; `out` may
- * be the gradient of outputs. products: number of calls of prefetch_ahead(), at least 4 (ins + outs). Each call
- * prefetches one piece. */
+/* Prepares the prefetch of the group of tiles below the one at (y, x). in, out: strips that begin at the group's first
+ * blocks; `out` may be the gradient of outputs. products: number of calls of prefetch_ahead() that will follow, at
+ * least 4 (ins + outs). Each call prefetches one piece. */
 static struct ahead ahead(struct map_strip in, int ins, struct map_strip out, int outs, int y, int x, int tiles,
                           int products)
 {
@@ -215,9 +215,9 @@ INLINE void input_columns(const bool half, const struct inlet *in, int columns, 
     each_input_column(true, half, in, scale, shift, columns, down);
 }
 
-/* Computes B' d B for `tiles` neighbouring tiles of V channels (one register). With AVX-512, a register of a half block
- * contains two tiles. The function first multiplies columns by B' into a buffer, because neighbouring tiles share two
- * of their six columns. to: [36], `stride` apart, of [tiles][16]. */
+/* Computes B' d B for `tiles` neighbouring tiles of V channels (one register). Neighbouring tiles share two of their
+ * six columns, so the function first multiplies all columns by B' into a buffer. half: the channels are a half block;
+ * with AVX-512, a register then contains two tiles. to: [36], `stride` apart, of [tiles][16]. */
 static void transform_input(struct inlet *in, bool half, int tiles, float *to, ptrdiff_t stride)
 {
     _Alignas(64) float down[4 * ROW + 2][SIDE * V];
@@ -385,8 +385,8 @@ struct part {
     float *inputs, *middle; /* scratch memory */
 };
 
-/* Processes one group of tiles of one tile row. The first part of an output adds bias and `add`, the next ones add to
- * the output. */
+/* Computes one group of tiles of one tile row for the input blocks of the part p. The first part of an output adds bias
+ * and `add`; each later part adds to the output of the part before. */
 static void forward_group(const struct conv_call *c, const struct part *p, int y, int x, int tiles)
 {
     ptrdiff_t block = (ptrdiff_t)tiles * L, spot = p->ins * block;
@@ -461,8 +461,8 @@ void fast_winograd4_forward(const struct conv_call *c)
         row_moments(c, y);
 }
 
-/* Multiplies one tile of dY by A along its rows; z[x]: column x, four pixels, which the caller has already
- * multiplied by A. to: [36], `stride` apart. */
+/* Finishes A dY A' for one tile: the caller has multiplied the columns by A, and this function multiplies the rows.
+ * z[x]: the product of column x. to: [36], `stride` apart. */
 INLINE void dout_tile(vf z[4][SIDE], float *to, ptrdiff_t stride)
 {
     UNROLL for (int r = 0; r < SIDE; r++)

@@ -44,8 +44,8 @@ void ref_planar_gradient(const struct planar_call *c)
     }
 }
 
-/* For each tap in order, calls `use` for every output position in row y of the strip for which the tap reads a non-zero
- * value. */
+/* Goes through the taps in order. For each tap, calls `use` for every output position in row y of the strip at which
+ * the tap reads a non-zero value. */
 static void each_pair(const struct sites_call *c, int y,
                       void (*use)(const struct sites_call *c, int y, int x, int tap, real value))
 {

@@ -85,8 +85,8 @@ static double compare_work(const struct dictionary_config *config, const struct 
     double d = c->inputs, m = c->width, n = c->features, rounds = (double)config->iterations;
     double fista = rounds * PRODUCT * 4 * d * (m + (dictionary_correlates(c) ? n : 0));
     double each = fista + PURSUIT * 2 * d * m * (2 * rounds + c->l0);
-    /* The true codes are matched with three other codes: those of the encoder, of FISTA with the dictionary, and of
-     * FISTA with the true features. Features that are active in no sample are left out. */
+    /* The true codes are matched with three sets of codes: those of the encoder, of FISTA with the dictionary, and of
+     * FISTA with the true features. The matching leaves out features that no sample contains. */
     double active = compared_features(config, c);
     double matching = dictionary_correlates(c) ? 2 * matching_work(m, active) + matching_work(n, active) : 0;
     return (double)config->pursuit_samples * each + (config->pursuit_samples > 0 ? matching + m * m * d * 4 : 0);

@@ -168,8 +168,8 @@ static enum status draw_latents(struct method_run *run, struct error *err)
     snprintf(note, sizeof note, "%s, l0 %.1f: explained variance %.3f%s.%s%s",
              dictionary_learners[run->cases[0].learner], o->l0, o->explained, truth, recur, agree);
     struct chart chart = {.note = note, .panels = panels, .panel_count = chart_panels_with_numbers(panels, 3)};
-    /* With uploaded rows, one seed and no comparison with pursuit, only the rates of the latents are known. latents.csv
-     * contains the rates, so there is no chart. */
+    /* There are no panels if samples are uploaded rows, the configuration has one seed, and codes are not compared with
+     * pursuit. Only the rates of the latents are known then, and latents.csv contains them. */
     enum status status =
         chart.panel_count > 0 ? publish_chart(&run->sweep.env, "latents-chart", &chart, err) : STATUS_OK;
     free(memory);

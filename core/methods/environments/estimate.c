@@ -32,9 +32,9 @@ static double flops_of(const struct environments_config *c, int features)
     return 6 * encoder_weights(c, features) + (12 * (double)c->latent + hidden + 200) * gflops_of(c) / SMALL;
 }
 
-/* Cost of one row of test data, which the evaluation generates and then predicts, as the number of training operations
- * that take the same time. The coefficients were fitted to the processor times of 17 runs with 10 to 320,000 test
- * samples. */
+/* Cost of one row of test data: the evaluation generates the row and predicts its outcome. The result is the number of
+ * training operations that take as long. The coefficients were fitted to the processor times of 17 runs with 10 to
+ * 320,000 test samples. */
 static double evaluation_flops(const struct environments_config *c, int features)
 {
     double linear = 450 + 145.0 * features + 125 * (double)c->latent + 72 * (double)c->factors;
@@ -85,8 +85,8 @@ static struct rows rows_of(const struct environments_config *c, const char *data
     return r;
 }
 
-/* Number of edges whose changes the model learns. In a binary tree, each unseen leaf lowers the number by two: the
- * leaf's own edge is gone, and the two other edges of its parent count as one (model/edges.h). */
+/* Number of edges whose changes the model learns (model/edges.h). In a binary tree, each unseen leaf lowers the number
+ * by two: its own edge has no data, and the edge of its sibling is joined with the edge above their parent. */
 static double edges_of(const struct environments_config *c, const struct rows *r)
 {
     double leaves = c->data == DATA_TABLE ? r->nodes / 2 : environments_leaves(c), unseen = (double)c->unseen;

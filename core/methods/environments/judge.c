@@ -9,8 +9,8 @@
 #include "core/methods/environments/run.h"
 #include "core/methods/environments/run_int.h"
 
-/* The model's squared error must be lower than that of the constant answer by this share. A model whose weights are all
- * zero is not better than the constant answer. */
+/* The model is better than the constant answer if its squared error is lower by more than this share. Otherwise it gets
+ * the finding "no-better-than-mean". A model whose weights are all zero must get this finding. */
 static const double GAIN = 0.01;
 
 enum { CONSTANT, POOLED, NO_CHANGE, ARTIFACT };

@@ -20,8 +20,9 @@
     {                                                                                                                  \
         "seeds", "3"                                                                                                   \
     }
-/* Presets for tables of cells. They use a linear encoder, because a nonlinear encoder recognises the type of a cell
- * from the features and then stores the changes of that type in the latent variables. */
+/* Presets for tables of cells. Their encoder is linear. A nonlinear encoder can recognise the type of a cell from its
+ * features. The latent variables would then contain the differences between types, and the edges of the tree no
+ * changes. */
 #define CELLS(name)                                                                                                    \
     TABLE(name), LINEAR, {"target", "planted"}, {"features", "30"}, {"sharpness", "0.3"},                              \
     {                                                                                                                  \

@@ -17,8 +17,8 @@ enum {
  * parts of the blocks unused. */
 static const double BLOCKS = 1.3;
 
-/* Operations for training a case with all its restarts and, afterwards, for the covariances of anchors with all
- * features (evaluate.c). Every feature counts as an anchor. */
+/* Operations of a case: the training of all restarts and, afterwards, the covariances of anchors with all features
+ * (evaluate.c). The estimate assumes that every feature is an anchor, that is, depends on one latent variable only. */
 static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
 {
     struct fit_setup setup = factors_setup(config, c, features, rows, 0);
@@ -66,8 +66,9 @@ static double encoder_floats(const struct fit_setup *setup)
     return 4 * h + 8 * k + (setup->shape.model == MODEL_VSC ? 8 * k : 0);
 }
 
-/* Bytes that the decoder needs for one row of a piece: activations and gradients. A decoder that skips zeros reuses the
- * memory of its gradients; in others, the gradients of two layers of the same size exist at the same time. */
+/* Bytes that the decoder needs for one row of a piece: activations and gradients. A decoder that skips zeros needs less
+ * than others, because it reuses the memory of its gradients. In others, the gradients of two layers of the same size
+ * exist at the same time. */
 static double decoder_bytes(const struct latent_shape *s, const struct latent_model *model, bool skips)
 {
     if (s->model == MODEL_OI_VAE)
@@ -89,15 +90,15 @@ static double fit_bytes(const struct factors_config *c, const struct fit_setup *
     bool skips = c->zeros == ZEROS_SKIP && setup->zeros_after < setup->epochs;
     double piece = fmin(batch, fmax(1, fit_piece_bytes(skips) / latent_row_bytes(model)));
     double decoder = piece * decoder_bytes(&setup->shape, model, skips);
-    /* When codes are computed, encoder and decoder both use the encoder's memory. So it has to be large enough for a
-     * training batch of the encoder, and for a piece of both without gradients. */
+    /* The encoder's memory serves two purposes, so it has the size of the larger one: training the encoder with a
+     * batch; and computing codes, in which the encoder and the decoder both process a piece without gradients. */
     double encoder = fmax(4 * batch * encoder_floats(setup), 4 * piece * encoder_floats(setup) / 2 + decoder / 2);
     return bytes + BLOCKS * (encoder + decoder);
 }
 
-/* Bytes and parameters of a case after its table was read. Two phases follow each other. In the first, all restarts
- * train, and the best fit is copied into a further one. In the second, one fit is left, which computes the codes of the
- * training rows. pictures: the bytes that drawing needs in the second phase. */
+/* Bytes and parameters of a case after its table was read. The bytes are those of the larger of two phases. In the
+ * first, all restarts train, and a copy of the best fit is kept. In the second, the only fit left computes the codes of
+ * the training rows, and pictures are drawn, which needs `pictures` bytes. */
 static enum status case_bytes(const struct factors_config *c, const struct factors_case *one,
                               const struct table_bytes *table, int train, double pictures, double *bytes,
                               int64_t *parameters, struct error *err)

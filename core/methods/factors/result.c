@@ -146,9 +146,9 @@ static void write_topic(const struct method_run *run, const float *reach, const 
     sink_end_object(out);
 }
 
-/* Writes the latent variables that are in use. The features of each are ranked by how strongly their weights act on the
- * decoder (prior_reach()). The mask is not suitable for this, because it drops weights below PRIOR_ZERO even where the
- * decoder amplifies them. Omits features with less than a tenth of the largest reach. */
+/* Writes the latent variables that are in use. The features of each are ranked by prior_reach(), which says how
+ * strongly a weight acts on the decoder. The mask cannot rank them, because it drops weights below PRIOR_ZERO even
+ * where the decoder amplifies them. Features with less than a tenth of the largest reach are left out. */
 static enum status write_topics(struct method_run *run, const struct sink *out, struct error *err)
 {
     /* The parts of an NMF have different scales, so no single limit fits all of them. */

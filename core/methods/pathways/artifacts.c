@@ -66,8 +66,8 @@ static int limits(const struct method_run *run, int64_t i, struct chart_referenc
     return lines;
 }
 
-/* The panel of the dictionary of case i. If the sweep compares signs, the panel also shows the cases with other signs,
- * which follow case i. */
+/* The panel of the dictionary of case i. In a sweep over signs, the panel shows this case and the following ones, which
+ * have the same dictionary and other signs. */
 static struct chart_panel dictionary_panel(const struct method_run *run, int64_t i, struct panel_plot *plot)
 {
     int ways = pathways_ways(&run->config), count = 0;

@@ -134,8 +134,8 @@ static int length_of(const struct pathways_case *p)
     return p->family == PATHWAYS_HADAMARD ? p->shape[0].inputs : p->shape[0].extent_w;
 }
 
-/* The ways to draw signs and supports for one dictionary: ways[1] for Walsh-Hadamard dictionaries, ways[0] for all
- * others. The second index is the group of a case. */
+/* The ways to draw signs and supports for one dictionary: ways[0] for all dictionaries except Walsh-Hadamard, ways[1]
+ * for Walsh-Hadamard. The second index is the number of a group of cases: the cases of a group draw in the same way. */
 enum { WAYS = 4 };
 static const struct {
     int signs, support;

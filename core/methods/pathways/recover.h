@@ -1,12 +1,13 @@
 /* Recovers the activation pathway of one signal in a given stack of convolutions, and reports which guarantee holds.
  *
  * The filters of layer l, scaled to unit norm, are the columns of its dictionary. The decoder finds the pathway by a
- * forward pass with thresholds, or by layered basis pursuit. If the request contains the code that generated the
- * signal, the bounds are computed for the true codes. Otherwise a least-squares fit gives the deepest code on the
- * support that the decoder found. The bounds are then computed for this code and for the codes of the lower layers that
- * follow from it. The norm of the noise is taken to be the patch norm of the residual. Suppose that these codes have
- * the supports that the decoder found, and that bound (3) holds at every layer. Then no noise of this norm could have
- * changed the result. */
+ * forward pass with thresholds, or by layered basis pursuit.
+ *
+ * The bounds (core/coding/bounds.h) are computed for the codes that generated the signal, if the request contains them.
+ * Otherwise they are computed for fitted codes: least squares gives the deepest code on the support that the decoder
+ * found, the codes of the lower layers follow from it, and the patch norm of the residual is taken as the norm of the
+ * noise. If the fitted codes have the supports that the decoder found, and bound (3) holds at every layer, then no
+ * noise of this norm could have changed the result. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_RECOVER_H
 #define MOTIF_CORE_METHODS_PATHWAYS_RECOVER_H
 

@@ -389,8 +389,8 @@ static void look(void *context, size_t first, size_t entries, float *tile)
     out->kernels->row_peaks(BANDED_ROWS, (int)entries, tile, BANDED_WIDTH, out->most);
 }
 
-/* Stores the signs of draw `first + row` as bit `row` of each spike's flips. The signs are those of draw_signs(). If
- * there are few spikes, only the random words that they need are computed. */
+/* Draws the signs of draw `first + row`: bit `row` of a spike's flips is 1 if its sign is -1. draw_signs() draws the
+ * same signs. If there are few spikes, the function computes only the random words that they need. */
 static void draw_flips(const struct drawing *w, int64_t first, int row)
 {
     struct trial_space *t = w->t;
@@ -434,9 +434,9 @@ static void count_together(const struct drawing *w, int64_t first, int count, st
 
 /* ---- adversarial signs ------------------------------------------------------------------------------ */
 
-/* Finds the two columns on which the choice of signs has the largest effect. `outside`: the column outside the
- * support whose entry signs can raise most. `inside`: the column inside the support whose entry signs can lower
- * most. */
+/* Finds the two columns on which the choice of signs has the largest effect. outside: the column outside the support
+ * whose entry can become largest. inside: the column inside the support whose entry can become smallest. The entries
+ * are those of A^T A x, over all choices of signs. */
 static void choose_targets(const struct drawing *w, int64_t *outside, int64_t *inside)
 {
     const struct spikes *x = &w->t->truth[0];

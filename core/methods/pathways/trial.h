@@ -63,9 +63,9 @@ struct trial_outcome {
 enum status trial_run(const struct scenario *scenario, struct trial_space *space, const struct trial_request *request,
                       struct trial_outcome *out, struct error *err);
 
-/* The true codes of a draw and what they generate, for queries and tests. codes[l]: the map of x^(l+1), without the
- * signs D^(l+1), which belong to the dictionary. signal: the noisy observation, [M]. The pointers are into the space
- * and valid until its next use. */
+/* The true codes of a draw, and the signal that they generate; for queries and tests. codes[l]: the map of x^(l+1). The
+ * signs D^(l+1) are not applied to it, because they belong to the dictionary. signal: [M], with noise. The pointers are
+ * valid until the next use of the space. */
 struct trial_picture {
     const float *codes[PATHWAYS_DEPTH];
     const float *signal;

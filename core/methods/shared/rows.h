@@ -26,8 +26,8 @@ struct rows {
     int inputs, tokens; /* inputs: numbers in a row; tokens: rows in a sample */
     uint64_t seed;
     int block;
-    int64_t blocks, test_blocks; /* blocks: number of whole blocks (the rows after the last one are test rows too);
-                                    test_blocks: number of whole blocks whose rows are test rows */
+    int64_t blocks, test_blocks; /* blocks: number of whole blocks; the rows after the last whole block are test rows.
+                                    test_blocks: number of whole blocks that consist of test rows */
     struct permutation split;    /* the order of the blocks; the first ones are for training */
 };
 

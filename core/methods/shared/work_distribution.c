@@ -357,9 +357,9 @@ static enum status merge_turns(struct work_distribution *d, struct method_run *r
     return status;
 }
 
-/* Gives all ranks the request of the driving item (work_distribution.driver). The checkpoint shows the model of the
- * newest item. If that is a later item than the driving one, a checkpoint at the end of a stage becomes a regular
- * checkpoint. */
+/* Returns the request of all ranks: that of the driving item (work_distribution.driver). A checkpoint shows the model
+ * of the newest item. If that is another item than the driving one, the checkpoint does not show the end of the driving
+ * item's stage, so METHOD_STAGE_END becomes METHOD_CHECKPOINT. */
 static enum method_request request_of_all(struct work_distribution *d)
 {
     enum method_request request = METHOD_CONTINUE;

@@ -72,8 +72,8 @@ struct distribution_table {
     /* Finds part number `part` of the outcome of a finished item. Sets *at to the part and returns its size in bytes,
      * or 0 if there are no more parts. The distribution sends all parts to every rank. */
     size_t (*outcome)(struct method_run *run, int64_t item, int part, void **at);
-    /* Called when all ranks begin to share the last item. From then on all ranks must end their steps together, so the
-     * run must not end a step by its own clock. */
+    /* Called when all ranks begin to compute the last item together. From then on the run must not end a step by its
+     * own clock, because all ranks must end a step together and their clocks differ. */
     void (*in_step)(struct method_run *run);
     /* Called when all items are done; writes the artifacts. */
     enum status (*finish)(struct method_run *run, struct error *err);
@@ -84,13 +84,13 @@ struct distribution_table {
     enum status (*check)(struct method_run *run, struct error *err);
     enum status (*declare)(struct method_run *run, struct snapshot *snapshot, struct error *err);
     enum status (*share)(struct method_run *run, struct snapshot *snapshot, struct error *err);
-    /* These two functions serve loading. ready() prepares the run for item number `item` before declare() is called. -1
-     * stands for the item that the checkpoint `from` contains as the run itself. loaded() checks what was read. */
+    /* These two functions serve loading. ready() prepares the run for the item with the index `item`; declare() is
+     * called next. item -1: the item that the checkpoint `from` stores as the run itself. loaded() checks what was
+     * read. */
     enum status (*ready)(struct method_run *run, int64_t item, const struct snapshot_reader *from, struct error *err);
     enum status (*loaded)(struct method_run *run, struct error *err);
-    /* Called after a whole checkpoint was read. `item`: the item that the checkpoint contains as the run itself,
-     * according to the checkpoint's table of items. Returns false when the run that was read belongs to another
-     * item. */
+    /* Called after a whole checkpoint was read. item: index of the item that the checkpoint stores as the run itself,
+     * by the checkpoint's table of items. Returns false if the run that was read belongs to another item. */
     bool (*show)(struct method_run *run, int64_t item);
 };
 
@@ -123,8 +123,8 @@ struct work_distribution {
     struct error trouble;       /* why a point could not be stored; the step then fails with this error */
 };
 
-/* Call at the end of create(): the run then has item 0. `series` (the method's metrics) and `env` must stay valid. The
- * caller gives the run's computations no communicator, so that an item does not depend on the ranks. After
+/* Call it at the end of create(), when the run has item 0. `series` (the method's metrics) and `env` must stay valid.
+ * The run itself must compute without a communicator, because the result of an item must not depend on the ranks. After
  * STATUS_NO_MEMORY, distribution_close() frees what was allocated. */
 enum status distribution_open(struct work_distribution *distribution, const struct distribution_table *table,
                               const struct method_metric *series, size_t series_count, const struct method_env *env,

@@ -202,8 +202,8 @@ static double activation_floats(const struct sparling_config *c)
 }
 
 /* Floats in the tables of attention probabilities for `inputs` inputs at once (core/autodiff/ops/attention.c). Training
- * keeps a table for each input, head and layer until the step ends. All layers share two tables for each thread that
- * works, and one in an evaluation. */
+ * keeps a table for each input, head and layer until the step ends. In addition, each working thread has scratch
+ * tables, which all layers share: two in training, one in an evaluation. */
 static double attention_floats(const struct sparling_config *c, double inputs, bool training)
 {
     struct sparling_geometry g = sparling_geometry(c);
@@ -228,8 +228,8 @@ static double collected_bytes(const struct sparling_config *c)
     double threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
     bool collects = keep > 0 && sparling_collects(c);
     double lists = collects ? 4 * (groups * keep + fmin(threads, groups) * (values + 2 * keep)) : 0;
-    /* A batch that has enough values for new thresholds is not collected. A kernel selects from it, and writes as much
-     * of its scratch memory as the batch has values. */
+    /* If a batch alone has enough values for new thresholds, its values are not collected: a kernel selects the
+     * thresholds from the batch. The more values the batch has, the more of its scratch memory the kernel writes. */
     bool selects = sparling_thresholds(c) && !(collects && values < keep);
     double written = fmin(KTH_SCRATCH_BYTES, 4 * 16 * values + (1 << 18));
     return lists + (selects ? fmin(threads, ceil(groups / 16)) * written : 0);
@@ -238,8 +238,8 @@ static double collected_bytes(const struct sparling_config *c)
 /* A rectifier without thresholds lets about this share of the positions through. */
 static const double RECTIFIED = 0.5;
 
-/* Share of the positions that are active in an evaluation. A training that ends before it has collected enough values
- * for its first thresholds is evaluated without thresholds. */
+/* Share of the positions that are active in an evaluation. If a training is too short to collect the values for its
+ * first thresholds, the evaluation has no thresholds, and the share is that of a rectifier. */
 static double active_share(const struct sparling_config *c)
 {
     struct sparling_geometry map = sparling_geometry(c);
@@ -333,8 +333,9 @@ static double matrices_bytes(const struct sparling_config *c)
                                          : 0;
 }
 
-/* A run writes about this share of the memory that the formulas count (tests/reproduce/memory_peaks, seed 133003):
- * short trainings never fill their lists, and an arena leaves parts of its blocks unused. */
+/* Measured memory of a run as a share of the memory that the formulas here count (tests/reproduce/memory_peaks, seed
+ * 133003). It is below 1, because short trainings never fill their lists, and an arena leaves parts of its blocks
+ * unused. */
 static const double WRITTEN = 0.92;
 
 /* Bytes of a run: the larger of training and evaluation. The evaluation may load a second model, that of an earlier

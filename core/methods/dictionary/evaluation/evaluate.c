@@ -292,8 +292,8 @@ static void mean_of_seeds(const struct method_run *run, const struct evaluation 
     o->f1_sd = sqrt(bessel * fmax(0, squares[1] - o->f1 * o->f1));
 }
 
-/* Matches the latents of each pair of seeds and computes how far they agree. partner: [width] for each latent of seed
- * 0, the smallest |cosine| with the latents that are matched to it in the other seeds. */
+/* Matches the latents of each pair of seeds and computes how far they agree. partner: [width]; for each latent of seed
+ * 0, its smallest |cosine| with a latent that matches it in another seed; NaN: there is only one seed. */
 static enum status agree(const struct method_run *run, const struct evaluation *e, struct outcome *o, double *partner,
                          struct error *err)
 {

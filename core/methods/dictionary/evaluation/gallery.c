@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A latent p can be the parent of latent q only if the share of q's samples in which p is active exceeds the share of
- * all samples in which p is active by more than this number. */
+/* A latent p can be the parent of latent q only if P(p active | q active) exceeds P(p active) by more than this number.
+ * Both probabilities are shares of samples. */
 static const double PARENT_EXCESS = 0.2;
 /* Upper limit of the number of pairs of active latents that are counted, for all kept samples together. */
 static const double PAIRS_MOST = 1 << 29;
@@ -72,8 +72,8 @@ static int64_t entries_room(int64_t samples, double active)
 
 int64_t gallery_codes_bytes(int width, int64_t samples, double active)
 {
-    /* gallery_codes_create() allocates 8 bytes for each of entries_room() entries. That is room for twice the expected
-     * number of entries, so about half of these bytes are used. */
+    /* The arrays have room for entries_room() entries of 8 bytes, twice as many as expected. About half of this memory
+     * is used: 4 bytes for each entry. */
     return 4 * entries_room(samples, active) + 8 * samples + 24 * (int64_t)width;
 }
 

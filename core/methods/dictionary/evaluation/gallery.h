@@ -50,8 +50,8 @@ int64_t gallery_bytes(int width);
 /* The codes of test samples while they are measured. */
 struct gallery_codes;
 /* Allocates the memory for codes. samples: expected number of samples; active: expected number of active latents in
- * each. Both numbers together limit how many entries are kept for counting pairs. Samples beyond this limit count only
- * for the strongest samples and the histograms. */
+ * each. The function computes from them how many entries are kept, for counting pairs of latents. Samples for which
+ * there is no room left count only for the strongest samples and the histograms. */
 enum status gallery_codes_create(struct gallery *g, int64_t samples, double active, struct gallery_codes **out,
                                  struct error *err);
 void gallery_codes_destroy(struct gallery_codes *c); /* NULL is fine */

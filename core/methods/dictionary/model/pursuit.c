@@ -89,8 +89,8 @@ static float *pick_at(const struct block *b, int what, int slot)
     return b->step->picks + (what * STEP_BLOCK * kept + slot) * b->step->sae->shape.inputs;
 }
 
-/* Goes back over the picks of a row. Before the call, level 0 of `pull` contains r_k; after it, the gradient with
- * respect to r_0. */
+/* Goes back over the picks of row r. On entry, level 0 of `pull` contains the last residual r_k; on return, it contains
+ * the gradient with respect to r_0. residual: scratch [inputs]. */
 static void back_row(const struct block *b, int r, float *residual)
 {
     struct step *s = b->step;

@@ -45,9 +45,9 @@ struct count_bits {
     int shift, width;
 };
 
-/* Counts the values of a chunk of rows in bins. The `width` bits from `shift` on are the bin of a value. The first
- * pass also counts values that are not above 0, in spare bins that nothing reads, because a branch on the sign would
- * be mispredicted half of the time. */
+/* Counts how many values of a chunk of rows fall into each bin. The bin of a value is `width` bits of its float, from
+ * bit `shift` on. The first pass also counts negative values, in spare bins that nothing reads: a branch that skips
+ * them would be mispredicted half of the time. */
 static void count_task(void *context, int chunk, int worker)
 {
     struct count_bits *c = context;
@@ -69,8 +69,9 @@ static void count_task(void *context, int chunk, int worker)
     }
 }
 
-/* Finds the cut of the whole batch for its `keep` largest positive values. The cut is 0 if the batch has at most `keep`
- * positive values. *ties: how many of the values equal to the cut are kept. */
+/* Finds the cut for the `keep` largest positive values of the whole batch: the batch keeps the values above the cut and
+ * the first *ties of the values equal to it. The cut is 0 if the batch has at most `keep` positive values. Returns
+ * false if the pool was stopped. */
 static bool batch_cut(struct step *s, int64_t keep, float *cut, int64_t *ties)
 {
     static const struct {
@@ -105,8 +106,9 @@ static bool batch_cut(struct step *s, int64_t keep, float *cut, int64_t *ties)
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 
-/* Smallest h with which latent j gets an entry, for JUMPRELU. It is below a positive threshold, because the gradient of
- * the threshold also needs the latents whose h is near the threshold. */
+/* For JUMPRELU: latent j gets an entry in a row if its h is above the result. If the threshold is positive, the result
+ * is half a bandwidth below it, because the gradient of the threshold also needs the latents whose h is just below the
+ * threshold. */
 static float jump_from(const struct sae *sae, int j)
 {
     float t = sae_threshold(sae, j), near = t - (float)(0.5 * sae->shape.bandwidth);

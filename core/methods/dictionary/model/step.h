@@ -80,8 +80,9 @@ bool step_run(struct step *step, struct sae *sae, const float *x, int count, boo
 /* The trainings of SynthSAEBench call step_finish() with the rate STEP_LONG_RATE and have STEP_LONG_UPDATES updates. */
 #define STEP_LONG_RATE 3e-4
 #define STEP_LONG_UPDATES 195312
-/* After a training batch and its update: updates the state of the autoencoder (unfired, cut, tuner), and moves the
- * thresholds of JUMPRELU further in short trainings. rate: largest relative change by the tuner. */
+/* Call it after a training batch and its update. Updates the state of the autoencoder: how long each latent has not
+ * been active (unfired), the running cut, and the tuner of the sparsity factor. In short trainings, also moves the
+ * thresholds of JUMPRELU further than Adam has moved them. rate: largest relative change by the tuner. */
 void step_finish(struct step *step, const struct step_outcome *outcome, double rate);
 
 /* Factor of the sparsity term, with warm-up and tuning; 0 for learners without one. */

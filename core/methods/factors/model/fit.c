@@ -47,9 +47,9 @@ double fit_piece_bytes(bool skipping)
     return skipping ? SKIPPING_BYTES : PIECE_BYTES;
 }
 
-/* Number of rows that pass through the decoder at once. It is at least `least`, but not more than the rows of a batch.
- * A decoder that skips zeros takes larger pieces, because for features with few latent variables a large piece hardly
- * costs more than a small one. */
+/* Returns how many rows pass through the decoder at once: as many as fit into the memory of fit_piece_bytes(), but at
+ * least `least` and at most the rows of a batch. A decoder that skips zeros gets more memory, because for features with
+ * few latent variables a large piece hardly costs more than a small one. */
 static int piece_of(const struct fit *f, int least)
 {
     const struct latent_model *m = f->model;

@@ -66,8 +66,9 @@ static void gram_of(const struct nmf *n, const float *matrix, int rows, double *
         gram[(ptrdiff_t)a * k + a] += n->setup.penalty;
 }
 
-/* Computes n->products = X * matrix, where `matrix` contains the parts. With `transpose`, it is X' * matrix, and
- * `matrix` contains the codes. Works on a block of rows at a time, and ends early when the pool was stopped. */
+/* Computes n->products = X * matrix, where `matrix` contains the parts, [features][latent]. With `transpose`, computes
+ * X' * matrix, where `matrix` contains the codes, [rows][latent]. Works on a block of rows at a time, and ends early
+ * when the pool was stopped. */
 static void multiply(const struct nmf *n, bool transpose, const float *matrix)
 {
     int g = n->setup.features, k = n->setup.latent;

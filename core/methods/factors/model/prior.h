@@ -28,19 +28,20 @@ double prior_odds(const struct prior *prior, double w, double rate);
 /* Returns eta of a column after an E-step. sum: the sum of p over the column's `features` entries. */
 double prior_rate(double sum, int features);
 
-/* Does the E-step of every column: computes p from the old eta, and then the new eta. For the horseshoe, `odds` holds
- * tau^2, `rate` v^2, and `scales` {lambda_local, lambda_global}. */
+/* Updates the priors in closed form. Spike-and-slab lasso: computes p of every weight from the old eta, and then the
+ * new eta of every column. Horseshoe: sets the scales to their modes; the member `odds` contains tau^2, `rate` v^2, and
+ * `scales` {lambda_local, lambda_global}. */
 void prior_update(const struct prior *prior, struct latent_model *model);
 /* Writes the coefficients of the penalty, [features * latent]. Returns the power of w in the penalty: 1 for |w|, 2 for
  * w^2, 0 for no penalty. */
 int prior_coefficients(const struct prior *prior, const struct latent_model *model, float *coefficients);
 
-/* Computes how strongly each weight acts on the decoder: the entry of W times the norm of its column in the first
- * layer. That column has no prior, so it can compensate for an entry of W that the prior made small. For groups, it is
- * the norm of each column of the group's matrix. reach: [features * latent]. */
+/* Computes how strongly each weight acts on the decoder: the entry of W times the norm of its column in the decoder's
+ * first layer. The prior does not act on that column, so a large column can compensate for a small entry of W. For
+ * groups, the result is the norm of each column of the group's matrix. reach: [features * latent]. */
 void prior_reach(const struct latent_model *model, float *reach);
-/* Writes W (for groups, the norms) without the entries that count as zero: |w| < 0.01 and, for the spike-and-slab
- * lasso, p < 1/2. mask: [features * latent]. */
+/* Writes W, with 0 for each entry that counts as zero: |w| < 0.01 or, with the spike-and-slab lasso, p < 1/2. For
+ * groups, the norms of the columns of the groups' matrices take the place of W. mask: [features * latent]. */
 void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask);
 
 /* OI-VAE: the proximal step of the group lasso, which shortens every column of a group's matrix by `by`. */

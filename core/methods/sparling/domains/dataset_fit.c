@@ -17,15 +17,16 @@ static bool letters(const struct dataset_config *c, bool sound)
     return c->rows == 1 && c->channels > 1 && !sound;
 }
 
-/* Sets the window and the width of g. The first convolution is wide enough for a whole motif, and only few residual
- * units follow. Such a g has few weights, so it generalises better than one of many small kernels, and it marks motifs
- * in the middle of their windows. In pictures the window has 21 positions. A motif of a sequence or signal may be much
- * longer, so there the window has about a tenth of the sample's positions, but at least 29 and at most 61 (for bases 31
- * and 63). For letters other than bases, one residual unit is enough. Samples of four channels are bases, whose motifs
- * may lie on either strand: g needs twice the features and more units to join the strands. Recordings keep kernels of 3
- * positions and windows of 21, the length of a word: in a longer window, g could mark a word at a position beside it.
- * If each picture is small and has one class, such as a texture, the evidence may be anywhere in the picture, so the
- * window contains the whole picture, up to 39 pixels. */
+/* Sets the window and the width of g. The first convolution is as wide as a whole motif, and only few residual units
+ * follow. Such a g has few weights, so it generalises better than one of many small kernels, and it marks motifs in the
+ * middle of their windows.
+ * - Pictures: the window has 21 positions. If pictures are small and each has one class, such as a texture, the
+ *   evidence may be anywhere, so the window contains the whole picture, up to 39 pixels.
+ * - Sequences and signals: a motif may be long, so the window has about a tenth of the sample's positions, from 29 to
+ *   61 (bases: 31 to 63). Letters other than bases need only one residual unit. Bases, which have four channels, may
+ *   have motifs on either strand: g needs twice the features and more units to join the strands.
+ * - Recordings: kernels have 3 positions and the window 21, the length of a word. In a longer window, g could mark a
+ *   word at a position beside it. */
 static void fit_window(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
@@ -67,10 +68,10 @@ static void fit_rate(struct sparling_config *config, const struct method_given *
         config->presence_sharpness = 2;
 }
 
-/* Sets the weight of the count objective in two cases: if labels are counts, because counts state how often motifs
- * occur, and if samples are bases, because their short motifs become sharper with this objective. If labels are counts,
- * a tenth of the letters of samples is also replaced: a count says less about a sample than names do, so g would learn
- * samples by heart. */
+/* Sets fields for labels that are counts, and for bases. The count objective (tally_weight) is used for counts, because
+ * they state how often motifs occur, and for bases, because their short motifs become sharper with it. If labels are
+ * counts, a tenth of the letters of each sample is replaced: a count says less about a sample than names do, so without
+ * replaced letters g would learn the samples by heart. */
 static void fit_counts(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
@@ -91,10 +92,10 @@ static void fit_empty(struct sparling_config *config, const struct method_given 
 }
 
 /* For bases, limits what a motif map may contain, because chance copies of short motifs are frequent. If labels say how
- * often each name occurs, limits the number of motifs to the largest number of names of a label, or to the largest
- * count. Otherwise limits the number of active channels: labels that are sets do not say how often a name occurs, nor
- * do labels of at most one name, such as "bound", because a bound sequence may have several sites. As for
- * `never_empty`, the distances of channels from their thresholds must be comparable. */
+ * often each name occurs, most_motifs limits the number of motifs to the largest number of names, or the largest count,
+ * of a label. Other labels do not say it: a set contains each name once, and with a single name such as "bound" a
+ * sequence may have several sites. For them, most_names limits the number of active channels. Like never_empty, both
+ * limits need the calibration, which makes the distances of channels from their thresholds comparable. */
 static void fit_most(struct sparling_config *config, const struct method_given *given,
                      const struct dataset_facts *facts)
 {

@@ -199,8 +199,8 @@ static enum status resolve(struct sparling_config *config, const struct method_g
         return status;
     status = fits(&c, config, err);
     bool sound = c.kind == COLLECTION_RECORDINGS;
-    /* If the configuration contains the hash of other data, the daemon has computed its values from those data. So they
-     * are not choices of the client. */
+    /* If the configuration contains the hash of other data, the daemon has already adapted it to those data. Its values
+     * are then not choices of the client, so they may change. */
     bool repeated = d->hash[0] != '\0' && strcmp(d->hash, hash) != 0;
     snprintf(d->hash, sizeof d->hash, "%s", hash);
     d->channels = sound ? d->mels : c.channels;
