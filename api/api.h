@@ -41,10 +41,11 @@ void api_interrupt(struct api *api);
  * no body. False: the response is ready to be sent. */
 bool api_admit(struct api *api, const struct api_request *request, struct api_response *response, size_t *body_limit);
 
-/* Begins an upload, for a route that takes its body as a stream; the adapter calls this after api_admit(). True: the
- * adapter passes the body piece by piece to api_upload_add(), sets `request->upload` for api_handle(), and calls
- * api_upload_close() once in any case. False: the response is ready to be sent, and there is no upload. If the request
- * ends before api_handle(), a client that announced the hash can resume the upload. */
+/* Begins an upload, for a route that takes its body as a stream; the adapter calls this after api_admit(). If it
+ * returns true, the adapter passes the body piece by piece to api_upload_add(), sets `request->upload` for
+ * api_handle(), and in any case calls api_upload_close() once. If it returns false, the response is ready to be sent,
+ * and there is no upload. If the request ends before api_handle(), a client that announced the hash can resume the
+ * upload. */
 bool api_upload_begin(struct api *api, const struct api_request *request, struct api_upload **upload,
                       struct api_response *response);
 void api_upload_add(struct api_upload *upload, const void *bytes, size_t count);

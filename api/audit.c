@@ -41,8 +41,8 @@ bool audit_begin(struct exchange *x, bool *noted)
     return true;
 }
 
-/* If the request has created a job, the entry contains the id of the job. The id is the end of the response's Location
- * header. */
+/* Adds the status of the response to the entry. If the request has created a job, also adds the id of the job, which is
+ * the end of the Location header. */
 void audit_end(struct exchange *x)
 {
     const char *location = api_response_header(x->response, "Location"), *made = "";

@@ -439,8 +439,9 @@ static void say_listening(const struct daemon *daemon)
 
 /* ---- run and end ------------------------------------------------------------------------------------------ */
 
-/* Returns false if storage refuses all writes until a restart, because a failed fsync has left the content of the disk
- * unknown. A full disk does not count, because space may become free. Logs every change of this state. */
+/* Returns false if storage refuses all writes until a restart, because after a failed fsync the content of the disk is
+ * unknown. Returns true if the disk is only full, because space may become free. Logs when writes become impossible or
+ * possible. */
 static bool store_lives(struct daemon *daemon, bool *writable)
 {
     struct error err = {0};

@@ -32,8 +32,8 @@ struct scheduler_options {
     int workers;
     int evaluators; /* number of workers that run only evaluations, in addition to `workers` */
     int nice;       /* added to the nice value of the workers and of the threads that they start; 0: no change */
-    /* Runs a claimed job on a worker's thread. When it returns, the job has left the running state. If storage could
-     * not record this, the next start of the daemon does. */
+    /* Runs a claimed job on a worker's thread, and returns when the job has left the running state. If storage could
+     * not record this, the next start of the daemon will. */
     void (*run)(void *context, const char *job, struct job_control *control);
     void *context;
 };

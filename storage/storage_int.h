@@ -85,8 +85,9 @@ void writer_stop(struct storage *storage); /* Commits all queued commands, then 
 enum status writer_call(struct storage *storage, struct command *command, struct error *err);
 /* Queues a lazy command and owns it from then on, also if this fails. */
 enum status writer_post(struct storage *storage, struct command *command, struct error *err);
-/* Offers new content to the lazy commands with this `run` that were queued after the last urgent command. merge()
- * returns true if it took the content, and updates queued->bytes. Returns whether a command took it. */
+/* Offers new content to queued lazy commands that have this `run` and came after the last urgent command, until one
+ * takes it. merge() returns whether the command takes the content; if so, it updates queued->bytes. Looks at no more
+ * than 64 commands. Returns whether one took the content. */
 bool writer_merge(struct storage *storage,
                   enum status (*run)(struct storage *, struct db *, struct command *, struct error *),
                   bool (*merge)(struct command *queued, void *context), void *context);
@@ -131,9 +132,9 @@ void reader_end(struct storage *storage, struct db *db);
 
 /* ---- holds and the sweep (sweep.c) ----------------------------------------------------------------- */
 
-/* Some rows need long to delete: the chunks of a checkpoint, the points of a series, the events of a job. The
- * transaction that makes them unreachable lists them in the table `pending_delete`. The writer removes them in steps
- * when it has nothing else to do. The chunks of a checkpoint stay while a reader holds the checkpoint. */
+/* Some rows take long to delete: the chunks of a checkpoint, the points of a series, the events of a job. A transaction
+ * that makes such rows unreachable only lists them in the table `pending_delete`. The writer removes them step by step
+ * when it has nothing else to do. A hold keeps the chunks of a checkpoint while a reader reads them. */
 struct hold {
     struct hold *next;
     int64_t checkpoint;
@@ -218,9 +219,9 @@ struct storage {
 int64_t clock_now_ms(void); /* milliseconds since 1970 */
 int64_t clock_monotonic_ms(void);
 double clock_seconds(void); /* seconds of the monotonic clock */
-/* The time for a new row, on the writing connection: clock_now_ms(), but not before the time of the previous row. So
- * events stay in the order of their times when the clock is set back. If the clock is set back by more than a day, the
- * store assumes that the earlier times were wrong, and returns the time of the clock. */
+/* Returns the time for a new row, on the writing connection: clock_now_ms(), but not before the time of the previous
+ * row. So events stay in order when the clock is set back. If the clock is set back by more than a day, the earlier
+ * times were probably wrong, and the function returns the time of the clock. */
 int64_t db_stamp(struct db *db);
 enum status db_stamp_resume(struct db *db, struct error *err); /* makes db_stamp() continue after the newest event */
 

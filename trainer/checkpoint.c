@@ -15,8 +15,8 @@
 
 /* ---- saving ------------------------------------------------------------------------------------------ */
 
-/* A save that is in progress. Half a second after a cancel, the thread pool is stopped, and a save that has not ended
- * then fails: a cancelled job needs no checkpoint. */
+/* A save that is in progress. Half a second after a cancel, the thread pool stops, and a save that still runs fails.
+ * This loses nothing, because a cancelled job needs no checkpoint. */
 struct saving {
     struct job_run *run;
     struct snapshot_writer to;
@@ -88,8 +88,8 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
 
 /* ---- restoring --------------------------------------------------------------------------------------- */
 
-/* Sets *only to whether the stream contains nothing but weights, as after an import of weights. An evaluation of such a
- * job loads the weights alone, because the state of the training is missing. */
+/* Sets *only to whether the stream contains weights and nothing else, as after an import of weights. Such a stream
+ * lacks the state of a training, so an evaluation loads only the weights from it. */
 static enum status weights_only(const struct snapshot_reader *from, bool *only, struct error *err)
 {
     struct snapshot_entry *entries = NULL;

@@ -265,8 +265,8 @@ static bool draining(void *context)
     return comm_broadcast(distributed->comm, &now, sizeof now, 0, &err) != STATUS_OK || now != 0;
 }
 
-/* If another rank is gone, the error of this rank is only a consequence and does not say why the job failed. Then rank
- * 0 does not report the end to the daemon, and the next try continues from the last checkpoint. */
+/* If another rank is gone, this rank fails too, but its error does not contain the reason. Rank 0 then does not report
+ * the end to the daemon, and the next try continues from the last checkpoint. */
 static void leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
 {
     struct distributed_run *distributed = context;

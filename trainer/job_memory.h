@@ -18,9 +18,9 @@ struct job_memory {
     bool reached;       /* an allocation has failed because of the limit */
 };
 
-/* Returns the upper limit of the bytes that a run may allocate; 0: no limit. The daemon accepts jobs whose estimate is
- * at most `allowed` bytes (0: any), and every accepted job must be able to run. The limit is therefore larger than
- * `allowed`: estimates can be wrong by a quarter, and the blocks that a run allocates are never quite full. */
+/* Returns how many bytes a run may allocate; 0: no limit. `allowed`: the largest estimate of a job that the daemon
+ * accepts; 0: any. The limit is larger than `allowed`, because every accepted job must be able to run: an estimate can
+ * be a quarter too low, and a run does not fill the blocks that it allocates completely. */
 int64_t job_memory_limit(int64_t allowed);
 
 /* Counts the allocations of the calling thread from now on, until job_memory_end(). `account` stays valid until then.
@@ -29,11 +29,10 @@ void job_memory_begin(struct job_memory *account, int64_t limit);
 /* Stops counting; `account` keeps its values. Without job_memory_begin() nothing happens. */
 void job_memory_end(void);
 
-/* Makes the C library return freed memory to the operating system, in all threads. A process calls this once, before
- * it starts threads. Reason: by default, the C library allocates arrays above a certain size by mmap() and others
- * from a heap. When an array from mmap() is freed, the library raises this size, up to 32 MiB. The parts of an
- * evaluation allocate blocks of different sizes one after another. On the heap these blocks leave holes, and a run
- * needed up to twice its estimate. */
+/* Makes the C library return freed memory to the operating system, in all threads. A process calls this once, before it
+ * starts threads. By default, the C library allocates arrays above a certain size by mmap() and smaller ones from a
+ * heap. Whenever an array from mmap() is freed, the library raises this size, up to 32 MiB. The blocks of an evaluation
+ * then come from a heap. They have different sizes and leave holes, and a run needed up to twice its estimate. */
 void job_memory_return_freed(void);
 
 /* job_memory_calls.c calls these functions around each allocation. job_memory_ask() returns whether the calling

@@ -78,8 +78,9 @@ static int threads_of(const struct job_run *run)
     return threads > setup->threads_max ? setup->threads_max : threads;
 }
 
-/* Whether the run must give up its step, because the job was cancelled and the step did not end within the grace time.
- * A shorter step ends, and its model is saved. Any thread of the pool may call this. */
+/* Returns whether the thread pool must stop, so that the run gives up its step: the job was cancelled, and the step did
+ * not end within GRACE_S seconds. A step that ends in time counts, and the run saves its model. Any thread of the pool
+ * may call this. */
 static bool must_give_up(void *context)
 {
     struct job_run *run = context;

@@ -67,9 +67,9 @@ cJSON *ctl_parse(const struct ctl *ctl, const char *text, size_t bytes);
 int ctl_get(struct ctl *ctl, const char *path, cJSON **json);
 /* Sends a request and prints the document: with --json unchanged, otherwise with `view`. */
 int ctl_show(struct ctl *ctl, const struct http_request *request, void (*view)(struct ctl *ctl, const cJSON *document));
-/* Sends a request that does no harm when it is sent twice, and puts the document of the answer into *json, which the
- * caller frees. If the server is unreachable, the connection breaks, or the server answers 429 or 503, waits and sends
- * the request again, at most twice; gives up at once if Retry-After requests a wait of more than 10 s. */
+/* Sends a request that does no harm when it is sent twice. If the server is unreachable, the connection breaks, or the
+ * server answers 429 or 503, waits and sends the request again, at most twice. Gives up at once if Retry-After requests
+ * a wait of more than 10 s. *json: the document of the answer, which the caller frees. */
 int ctl_repeat(struct ctl *ctl, const struct http_request *request, cJSON **json);
 /* Like ctl_repeat(), for a request that creates a job: the header Idempotency-Key, with the value of the option `key`
  * or a random one, makes the server create the job once. The first entry of the request's `headers` must be free. */

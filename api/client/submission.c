@@ -51,9 +51,8 @@ enum status submission_file(cJSON *body, const char *text, struct error *err)
     return STATUS_OK;
 }
 
-/* Makes valid JSON of a number that has no digit before its decimal point: "0.93" of ".93", "-0.5" of "-.5". JSON
- * requires this digit, but people often leave it out. Returns NULL if `text` has another form or there is no memory.
- * The caller frees the result. */
+/* Adds the zero before a decimal point, which JSON requires and people often leave out: ".93" becomes "0.93", and "-.5"
+ * becomes "-0.5". Returns NULL if `text` has another form or memory is short. The caller frees the result. */
 static char *with_leading_zero(const char *text)
 {
     const char *point = text + (*text == '-');

@@ -33,8 +33,9 @@ static const struct api_parameter *parameter_of(const struct exchange *x, const 
     return p != NULL && p->type != PARAMETER_END ? p : NULL;
 }
 
-/* True if the format reads this value of an option. Bit i of format->layouts or format->negatives stands for the value
- * with index i in collection_layouts or collection_negatives; no bits: the format reads all values. */
+/* True if the format reads this value of an option. format->layouts and format->negatives are sets of bits: bit i
+ * stands for the value with index i in collection_layouts or collection_negatives. No bits: the format reads all
+ * values. */
 static bool reads(const struct collection_format *format, enum collection_option option, const char *value)
 {
     const bool layout = option == OPTION_LAYOUT, negatives = option == OPTION_NEGATIVES;

@@ -40,8 +40,8 @@ static void unlink_reservation(struct reservations *all, struct reservation *r)
 static enum status apply_limit(const struct reservations *all, const char *root, const char *owner, int64_t limit,
                                int64_t least, int64_t *most, struct error *err)
 {
-    /* Adds up the reservations before it measures the files, so that bytes that arrive in between count twice. In the
-     * other order, these bytes would not count at all. */
+    /* Adds up the reservations first, and measures the files afterwards. Bytes that arrive in between then count twice.
+     * In the other order, they would not count at all. */
     int64_t waiting = reserved(all, owner), used;
     enum status status = dataset_bytes(root, owner, &used, err);
     if (status != STATUS_OK)

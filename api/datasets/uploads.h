@@ -40,7 +40,7 @@ struct upload_request {
 };
 
 /* Starts an upload. root: the folder of data sets; borrowed. STATUS_CONFLICT: another request is writing the partial
- * file, or the file does not have `offset` bytes (*there is then its length). */
+ * file, or the length of this file is not `offset`. *there is then its length. */
 enum status upload_begin(const char *root, const struct upload_request *request, struct api_upload **upload,
                          int64_t *there, struct error *err);
 /* Adds bytes; upload_finish() reports errors. */

@@ -13,8 +13,8 @@
 
 struct storage;
 
-/* Facts about the process for /v1/system, /metrics, results and estimates. The api does not copy the texts: they are
- * static or live as long as the api. */
+/* Facts about the process for /v1/system, /metrics, results and estimates. The texts are borrowed: they must stay valid
+ * as long as the api exists. */
 struct api_system {
     const char *version, *build, *compiler; /* such as "0.1.0", "0.1.0 release gcc 12.2.0", "gcc 12.2.0" */
     const char *cpu, *cpu_features; /* name of the processor, and the features in use, such as "avx2 fma avx512f" */
@@ -24,8 +24,8 @@ struct api_system {
     int cores, workers, workers_busy, threads_per_job;
     int64_t started_at;       /* milliseconds since 1970 */
     double gflops_per_thread; /* speed that trainings on this machine have reached; 0: not measured yet */
-    double pace; /* speed of a thread of this processor, divided by the speed of a thread of the processor on which the
-                    methods' costs were measured; 0: unknown */
+    double pace; /* speed of a thread of this processor, relative to the processor on which the methods' costs were
+                    measured (2: twice as fast); 0: unknown */
     uint64_t steps, samples; /* steps and samples of trainings since the process started */
     uint64_t memory_bytes;   /* resident memory; 0: unknown */
     int64_t queue_limit;     /* upper limit of the jobs in the queue; 0: no limit */

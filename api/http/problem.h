@@ -55,9 +55,10 @@ enum problem problem_of_error(enum status code);
 /* True when clients may see the messages of errors with this code. Other messages go to the log. */
 bool problem_is_public(enum status code);
 
-/* Appends a problem document to `out`. title: NULL for the table's. instance: the id of the request. faults: written as
- * the list `errors`; may be NULL. member: the name under which that list contains the place of each fault, "pointer" or
- * "parameter". error: the name of an additional member that contains the detail (struct api_dialect); may be NULL. */
+/* Appends a problem document to `out`. title: NULL selects the title in the table of problems. instance: the id of the
+ * request. faults (may be NULL): written as the list `errors`, in which `member` ("pointer" or "parameter") is the name
+ * for the place of a fault. error (may be NULL): the name of a further member that also contains `detail` (struct
+ * api_dialect). */
 void problem_write(struct buf *out, enum problem problem, int status, const char *title, const char *detail,
                    const char *instance, const char *member, const struct api_faults *faults, const char *error);
 

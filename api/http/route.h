@@ -77,8 +77,8 @@ struct route_table { /* everything is borrowed */
 
 struct route_match {
     const struct api_route *route; /* NULL: no route was found, and `status` is the reason */
-    /* the dialect of the route; if no route was found, the dialect of the routes whose paths begin with the first
-     * segment of the request's path; NULL: the rules of this API */
+    /* the dialect of the route; without a route, the dialect of the routes whose paths begin with the same segment as
+     * the request's path; NULL: the rules of this API */
     const struct api_dialect *dialect;
     int status;     /* status: 200 if the route was found; else 400 (wrong encoding), 404, 405 or 414 */
     char allow[64]; /* for 405: the methods that the path allows */
@@ -87,8 +87,8 @@ struct route_match {
     char values[ROUTE_PARAMS][ROUTE_PARAM_BYTES];
     const char *query; /* text behind '?', or NULL */
     struct error err;  /* for 400: what is wrong */
-    /* set for a 404 of a known path in which the text of a path parameter is not allowed, else NULL. refused: the
-     * meaning of the parameter ("name of a data set"); pattern: the regular expression of its allowed texts */
+    /* set for a 404 of a known path whose parameter has a text that is not allowed, else NULL. refused: the meaning of
+     * this parameter ("name of a data set"); pattern: the regular expression of its allowed texts */
     const char *refused, *pattern;
 };
 void route_match(const struct route_table *table, const char *method, const char *target, struct route_match *match);

@@ -35,8 +35,8 @@ static bool wants(const struct inference_request *r, size_t tensor, bool dense)
     return false;
 }
 
-/* Collects the values of one input that are not zero; the values of the input begin at index `from`. With each value,
- * stores the index of the input and the position of the value in the output for this input. */
+/* Lists the values of one input's output that are not zero. This output begins at index `from` of the tensor. With each
+ * value, stores the index of the input and the position in the output. */
 static void gather(struct inference *f, size_t tensor, size_t input, size_t from)
 {
     const struct buf *whole = &f->whole[tensor];
@@ -249,8 +249,8 @@ static void respond_outputs(const struct inference *f)
     respond_body(x, 200, "application/octet-stream");
 }
 
-/* Leaves out the outputs that this model does not have. If the client has listed one of them, responds with an error
- * and returns false. */
+/* Removes the outputs that this model does not have from the request. If the client listed such an output, responds
+ * with an error and returns false. */
 static bool leave_out(struct inference *f, struct inference_request *r)
 {
     size_t kept = 0;

@@ -60,8 +60,8 @@ static void method_links(struct exchange *x, const struct storage_job *job)
 {
     const struct method *method = api_method(x->api, job->kind);
     for (size_t i = 0; method != NULL && method->open != NULL && i < method->query_count; i++) {
-        /* true: the query gets no link, because its path contains an item, or because an earlier query with the same
-         * path has written the link */
+        /* whether the query gets no link: its path contains an item, or an earlier query with the same path has the
+         * link already */
         bool linked = method->queries[i].item != NULL;
         for (size_t before = 0; before < i; before++)
             linked |= method->queries[before].item == NULL &&

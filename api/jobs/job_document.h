@@ -17,8 +17,8 @@ bool exchange_checkpoint(struct exchange *x, const struct storage_job *job, stru
 /* Writes the job document under `key` (NULL: as the root or an item of a list). */
 void job_document(struct exchange *x, const char *key, const struct storage_job *job);
 /* Writes a job as an item of a list. fields: names of the wanted members with commas at both ends (",id,result.fpe,").
- * NULL: all members, but the result has only its single values, and the links have only the job and its actions. The
- * configuration is then included only if `config` is true, because reading it costs more than the rest of the
+ * NULL: all members, with three exceptions. The result has only its single values. The links have only the job and its
+ * actions. The configuration is left out unless `config` is true, because reading it costs more than the rest of the
  * document. */
 void job_list_item(struct exchange *x, const struct storage_job *job, const char *fields, bool config);
 /* True if a job document has a member of this name, or the name is "result." with the name of a member of the result.

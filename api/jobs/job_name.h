@@ -7,10 +7,10 @@
 #include "api/http/exchange.h"
 #include "storage/storage.h"
 
-/* Finds the id that `wanted` stands for; "" if no job has this name. An id stands for itself, whether the job exists or
- * not. `with_model`: "latest" means the newest training that has a checkpoint. Jobs of the request's own token
- * come before jobs of others. STATUS_CONFLICT: several jobs have the name; STATUS_NOT_FOUND: "latest", and
- * there is no job. `err` contains a sentence for the client. */
+/* Finds the id of the job that `wanted` names: an id (it stays as it is, even if the job does not exist), the name of a
+ * job, or "latest", the newest training. with_model: "latest" is the newest training that has a checkpoint. Trainings
+ * of the request's own token come before those of others. Writes "" if no job has the name. STATUS_CONFLICT: several
+ * jobs have the name; STATUS_NOT_FOUND: "latest", and there is no job. `err` contains a sentence for the client. */
 enum status job_name_find(struct exchange *x, const char *wanted, bool with_model, char id[STORAGE_ID],
                           struct error *err);
 

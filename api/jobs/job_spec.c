@@ -278,9 +278,9 @@ static void settle_threads(struct reading *r)
         (void)config_set_number(field, r->spec->config, r->spec->threads, NULL);
 }
 
-/* Some fields have a list that replaces them when it is not empty. If the client sets only the field, this function
- * empties the list, so that a list of the preset does not replace the field. If the client sets both, the field has
- * no effect. That is a fault if the value of the field differs from the value in `start` (defaults and preset). */
+/* Some fields have a list that replaces them when it is not empty. If the client sets only the field, empties the list
+ * (which the preset may have set), so that the field has an effect. If the client sets both, the field has no effect.
+ * That is a fault if the value of the field differs from the value in `start` (defaults and preset). */
 static void settle_lists(const struct reading *r, const void *start)
 {
     const struct config_table *table = &r->spec->method->config;

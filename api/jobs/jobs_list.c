@@ -135,8 +135,8 @@ static void write_pair(struct buf *out, const char *name, const char *value)
     buf_text(out, "&");
 }
 
-/* Writes the filters and the sort order, which identify the list for its cursors. The order in which the client sent
- * them makes no difference, except for bounds on the result. */
+/* Writes the text that identifies the list for its cursors: the filters and the sort order. It does not depend on the
+ * order in which the client sent them, except for bounds on the result. */
 static void write_identity(const struct exchange *x, struct buf *out)
 {
     static const char *const names[] = {"state", "kind", "name", "tag", "owner", "preset", "sort"};

@@ -55,9 +55,9 @@ static bool is_metric(const struct api *api, const char *name)
     return false;
 }
 
-/* Checks the name of a series. A name is known if the job has the series, or if the method of any kind can record
- * it: the page requests series before it knows the kind of the job. For other names, adds a fault with the nearest
- * name of the job's own method. */
+/* Checks the name of a series. A name is known if the job has the series, or if the method of any kind can record it.
+ * (The page requests series before it knows the kind of the job.) For any other name, adds a fault with the nearest
+ * name among the job's series and the metrics of its method. */
 static enum status check_name(struct exchange *x, const struct storage_job *job, const char *name,
                               struct api_faults *faults, struct error *err)
 {
@@ -79,8 +79,8 @@ static enum status check_name(struct exchange *x, const struct storage_job *job,
     return STATUS_OK;
 }
 
-/* `series` are the series that the query has found. Checks the names in the query for which it has found no series.
- * False: the function has responded. */
+/* Checks the names in the query for which it has found no series. series: [count], what it has found. Returns false if
+ * a name is unknown or storage fails; the function has then responded. */
 static bool names_known(struct exchange *x, const struct storage_job *job, const struct storage_metric_query *query,
                         const struct storage_series *series, size_t count)
 {

@@ -34,9 +34,8 @@ static void set_field(const struct config_field *field, const cJSON *value, void
         api_faults_add(faults, pointer, "%s", err.message);
 }
 
-/* Returns the group that has the name of a member of a configuration; FIELD_GROUPS: the member is not a group. A group
- * and a field may have the same name ("data"): a member whose value is an object is then the group, and any other
- * member is the field. */
+/* Returns the group that a member of a configuration names; FIELD_GROUPS: the member is not a group. A group and a
+ * field may have the same name ("data"): the member is the group if its value is an object, and else the field. */
 static enum field_group group_of_member(const cJSON *member)
 {
     int group = 0;

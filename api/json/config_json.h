@@ -27,8 +27,8 @@ enum status config_start(const struct method *method, const struct method_preset
 void config_read_object(const struct method *method, const cJSON *object, const char *prefix, void *config,
                         struct api_faults *faults);
 /* Adds the faults that method->check() finds by comparing fields. A field that already has a fault gets no second one.
- * object: the document that was read (NULL: none), which determines whether a pointer leads to a flat field or into a
- * group. */
+ * object: the document that was read (NULL: none). The pointer to a field leads into its group if the document has the
+ * field there. */
 void config_check(const struct method *method, const cJSON *object, const void *config, const char *prefix,
                   struct api_faults *faults);
 /* Returns the value of a field in `object`, either flat or in the field's group; NULL: none. */

@@ -55,8 +55,8 @@ static bool digits_of(const struct plain_float *f, int digits, uint64_t *out)
     bool up = rest > half || (rest == half && (quotient & 1) != 0);
     unsigned __int128 error = up ? unit - rest : rest;
     *out = (uint64_t)quotient + up;
-    return error << 30 <= scale; /* The rounding error must not exceed half a unit in the last place of a double. Half
-                                    such a unit is 2^-30 units in the last place of a float. */
+    return error << 30 <= scale; /* the rounding error is at most half a unit in the last place of a double
+                                    (2^-30 units in the last place of a float) */
 }
 
 /* Writes a number whose digits are those of `value`. digits: the number of all digits; whole: the number of digits

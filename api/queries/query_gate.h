@@ -4,8 +4,10 @@
  * inputs (a batch) calls query_gate_yield() between its inputs. If another query waits, that query takes the slot, and
  * the batch waits at the end of the queue.
  *
- * Three limits leave room for other callers. At most n = slots + places queries compute or wait. At most 3/4 n of them
- * are batches, at most n/2 are batches of one caller, and at most n - 1 are queries of one caller.
+ * At most n = slots + places queries compute or wait. Three limits leave room for other callers:
+ * - at most 3/4 n of these queries are batches
+ * - at most n/2 are batches of one caller
+ * - at most n - 1 are queries of one caller
  *
  * Any thread may call these functions; only one thread may use a ticket. */
 #ifndef MOTIF_API_QUERIES_QUERY_GATE_H

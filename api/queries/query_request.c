@@ -213,8 +213,8 @@ static enum status read_parameters(const struct query_request *a, cJSON *body, s
     return STATUS_OK;
 }
 
-/* For a query without inputs, whose parameters were removed from `body` before: reads "with" (the id of another job) if
- * the query compares two models, else "checkpoint". */
+/* Reads what is left in `body` after the parameters of the query were removed. The query takes no inputs. If it
+ * compares two models, the body has the member "with" (the id of another job), else it may have "checkpoint". */
 static enum status read_members(struct exchange *x, struct query_request *a, const cJSON *body, struct error *err)
 {
     bool model = a->query->takes == METHOD_TAKES_MODEL;
@@ -275,8 +275,8 @@ static bool read_document(struct exchange *x, struct query_request *a)
     return status == STATUS_OK;
 }
 
-/* Refuses a body above API_BODY_MAX if the query takes neither rows nor a text. The route cannot do this, because the
- * limit of the route is the largest limit of all queries that share the route. */
+/* Refuses a body above API_BODY_MAX, unless the query takes a file, or takes rows and the body is not JSON. The route
+ * cannot do this, because its limit is the largest limit of all queries that share the route. */
 static bool small_enough(struct exchange *x, const struct query_request *a)
 {
     bool large = a->query->takes == METHOD_TAKES_FILE || (a->query->rows != NULL && !query_request_is_json(x));

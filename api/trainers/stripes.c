@@ -1,5 +1,5 @@
-/* Locks for the messages of trainers (each lock serves a part of the jobs), and the checkpoints that trainers are
- * sending. trainers.c and trainer_uploads.c use both. */
+/* Locks for the messages of trainers, and the checkpoints that trainers are sending. Each lock serves a part of the
+ * jobs. trainers.c and trainer_uploads.c use both. */
 #include <stdlib.h>
 #include <string.h>
 

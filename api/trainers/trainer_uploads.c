@@ -159,8 +159,8 @@ static bool read_announcement(const cJSON *root, struct trainer_upload *out)
            sodium_hex2bin(out->sha256, sizeof out->sha256, hex->valuestring, HASH_TEXT - 1, NULL, &bytes, NULL) == 0;
 }
 
-/* Sets *seq to the sequence number of the newest stored checkpoint if it is the announced one: then the checkpoint was
- * stored, but the response was lost. Otherwise sets it to 0. */
+/* If the announced checkpoint is the newest stored one, an earlier response was lost: sets *seq to its sequence number.
+ * Otherwise sets *seq to 0. */
 static enum status stored_already(struct exchange *x, const char *job, const struct trainer_upload *announced,
                                   int64_t *seq, struct error *err)
 {

@@ -286,9 +286,9 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
     return status == STATUS_OK ? storage_lease_message(storage, lease->job, lease->epoch, sequence, err) : status;
 }
 
-/* Reads the state that a client requested for the job, for the answer to the trainer. Usually this is job.requested.
- * But if the daemon ended before the trainer's next report, the next daemon has already set job.state to the requested
- * state, while a trainer on another machine still runs. So the states PAUSED and CANCELLED count as requests too. */
+/* Reads which state a client has requested for the job, for the answer to the trainer. Usually this is job.requested.
+ * But when a daemon starts, it sets job.state to the requested state, while a trainer on another machine may still run.
+ * So the states PAUSED and CANCELLED count as requests too. */
 static enum status read_requested(const struct exchange *x, const char *id, enum requested_state *requested,
                                   struct error *err)
 {

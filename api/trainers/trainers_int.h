@@ -22,9 +22,8 @@ struct trainer_upload {
     int64_t bytes, received;
 };
 
-/* A lock for some of the jobs, and their checkpoints that are arriving. Each job belongs to one stripe. The lock puts
- * the messages of a job's trainers in an order, so that a trainer that has lost its lease cannot store anything
- * afterwards. */
+/* A lock for some of the jobs, and their checkpoints that are arriving. Each job belongs to one stripe. Messages about
+ * one job are handled one after the other, so a trainer that has lost its lease cannot store anything afterwards. */
 struct trainer_stripe {
     pthread_mutex_t lock;
     struct trainer_upload *uploads;
@@ -34,9 +33,8 @@ struct trainers {
 };
 
 struct trainer_stripe *trainer_stripe_of(struct trainers *trainers, const char *job);
-/* Locks the stripe of the path's job and reads the job's lease. The query must contain the epoch of the lease.
- * Otherwise, the function unlocks the stripe, responds 409 and returns NULL. After success, the caller unlocks the
- * stripe. */
+/* Locks the stripe of the path's job and reads the job's lease. Returns the stripe, which the caller unlocks. If the
+ * query does not contain the epoch of the lease, responds 409, unlocks the stripe and returns NULL. */
 struct trainer_stripe *trainer_enter(struct exchange *x, struct storage_lease *lease);
 
 /* Reads the request's body, a JSON object that has no other members than `names` [count]. Trainers and the daemon are

@@ -108,9 +108,10 @@ static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from
     return status;
 }
 
-/* Calls step() until the run reaches checkpoint `to`. A validation takes several calls, which change neither the number
- * of updates nor the number of samples, and the checkpoint may have been saved after any of these calls. So every state
- * with the two numbers of `to` is compared with `to`. *same is true if one of these states has the same bits. */
+/* Calls step() until the run has the same bits as checkpoint `to`, or has passed it. A validation takes several calls,
+ * which change neither the number of updates nor the number of samples. The checkpoint may have been saved after any of
+ * these calls. So every state with the two numbers of `to` is compared with it. *same is true if one of these states
+ * has the same bits. */
 static enum status run_until(struct verifying *v, const struct bundle_checkpoint *to, char hex[HASH_TEXT], bool *same,
                              struct error *err)
 {
@@ -163,8 +164,8 @@ static enum status verify_link(struct verifying *v, struct bundle_checkpoint *fr
 
 struct wanted {
     const char *file, *data;
-    /* from: checkpoint from which the training is repeated; 0: from its start; -1: from the first checkpoint of the
-     * bundle. to: last checkpoint to compare; 0: the last of the bundle. */
+    /* from: checkpoint from which the training is repeated; 0: the start of the training; -1: the first checkpoint of
+     * the bundle. to: last checkpoint to compare; 0: the last one of the bundle. */
     long long from, to, threads;
 };
 

@@ -40,8 +40,8 @@ static int remove_one(const char *path, const struct stat *about, int what, stru
     return 0;
 }
 
-/* Returns whether a process of this user maps the file, or may map it because its list of mappings cannot be read. A
- * process of another user, and one that has ended, do not map it. */
+/* Returns whether a process maps the file. If the list of its mappings cannot be read, it may map the file, so the
+ * result is true. A process that has ended or belongs to another user counts as not mapping it. */
 static bool maps(const char *pid, const char *path)
 {
     char name[64], *line = NULL;

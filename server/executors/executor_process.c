@@ -41,8 +41,9 @@ struct attempts { /* the trainers that are started for one job, one after the ot
 
 /* ---- what was left behind -------------------------------------------------------------------------------- */
 
-/* Kills the trainer that an earlier daemon left running. The kernel sent it a signal when that daemon ended. Therefore,
- * if the trainer is mpirun, it first gets time to end its ranks and remove its files. */
+/* Kills the trainer that an earlier daemon left running. If the trainer is mpirun, first waits up to MPIRUN_GRACE_S
+ * seconds: the kernel sent mpirun a signal when that daemon ended, and mpirun then ends its ranks and removes its
+ * files. */
 static void kill_stray(const struct executor *executor, const char *job, const struct storage_lease *lease)
 {
     int grace = strcmp(lease->executor, "mpirun") == 0 ? MPIRUN_GRACE_S * 1000 : 0;

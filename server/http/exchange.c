@@ -271,9 +271,9 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
     return true;
 }
 
-/* Answers a refused request. The answer is sent at once in three cases: no body follows, the client waits for
- * permission to send the body, or the length of the body is unreliable or too large to drop. Otherwise the answer waits
- * until the body has been read. */
+/* Answers a refused request. Usually the answer waits until the body has been read. It is sent at once if no body
+ * follows, if the client waits for permission to send the body, or if the length of the body is unreliable or too large
+ * to drop. */
 static enum MHD_Result turn_away(struct exchange *exchange)
 {
     uint64_t body_bytes = 0;
@@ -324,8 +324,8 @@ static void cut_connection(void *context)
                    SHUT_RDWR); /* the connection's thread sees the end of the stream and closes the descriptor */
 }
 
-/* Writes the name under which requests share the limits of one caller: that of the token or, without one, the address.
- * A slash distinguishes a token's name from an address. */
+/* Writes the name under which the requests of one caller share limits: "token/NAME", or the address of a caller without
+ * a token. The slash distinguishes the name of a token from an address. */
 static void name_caller(const struct exchange *exchange, char *out, size_t bytes)
 {
     bool token = exchange->who[0] != '\0';

@@ -1,9 +1,11 @@
 /* The adapter between libmicrohttpd (HTTP/1.1) and the api. The meaning of a request is decided in api/. A request
  * passes these steps:
  *
- *   target received → head complete: guard (guard.h), scope (auth.h), api_admit() → body into memory or, when
- *   it is large, into a file (body.h) → connection suspended, a handler thread calls api_handle() → connection resumed,
- * the answer is sent
+ *   target received
+ *   → head complete: guard (guard.h), scope (auth.h), api_admit()
+ *   → body into memory or, when it is large, into a file (body.h)
+ *   → connection suspended, a handler thread calls api_handle()
+ *   → connection resumed, the answer is sent
  *
  * An event stream (streams.h) stays suspended between its events and occupies no thread. A refusal is sent before the
  * body is read. Network threads answer health checks themselves, so that these never wait behind a slow query. The

@@ -6,9 +6,9 @@
 
 #include "server/process/journal.h"
 
-/* Starts a thread that ends the process with exit code 0 after `ms` milliseconds. The thread also reads the signals
- * from now on (signals.h): at a signal other than SIGHUP, it ends the process at once with exit code 1. Everything that
- * an answer acknowledged is on disk by then. If there is not enough memory for a thread, the time is not bounded. */
+/* Starts a thread that ends the process with exit code 0 after `ms` milliseconds. From now on, this thread also reads
+ * the signals (signals.h): any signal other than SIGHUP ends the process at once, with exit code 1. Nothing that an
+ * answer acknowledged is lost, because it is on disk by then. Without memory for the thread, there is no deadline. */
 void deadline_start(struct journal *journal, int64_t ms);
 /* Ends the thread; without a thread, this has no effect. */
 void deadline_stop(void);

@@ -8,11 +8,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* Opens the file and creates it with private permissions if necessary, because the tables contain hashes of tokens.
- * The lock on the file itself refuses a second process that opens the same file under another name, a hard link. The
- * descriptor stays open until SQLite has closed the file: closing it earlier would release SQLite's own locks. A
- * network file system may implement flock() with the kind of locks that SQLite uses, so the file is not locked
- * there. */
+/* Opens the file, and creates it with private permissions if necessary, because the tables contain hashes of tokens.
+ * Locks the file, so that no second process can open it under another name (a hard link). A network file system may
+ * implement flock() with the kind of locks that SQLite uses, so the file is not locked there. The descriptor must stay
+ * open until SQLite has closed the file: closing it earlier would release SQLite's own locks. */
 enum status file_hold(struct storage *storage, struct error *err)
 {
     struct stat what;

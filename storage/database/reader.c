@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-/* The connection finds these statements by the address of their text. They are prepared when the connection opens.
- * Otherwise COMMIT could fail for lack of memory. Then the transaction would stay open, hold its snapshot and block the
- * next one. */
+/* db_query() finds a prepared statement by the address of its text. Both statements are prepared when the connection
+ * opens, so that COMMIT cannot fail for lack of memory. After such a failure, the transaction would stay open, hold its
+ * snapshot and block the next one. */
 static const char begin_sql[] = "BEGIN", commit_sql[] = "COMMIT";
 
 enum status reader_open(struct storage *storage, struct db *db, struct error *err)

@@ -442,9 +442,9 @@ static bool main_is_due(const struct writer *w)
                                w->depth >= DEPTH_MAX / 2 || clock_monotonic_ms() >= w->lazy_due);
 }
 
-/* Chooses the next task. If both the main queue and a slow task (copying the write-ahead log into the database, bulk
- * commands) wait, they take turns; slow_turn is true when it is the slow task's turn. From quiet_at on, the log may be
- * truncated. */
+/* Chooses the next task. The slow tasks are copying the write-ahead log into the database file, and bulk commands. If a
+ * slow task and the main queue both wait, they take turns; slow_turn: it is the turn of a slow task. The log may be
+ * truncated at the time quiet_at or later. */
 static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
 {
     bool due = main_is_due(w);
@@ -516,8 +516,8 @@ static void commit_retries(struct storage *storage)
     finish_group(storage, list, true, clock_seconds() - start);
 }
 
-/* Commits the commands. Lazy commands that can be retried are put behind the retry queue if it is not empty. A caller
- * that waits for lazy writes gets an error if they are not on disk. */
+/* Commits the commands. While older commands wait in the retry queue, lazy commands with a retry rule join them, so
+ * that the order stays. A caller that waits for lazy writes gets an error if they are not on disk. */
 static void commit_main(struct storage *storage, struct command *list)
 {
     struct writer *w = &storage->writer;

@@ -31,8 +31,8 @@
     " WHEN 'preset' THEN nullif(preset, '') WHEN 'owner' THEN nullif(owner, '') WHEN 'state' THEN state"               \
     " WHEN 'priority' THEN priority WHEN 'started_at' THEN nullif(started_at, 0)"                                      \
     " WHEN 'finished_at' THEN nullif(finished_at, 0) ELSE json_extract(" RESULT ", ?13) END"
-/* A page contains the jobs that follow job ?1, the last job of the previous page, in the order of the list: by key,
- * among equal keys newest first, and last the jobs without a key. */
+/* A page begins after job ?1, the last job of the previous page. The list is sorted by key. Jobs with equal keys follow
+ * newest first, and jobs without a key come last. */
 #define SORTED(after, order)                                                                                           \
     "WITH j AS (SELECT job.*, " KEY " AS k FROM job WHERE 1" FILTERS "),"                                              \
     " e AS (SELECT " KEY " AS k, id FROM job WHERE id = ?1)"                                                           \

@@ -29,8 +29,9 @@ static const struct rule rules[] = {
     {JOB_RUNNING, REQUESTED_PAUSED, JOB_EVENT_CANCEL, JOB_RUNNING, REQUESTED_CANCELLED},
     {JOB_RUNNING, REQUESTED_CANCELLED, JOB_EVENT_CANCEL, JOB_RUNNING, REQUESTED_CANCELLED},
 
-    /* The executor yields, or the store finds the job running after a restart. If a pause was revoked while the
-     * executor was saving, the requested state is none, and the job returns to the queue. */
+    /* The executor yields, or the store finds the job running after a restart. The requested state decides the next
+     * state. Without one, the job returns to the queue; this also happens if a client revoked a pause while the
+     * executor was saving. */
     {JOB_RUNNING, REQUESTED_NONE, JOB_EVENT_YIELD, JOB_QUEUED, REQUESTED_NONE},
     {JOB_RUNNING, REQUESTED_PAUSED, JOB_EVENT_YIELD, JOB_PAUSED, REQUESTED_NONE},
     {JOB_RUNNING, REQUESTED_CANCELLED, JOB_EVENT_YIELD, JOB_CANCELLED, REQUESTED_NONE},

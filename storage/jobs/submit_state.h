@@ -18,8 +18,8 @@ struct submit_key {
     int64_t created_at;         /* milliseconds since 1970 */
 };
 
-/* What happens to the submission `asked` when the database has the key `kept` (NULL: no such key). asked->created_at:
- * the current time. STORAGE_CREATED: `kept` is NULL, another key, or expired. */
+/* Returns what the submission `asked` does when the database has the key `kept` (NULL: no such key). asked->created_at
+ * is the current time. STORAGE_CREATED: `kept` is NULL, another key, or expired. */
 enum storage_submit_outcome submit_key_outcome(const struct submit_key *kept, const struct submit_key *asked);
 
 #endif

@@ -26,8 +26,8 @@ struct sum {
     char *parts;          /* the parts that the other ranks sent: [ranks - 1][numbers in this rank's share] */
     size_t capacity;      /* bytes allocated for `parts` */
     int *counts, *places; /* [3][ranks] counts: how many numbers are exchanged with each rank; places: where they begin.
-                             Row 0: numbers that this rank sends; row 1: numbers that it receives; row 2: sums that it
-                             sends back. In rows 0 and 1, the count of this rank itself is 0. */
+                             Row 0: parts that this rank sends; row 1: parts that it receives; row 2: sums of each
+                             rank's share. In rows 0 and 1, the count of this rank itself is 0. */
     MPI_Request request;
     enum { COMING, GOING, DONE } state;
 };
@@ -165,10 +165,9 @@ static int send_sums(struct mpi_comm *c, struct sum *s)
                            kind_of(s->type), c->all, &s->request);
 }
 
-/* Advances the sums without waiting. All ranks must begin collective operations in the same order. A sum has two
- * halves: each rank receives the parts, and then the sums are returned. The second halves begin in the order of the
- * first halves, and none begins before all first halves have begun. So wait() begins the second halves, and progress()
- * only advances the first ones. */
+/* Advances the sums without waiting. A sum has two collective operations: each rank receives the parts of its share,
+ * and then sends its sums to all ranks. All ranks must begin collective operations in the same order. So wait_all()
+ * begins the second operations, after all first ones have begun, and progress() only advances the first ones. */
 static void progress(struct comm *comm)
 {
     struct mpi_comm *c = (struct mpi_comm *)comm;

@@ -261,8 +261,8 @@ static enum status send_part(struct remote *remote, const struct http_request *r
     return status;
 }
 
-/* Waits before the next try. Fails after patience_s seconds without progress. remote_call() does not give up in this
- * case, because the daemon answers, although it accepts no bytes. */
+/* Waits before the next try. Fails after patience_s seconds in which the daemon has accepted no bytes. remote_call()
+ * cannot do this, because the daemon does answer. */
 static enum status wait_for_progress(struct remote *remote, struct upload *upload, struct error *err)
 {
     if (!within_patience(remote, &upload->moved))
