@@ -17,8 +17,8 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("3\xEF\xBB\xBF"
               "id\tf\tgroup\r\nr\t1e3\ttest\r\ns\t-2\ttrain"),
     FUZZ_SEED("5>one donor acceptor\nACGTN\nacg\n>two\nUUU\n"),
-    /* The length of an input selects the options with which it is read (LLVMFuzzerTestOneInput). The next input gets
-     * TARGET_NUMBER and LAYOUT_SIGNALS, the one after it TARGET_NUMBER. */
+    /* LLVMFuzzerTestOneInput() chooses the options by the length of the input. Both of the next two lengths choose
+     * TARGET_NUMBER; the first one also chooses LAYOUT_SIGNALS. */
     FUZZ_SEED("3a,b,label\n1,2,0.5\n3,4,-1e3\n5,6,7\n10,11,12\n10,11,12\n10,11,12\n10,11,12\n10,11,120000\n"),
     FUZZ_SEED("5>one 1.5 -2\nACGTN\n>two 3e2 0\nACGTAAAACCCCCCCCCCC\n"),
     FUZZ_SEED("6MEME version 4\nALPHABET= ACGT\nMOTIF a b\nletter-probability matrix: alength= 4 w= 1 nsites= 3\n.1 .2 "

@@ -129,8 +129,9 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
         int some_way = wait_for(&ready, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
         /* After the FIN, the server must answer or close the connection within PATIENCE_MS. */
         FUZZ_CHECK(some_way == 1 || !ended);
-        /* The server has not answered for FIN_AFTER_MS, so the client closes its side (sends a FIN). It does not send
-         * the FIN together with the last bytes: the server would then notice the FIN only at its next event. */
+        /* The server has not answered for FIN_AFTER_MS, so the client ends its direction of the connection (FIN). It
+         * must not send the FIN together with the last bytes, because the server would then notice the FIN only at its
+         * next event. */
         if (some_way == 0) {
             (void)shutdown(fd, SHUT_WR);
             ended = true;

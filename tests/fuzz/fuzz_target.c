@@ -24,8 +24,8 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 
-/* Checks the rules of one route: each parameter of its path has a pattern and a description, and the route takes a body
- * of some media type only if it lists media types. */
+/* Checks the table of one route: each parameter of its path has a pattern and a description. If the route takes a body
+ * of the media type `text`, it has a list of media types. */
 static void check_rules(const struct api_route *route, const char *text)
 {
     const char *name, *meaning;
@@ -49,8 +49,8 @@ static void check_route(const char *text)
                    match.status == 414);
         FUZZ_CHECK((match.status == 405) == (match.allow[0] != '\0') || match.status == 200);
         for (size_t i = 0; match.route != NULL && i < match.count; i++) {
-            /* The decoded path must not contain ".." segments. An id may be the name of a job, and such a name may
-             * be any text. */
+            /* No parameter may begin with a dot, so none is "..". An id may be the name of a job, which may be any
+             * printable text. Other parameters must not contain separators or quotation marks. */
             const char *value = match.values[i];
             FUZZ_CHECK(value[0] != '\0' && value[0] != '.' && utf8_printable(value, strlen(value)));
             FUZZ_CHECK(strcmp(match.names[i], "id") == 0 || strpbrk(value, "/\\%'\" ") == NULL);

@@ -15,8 +15,9 @@
 
 void __gcov_dump(void);
 void __gcov_reset(void);
-/* tests/support/fault.h and fault_calls.h declare these functions; in a program without them, their addresses are NULL.
- * dump() first calls them to switch injected faults off, so that no fault prevents the writing of the counters. */
+/* tests/support/fault.h and fault_calls.h declare these functions. They are weak: in a program without injected faults,
+ * their addresses are NULL. dump() calls them first, to switch off a fault that would prevent the writing of the
+ * counters. */
 bool fault_happened(void) __attribute__((weak));
 const char *fault_call_happened(void) __attribute__((weak));
 

@@ -50,8 +50,8 @@ struct timed {
     int64_t bytes;
     struct each *each[CALLS]; /* each[c]: times of the first EACH calls of kind c */
     int64_t count[CALLS];
-    double update[UPDATES], begun; /* update[u]: processor seconds of this thread in the calls of update u (a call WAIT
-                                      ends an update); begun: `called` at the start of the current update */
+    double update[UPDATES], begun; /* update[u]: processor seconds of this thread in the calls of update u, up to its
+                                      call WAIT; begun: `called` at the start of the current update */
     int updates;
 };
 
@@ -66,9 +66,9 @@ struct moment {
     double wall, thread;
 };
 
-/* Waits until all ranks have arrived and have a core, so that the time of the following call contains neither
- * computation of another rank nor the wait for a core. Repeats barriers until one is as short as a message to
- * another rank and back. */
+/* Waits until all ranks have arrived and each has a core. The time of the following call then contains neither the
+ * computation of another rank nor the wait for a core. Repeats barriers until one is as short as a message to another
+ * rank and back. */
 static struct moment arrive(struct timed *t)
 {
     const double prompt = 10e-6;
@@ -207,9 +207,9 @@ static enum status whole(const struct rank_plan *plan, struct comm *comm, struct
     return status;
 }
 
-/* Compares all ranks with one rank after every stretch of updates. Every rank also runs the one-rank computation,
- * which has the same bits on every rank. Therefore each rank has the checkpoint with which the next stretch begins,
- * and the ranks need not exchange it. */
+/* Compares the run on all ranks with a run on one rank, in stretches of updates. Every rank also computes the one-rank
+ * run, with the same bits on each. So every rank has the checkpoint from which the next stretch begins, and no rank
+ * must send it. */
 static enum status by_stretches(struct rank_plan *plan, const struct options *o, struct comm *comm,
                                 struct rank_witness *w, bool *same, struct error *err)
 {

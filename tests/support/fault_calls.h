@@ -1,8 +1,7 @@
 /* Makes the n-th system call of a test program fail: opening, reading, syncing, renaming, creating folders, locking,
- * reading attributes, starting threads, creating mutexes. Calls that only clean up (close, unlink, rmdir) never
- * fail. Calls inside shared libraries are not counted. A test that uses it lists `call_faults` in
- * tests/unit/meson.build. With `socket_faults` in its place, lseek and the calls for sockets, pipes and signals
- * count and fail as well. */
+ * reading attributes, starting threads, creating mutexes. Calls that only clean up (close, unlink, rmdir) never fail.
+ * Calls inside shared libraries are not counted. A test links `call_faults` (tests/unit/meson.build), or instead
+ * `socket_faults`, which adds lseek and the calls for sockets, pipes and signals. */
 #ifndef MOTIF_TESTS_SUPPORT_FAULT_CALLS_H
 #define MOTIF_TESTS_SUPPORT_FAULT_CALLS_H
 

@@ -10,9 +10,10 @@
 #include "tests/support/tiny_network.h"
 #include "tests/support/tiny_sparling.h"
 
-/* A validation reads five batches. Every second validation ends a stage (training at one density), because the plateau
- * rule asks for a gain that no training reaches. After three stages, the run evaluates the model of each stage. Dropout
- * is on. Even an untrained model sometimes guesses one digit of four correctly, so not all accuracies are zero. */
+/* A validation reads five batches. Every second validation ends a stage (training at one density), because no training
+ * reaches the gain that the plateau rule requires. After three stages, the run evaluates the model of each stage.
+ * Dropout is on. Even an untrained model sometimes guesses one digit of four correctly, so not all accuracies are
+ * zero. */
 static const struct config_setting tiny[] = {TINY_NETWORK,
                                              {"image_size", "48"},
                                              {"max_symbols", "1"},

@@ -184,9 +184,9 @@ static void upload_parts_dated_in_the_future_are_removed(void **state)
     struct timespec times[2] = {{.tv_sec = time(NULL) + YEAR / 1000}, {.tv_sec = time(NULL) + YEAR / 1000}};
     assert_true(part >= 0 && futimens(part, times) == 0);
     (void)close(part);
-    /* A jump of the clock makes the daemon sweep within about a second, unless the new time is near that of the last
-     * sweep. The test before this one moved the clock, too, so the last sweep may have been near one of the two times
-     * used here. The clock therefore alternates between both. */
+    /* After a jump of the clock, the daemon sweeps within about a second, unless the new time is near the time of its
+     * last sweep. That time is unknown here, because the previous test moved the clock, too. The clock therefore
+     * alternates between two times that are a year apart. */
     double end = now_seconds() + PATIENCE;
     for (int i = 0; faccessat(parts, name, F_OK, 0) == 0 && now_seconds() < end; i++) {
         *offset = i / 100 % 2 ? -2 * YEAR : -YEAR;

@@ -360,8 +360,8 @@ static void an_interrupted_upload_resumes(void **state)
     close(fd);
     assert_int_equal(entries(""), 0);
     assert_int_equal(entries(".uploads"), 1);
-    /* An upload that resumes at a wrong offset is refused. (The answer is also 409 while the daemon has not noticed
-     * that the first connection ended.) */
+    /* The stored part has 14 bytes, so the daemon refuses an upload that continues at offset 3. It also answers 409
+     * until it has noticed that the first connection ended; the loop therefore tries again. */
     (void)snprintf(path, sizeof path, "/v1/datasets/resumed?sha256=%s&offset=3", hex);
     put(path, "text/csv", whole + 3, &reply);
     assert_problem(&reply, 409);

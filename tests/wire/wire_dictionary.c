@@ -61,8 +61,8 @@ static void a_single_case_lists_its_latents(void **state)
     assert_begins(id, "/latents/3", "{\"job\"");
 }
 
-/* The kind pathways tells whether a code of a trained dictionary is guaranteed to be recovered: a code with one active
- * latent is, a code with six is not. */
+/* For a code of a trained dictionary, the kind pathways reports whether theory guarantees its recovery. Here a code
+ * with one active latent has this guarantee, and a code with six has none. */
 static void pathways_knows_which_codes_of_a_dictionary_are_guaranteed(void **state)
 {
     char id[JOB_ID], path[256], body[300];

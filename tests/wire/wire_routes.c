@@ -316,8 +316,8 @@ static void queries_answer_a_finished_job(void **state)
     assert_int_equal(reply.status, 200);
     assert_string_equal(reply_header(&reply, "Content-Type", type), "image/png");
     assert_memory_equal(reply.body, "\x89PNG\r\n\x1a\n", 8);
-    /* A query also accepts a PNG file as input. The picture that the query drew is larger than the model's input, so
-     * the daemon refuses it, and the error says so. */
+    /* Sends this PNG file back as the input of the query, which also accepts pictures. The drawn picture is larger than
+     * the model's input, so the daemon must refuse it. */
     struct call call = {
         .method = "POST", .path = path, .body = reply.body, .body_bytes = reply.body_bytes, .type = "image/png"};
     struct reply second;
@@ -411,8 +411,8 @@ static void kinds_and_system_are_complete(void **state)
     reply_close(&reply);
 }
 
-/* The OpenAPI document lists the GET routes. The daemon serves each of them, except the stream that never ends. HEAD
- * answers as GET does, without a body. */
+/* The daemon must serve every GET route that the OpenAPI document lists, except the stream that never ends. It must
+ * answer HEAD as it answers GET, but without a body. */
 static void every_listed_get_route_is_served(void **state)
 {
     struct reply document, reply, head;
@@ -451,8 +451,8 @@ static void every_listed_get_route_is_served(void **state)
                  * of all events */
                 continue;
             get(served.url, path, &reply);
-            /* Routes that may answer 404: an artifact that the job does not have, a query that its kind does not have,
-             * a data set that was not uploaded, a file that the page does not have. */
+            /* Whether the route may answer 404: the job lacks the artifact, its kind lacks the query, the data set was
+             * not uploaded, or the page lacks the file. */
             bool may_lack = strstr(path, "/artifacts/") != NULL || strstr(reply.body, "do not answer") != NULL ||
                             strstr(path, "/datasets/") != NULL || strstr(path, "/uploads/") != NULL ||
                             strstr(path, "/assets/") != NULL;

@@ -116,7 +116,7 @@ static void threads_of_one_token_are_shared_by_its_jobs(void **state)
     job_path(path, stranger, "/cancel");
     expect(other, "POST", path, NULL, 202);
     await(stranger, "cancelled"); /* a worker is free again, but the first token's jobs still use all its threads */
-    /* A job that was submitted after the waiting one starts. So the daemon has given it the free worker, and has passed
+    /* A job that was submitted after the waiting job starts at once. So a worker is free, and the daemon has passed
      * over the waiting job. */
     make_job(other, LONG(""), stranger);
     await(stranger, "running");

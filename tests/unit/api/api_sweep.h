@@ -1,6 +1,6 @@
-/* Sends one request again and again, and lets another allocation or SQLite call fail each time. The allocation may
- * be one of the program, of cJSON or of SQLite, in any thread. test_api_memory, test_api_models and
- * test_api_trainers share these functions; they link `library_faults`. */
+/* Sends one request again and again. In each attempt, a later allocation or SQLite call fails. The allocation may be
+ * one of the program, of cJSON or of SQLite, in any thread. test_api_memory, test_api_models and test_api_trainers
+ * share these functions; they link `library_faults`. */
 #ifndef MOTIF_TESTS_UNIT_API_API_SWEEP_H
 #define MOTIF_TESTS_UNIT_API_API_SWEEP_H
 

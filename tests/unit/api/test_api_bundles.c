@@ -110,8 +110,8 @@ static void change_metrics(struct parts *p, const char *text)
             set_hash(item, "sha256", text, strlen(text));
 }
 
-/* Builds the bundle file and sends it. `note` names an entry of the metadata, and `value` is its new text; with
- * `value` NULL the file lacks the entry. */
+/* Builds the bundle file and sends it. `note` (NULL: none) names an entry of the metadata that gets the text `value`.
+ * If `value` is NULL, the file lacks this entry. */
 static int send_parts(struct api_fixture *f, const struct parts *p, const char *note, const char *value)
 {
     char *manifest = cJSON_PrintUnformatted(p->manifest), *head;

@@ -203,8 +203,8 @@ static void queries_survive_any_failing_allocation_or_read(void **state)
 
 /* ---- odd requests ------------------------------------------------------------------------------------------- */
 
-/* In target and body, "@" stands for the id of the sparling job and "$" for that of the pathways job. `pointer` is
- * the pointer of the expected fault; NULL: any. */
+/* In `target` and `body`, "@" stands for the id of the sparling job, and "$" for the id of the pathways job. `pointer`:
+ * JSON pointer of the fault that the answer must contain; NULL: any. */
 struct odd {
     const char *method, *target, *header, *value, *body;
     int status;

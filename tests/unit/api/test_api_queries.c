@@ -414,8 +414,8 @@ static void *leave_slot(void *context)
 }
 
 /* The gate (query_gate.h) calls this function while the query waits for its slot. The function stores the next
- * checkpoint, which deletes the previous one. The gate holds its lock during the call, so this function cannot free the
- * slot itself: another thread does. */
+ * checkpoint, which deletes the previous one. It cannot free the slot itself, because the gate holds its lock during
+ * the call. So another thread does. */
 static bool replace_meanwhile(void *context)
 {
     struct replacing *r = context;

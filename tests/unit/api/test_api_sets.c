@@ -320,8 +320,8 @@ static void interrupted_upload_resumes_at_its_offset(void **state)
     assert_int_equal(end(s, rest, upload), 201);
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 
-    /* The announced hash is not that of the bytes. The second upload starts again at offset 0, although the first one
-     * has left a part. */
+    /* The client announces a hash that its bytes do not have. The first upload ends after ten bytes and leaves a part.
+     * The second upload begins again at offset 0, and is refused when all its bytes have arrived. */
     hex_of("other", hex);
     (void)snprintf(target, sizeof target, "/v1/datasets/two?sha256=%s", hex);
     for (int i = 0; i < 2; i++) {

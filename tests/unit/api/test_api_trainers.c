@@ -325,8 +325,9 @@ static void remake_store(struct trainee *t)
     assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
 }
 
-/* A client requested a state, and then the daemon stopped. At its next start, the job took that state. The trainer
- * on another machine still runs: its report returns the state, and it cannot register again. */
+/* A client requests a pause or a cancellation, and then the daemon restarts and sets the job to the requested state at
+ * once. A trainer on another machine still runs. The answer to its next report contains the requested state, and the
+ * daemon refuses a new registration. */
 static void report_returns_a_state_requested_before_a_restart(void **state)
 {
     static const enum job_event asked[] = {JOB_EVENT_PAUSE, JOB_EVENT_CANCEL};
@@ -528,10 +529,10 @@ static const struct {
     int stride;
 } manners[] = {{0, false, 3}, {1, false, 1}, {1, true, 1}, {2, false, 1}, {2, true, 1}};
 
-/* Sends the request again and again, with every kind of fault in `manners`. In each attempt a later allocation or
- * call fails, until the request ends before it reaches that place. "@" in the body becomes a new number in each
- * attempt. If the answer is not `wanted`, the same body is sent again without a fault and must get the answer
- * `wanted`. Returns the number of different bodies. */
+/* Sends the request again and again, for each kind of fault in `manners`. In each attempt a later allocation or call
+ * fails. Ends when the request completes before it reaches that place. "@" in the body becomes a new number in each
+ * attempt. If the answer is not `wanted`, sends the same body without a fault; that answer must be `wanted`. Returns
+ * the number of different bodies. */
 static int sweep(struct trainee *t, const char *method, const char *rest, const char *body, int wanted)
 {
     static int number = 1000;
@@ -564,9 +565,8 @@ static int sweep(struct trainee *t, const char *method, const char *rest, const 
     return number - first;
 }
 
-/* Announces checkpoints, and uploads each in one piece while allocations or calls fail. After the upload, the trainer
- * announces the checkpoint again. Either the daemon has stored the checkpoint already, or the trainer uploads it once
- * more. Returns the number of checkpoints. */
+/* For each checkpoint: announces it, uploads it in one piece while an allocation or call fails, and announces it again.
+ * If the daemon has not stored it by then, uploads it once more. Returns the number of checkpoints. */
 static int sweep_pieces(struct trainee *t)
 {
     char meta[300];

@@ -34,10 +34,10 @@ static void number(void *c, const char *key, double v)
     s->numbers++;
     s->faults += !(v > 0 && v < 1e9);
     if (key && strcmp(key, "share_of_peak") == 0)
-        s->faults += !SANITIZED && v > 5; /* A kernel reaches at most the peak speed of the processor, a share of 1. The
-                                             test allows 5, because a busy machine may lower the measured peak. Under a
-                                             sanitizer it allows any value: a sanitizer slows the measurement of the
-                                             peak but not the kernels. */
+        s->faults += !SANITIZED && v > 5; /* A kernel cannot be faster than the peak (a share of 1). The test allows 5,
+                                             because a busy machine may lower the measured peak. Under a sanitizer it
+                                             allows any share: a sanitizer slows down the measurement of the peak, but
+                                             not the kernels. */
 }
 static void integer(void *c, const char *key, int64_t v)
 {

@@ -297,9 +297,9 @@ static void a_plain_map_shows_ink_and_motifs(void **state)
     };
     draw_motif_map(&buf, &image, motifs, 5, 80, false);
     assert_string_equal(text(), "    3\n"
-                                /* A character stands for two rows of the map and shows one motif. A motif is maximal if
-                                 * no motif in its footprint is stronger. A maximal motif is drawn before one that is
-                                 * not maximal; of two motifs that are not maximal, the stronger one is drawn. */
+                                /* Two motifs share each of the first two characters. Of 7 and 8, only 7 is maximal: no
+                                 * motif in its footprint is stronger. Of 4 and 11, neither is maximal, and 4 is
+                                 * stronger. */
                                 "74@  \n");
 }
 

@@ -161,8 +161,8 @@ ssize_t __wrap_write(int fd, const void *from, size_t count)
     return fault_call_now("write") ? -1 : __real_write(fd, from, count);
 }
 
-/* Appends a body that is too large for memory. With kind 0, allocation `n` fails; otherwise system call `n` fails
- * with errno `kind`. Returns the name of the failed call, or NULL. */
+/* Appends pieces to a body until it is too large for memory, while one call fails. With kind 0, allocation `n` fails;
+ * otherwise system call `n` fails with errno `kind`. Returns the name of the failed call, or NULL if none failed. */
 static const char *faulty_body(int kind, int n, struct body_store *store, struct body *body)
 {
     if (kind == 0)
@@ -202,8 +202,8 @@ static void a_fault_drops_the_body_or_changes_nothing(void **state)
             assert_int_equal(open_descriptors(), descriptors);
             assert_int_equal(folder_entries(folder, ""), 0);
         }
-        /* After EINTR the body is written again. After EOPNOTSUPP, which means that the file system has no unnamed
-         * files, the body gets a file with a name. So with both codes more bodies are complete. */
+        /* The body recovers from two codes: after EINTR it writes again, and after EOPNOTSUPP (the file system has no
+         * unnamed files) it uses a file with a name. So with these codes, more bodies are complete. */
         assert_true(dropped >= 2 && whole >= (kinds[i] == 0 || kinds[i] == EIO ? 1 : 2));
     }
 }
@@ -221,8 +221,8 @@ static void a_body_beside_a_name_that_is_too_long_is_dropped(void **state)
         append_pieces(&body, 12);
         assert_int_equal(body.fault, BODY_NO_ROOM);
         body_close(&body);
-        /* In the second round, the folder has a valid path. Its file system has no unnamed files, and the path of a
-         * file with a name is too long. */
+        /* In the second round the folder exists, but its file system has no unnamed files, and the path of a file with
+         * a name would be too long. */
         (void)snprintf(long_name, sizeof long_name, "%s/", folder);
         memset(long_name + strlen(long_name), 'x', 4090 - strlen(long_name));
         fault_call_after(0, EOPNOTSUPP, false);

@@ -349,8 +349,8 @@ static void failed_allocations_and_threads_are_reported(void **state)
         }
 }
 
-/* A call that fails on either side of a request is reported to the user, or has no effect. A call that a signal
- * interrupts is repeated. The next request is answered in any case. */
+/* One call of the command or of the daemon fails during a request. The failure is reported to the user, or has no
+ * effect. A call that a signal interrupts is repeated. The next request is answered in any case. */
 static void a_failing_call_within_a_request_is_reported(void **state)
 {
     struct console *console = start();

@@ -152,7 +152,7 @@ struct request {
     int usual;         /* status without a fault */
 };
 
-/* Sends the request and reads the answer. The fault can also make the daemon's send() fail; the daemon then assumes
+/* Sends the request and reads the answer. The injected fault can also hit the daemon's send(). The daemon then assumes
  * that the client has broken the connection. */
 static const char *answer_to(int fd, const struct request *request, size_t *size)
 {
@@ -180,8 +180,8 @@ static const char *answer_to(int fd, const struct request *request, size_t *size
     return text;
 }
 
-/* Checks an answer and returns its status; 0 if the answer is missing or incomplete. An answer may be shorter than
- * its Content-Length only if the connection broke, because the client can see that. */
+/* Checks an answer and returns its status. Returns 0 if the answer is missing or shorter than its Content-Length, which
+ * a client can notice. */
 static int status_of(const struct request *request, const char *text, size_t size)
 {
     const char *body = strstr(text, "\r\n\r\n"), *length = strcasestr(text, "\r\nContent-Length:");

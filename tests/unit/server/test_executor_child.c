@@ -92,8 +92,8 @@ static void output_arrives_line_by_line(void **state)
 {
     struct lines lines;
     char wanted[CHILD_LINE + 1];
-    /* Empty lines and lines of dashes are dropped. The last line counts although it has no line feed. The parent reads
-     * standard output and standard error. */
+    /* The parent reads standard output and standard error. It drops empty lines and lines of '-' and '='. It also takes
+     * a last line without a line feed. */
     struct child child =
         run("printf 'one\\r\\n\\n -- == --\\ntwo\\n'; echo three >&2; printf four", NULL, NULL, true, &lines);
     assert_string_equal(lines.text, "one|two|three|four|");
@@ -235,8 +235,8 @@ static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
         close(held[i]);
 }
 
-/* A signal that ends a wait does not lose the exit code. A child that somebody else has reaped counts as ended, and not
- * as successful. */
+/* If a signal interrupts the wait for a child, the wait is repeated, and the exit code is not lost. If somebody else
+ * has reaped the child, it counts as ended and has the code -1. */
 static void waits_that_a_signal_ends_are_repeated(void **state)
 {
     const char *const arguments[] = {"/bin/sh", "-c", "exit 5", NULL};

@@ -176,9 +176,9 @@ static void await_removal(const char *path)
         (void)usleep(1000);
 }
 
-/* Shared memory that a rank still maps is removed only after the rank has ended. The test lets the rank end after
- * the cleanup has looked twice. To see both looks, it makes a segment that nobody maps, waits until the first look
- * has removed it, and does the same with a second segment. */
+/* A rank still maps shared memory when mpirun has been killed. The cleanup must remove the memory only after the rank
+ * has ended. The rank ends after the cleanup has looked twice. It notices each look by a segment that nobody maps and
+ * that the look therefore removes. */
 static void memory_of_an_ending_rank_is_removed_after_it_ends(void **state)
 {
     char folder[500], segment[400];
@@ -271,8 +271,8 @@ static void memory_that_a_rank_keeps_is_not_removed(void **state)
     assert_int_equal(unlink(kept), 0);
 }
 
-/* If /proc cannot be read, or only in part, nobody knows which memory is in use. In each round, one
- * system call and all later ones fail. The rounds begin the failures at each of the first 25 calls, and after that at
+/* If /proc cannot be read, or only in part, nobody knows which memory is in use, so all memory must stay. In each
+ * round, a system call and all later ones fail: from the first call, the second, and so on to the 25th, and then from
  * every 97th. */
 static void memory_stays_if_it_is_unknown_whether_it_is_in_use(void **state)
 {

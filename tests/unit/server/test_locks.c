@@ -121,7 +121,7 @@ static void objects_with_locks_destroy_what_they_have_initialised(void **state)
     sweep(make_scheduler, 1, 2, 7);
 }
 
-/* In the loop, notices_start() fails because a mutex or a condition cannot be initialised; after the loop, it fails
+/* In the loop, notices_start() fails because it cannot initialise a mutex or a condition. After the loop, it fails
  * because the key is too short. Each time it must destroy what it has initialised. */
 static void notices_that_cannot_start_leave_nothing(void **state)
 {

@@ -16,8 +16,8 @@
 void fault_vfs_register(int follow);
 void fault_vfs_unregister(void);
 
-/* After `after` further operations of this kind, the next one fails with `code`; with `forever`, all later ones fail
- * too. Code 0 ends the failures. */
+/* The next `after` operations of this kind succeed, and the one after them fails with `code`. With `forever`, all later
+ * ones fail too. Code 0 ends the failures. */
 void fault_on_read(int after, int code, int forever);
 void fault_on_write(int after, int code, int forever);
 void fault_on_sync(int after, int code, int forever);

@@ -99,7 +99,7 @@ struct process {
     uint8_t phase, token, epoch, job;
 };
 /* All members are bytes, so the struct has no padding, and equal worlds have equal bytes. `up` is 1 while the daemon
- * runs. The next four members say how often the events that they are named after may still happen. */
+ * runs. crashes, lost, requests, again: how often these events may still happen. */
 struct world {
     uint8_t up, crashes, lost, requests, again;
     uint8_t clients, separate; /* separate: 1: trainers in other processes run the jobs; 0: the daemon runs them */
@@ -112,8 +112,8 @@ struct world {
     uint8_t entered_final; /* set of jobs that have ended */
 };
 
-/* Adds a world to the search. First clears the members that no later event reads, so that worlds that differ only in
- * them are one state. */
+/* Adds a world to the search. First clears members that no later event reads, so that two worlds that differ only in
+ * these members count as one. */
 static void found(struct search *s, const struct world *now, const char *event)
 {
     struct world w = *now;
@@ -156,8 +156,8 @@ static enum lease_verdict lease_event(struct world *w, int job, enum lease_event
     return verdict;
 }
 
-/* Submits a job unless the database has the key of this client. The rule that is under test must ignore the key of
- * the other client, although both keys have the same text. */
+/* Submits a job, unless the database already has the key of this client. Both clients use a key with the same text. The
+ * rule under test must distinguish the two keys by their owners. */
 static void submit(struct search *s, struct world w, int client)
 {
     static const char *const owners[CLIENTS] = {"anna", "bob"};

@@ -1,6 +1,5 @@
-/* Makes every call of storage, and opens a store, while SQLite returns errors or the program's own allocations
- * fail, at every place (storage_sweep.h). test_storage_faults_memory also fails the allocations of SQLite, but
- * skips some places. */
+/* Fault sweeps (storage_sweep.h) with two kinds of faults: a call of SQLite returns SQLITE_NOMEM, or an allocation of
+ * the program fails. test_storage_faults_memory also fails the allocations inside SQLite, but skips some places. */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "tests/support/fault.h"

@@ -1,5 +1,5 @@
-/* Makes every call of storage, and opens a store, while the disk fails at every place: a read fails, a write
- * fails, the disk is full, or a sync fails (storage_sweep.h). */
+/* Fault sweeps (storage_sweep.h) in which the disk fails: a read fails, a write fails, the disk is full, or a sync
+ * fails. */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "tests/unit/storage/fault_vfs.h"

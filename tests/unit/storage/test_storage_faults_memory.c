@@ -1,5 +1,5 @@
-/* Makes every call of storage, and opens a store, while an allocation fails at every place. The allocation may be
- * one of the program or of SQLite, in any thread (storage_sweep.h). */
+/* Fault sweeps (storage_sweep.h) in which an allocation fails. The allocation may be one of the program or of SQLite,
+ * in any thread. */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "tests/support/fault.h"

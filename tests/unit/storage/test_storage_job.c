@@ -295,8 +295,8 @@ static void claim_of_a_task_skips_other_tasks(void **state)
     assert_string_equal(id, train);
 }
 
-/* A client requests a pause and revokes it, then a pause, a resume and a cancellation. The test checks what the
- * executor and the client read. */
+/* A client requests a pause and revokes it. Then it requests a pause, a resume and a cancellation. The test checks what
+ * the executor and the client read after each request. */
 static void requests_reach_the_running_job(void **state)
 {
     struct fixture *f = *state;

@@ -187,8 +187,8 @@ static void callers_wait_when_queue_uses_too_much_memory(void **state)
     fill_queue(*state, 40, (size_t)1 << 20, 8);
 }
 
-/* A newer progress text replaces one that is still in the queue. Storage does not search a long queue, so here both
- * texts are stored. */
+/* Storage usually replaces a progress text that is still in the queue by a newer one. It does not search a long queue,
+ * so here it stores both texts. */
 static void progress_behind_a_long_queue_is_appended(void **state)
 {
     struct fixture *f = *state;

@@ -158,8 +158,8 @@ static void memory_facts_match_proc(void **state)
     free(bytes);
     int64_t most = facts_memory_most(), machine = read_kb("/proc/meminfo", "MemTotal:");
     assert_true(most > before && most <= machine + (1 << 20));
-    /* First the file of facts_memory() cannot be read. Then, for each n, the files of facts_memory_most() from the
-     * n-th on cannot be read, and the function uses the sources that remain. */
+    /* First, facts_memory() cannot read its file. Then facts_memory_most() can read only its first n files, for n = 0
+     * to 3. It must use the sources that remain. */
     fault_call_after(0, EACCES, false);
     assert_true(facts_memory() == 0 && fault_call_happened() != NULL);
     for (int n = 0; n < 4; n++) {

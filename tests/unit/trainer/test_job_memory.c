@@ -14,8 +14,8 @@
 #include "tests/support/run_env.h"
 #include "trainer/job_memory.h"
 
-/* The configuration that `memory_peaks --kind sparling --seed 131001 --only 27` draws: it has large tables of
- * attention, although it computes one input at a time. */
+/* The configuration that `memory_peaks --kind sparling --seed 131001 --only 27` draws. Its tables of attention are
+ * large, although it computes one input at a time. */
 static const struct config_setting large_tables[] = {{"image_size", "69"},
                                                      {"classes", "3"},
                                                      {"min_symbols", "1"},

@@ -295,8 +295,8 @@ static void a_failing_call_of_the_coordinator_fails_the_job_with_its_message(voi
             failed += outside.end == JOB_EVENT_FAIL;
             assert_true(outside.end == JOB_EVENT_FAIL || outside.sleeps == 1);
         }
-    /* Every call that fails makes the job fail, except a save that fails because the disk or the queue is full
-     * (STATUS_IO): the run repeats such a save, and the job fails only if the repetition fails too. */
+    /* Every call that fails makes the job fail. The only exception is a save that fails with STATUS_IO, because the
+     * disk or the queue is full. The run repeats it, and the job fails only if the repetition fails too. */
     assert_true(repeated > 0 && failed > 3 * all - 1);
     forget();
 }

@@ -63,8 +63,8 @@ static void gaussian_gradients_match_differences(void **state)
     }
 }
 
-/* A row draws the same noise in a piece of a batch as in the whole batch. The noise has the requested mean and
- * variance. */
+/* A row gets the same noise when it is in a piece of a batch as when it is in the whole batch. The noise has the
+ * requested mean and variance. */
 static void noise_depends_on_the_row_of_the_whole_batch(void **state)
 {
     enum { ROWS = 4000, COLS = 3 };
@@ -123,8 +123,8 @@ static struct tensor *build_softmax(struct probe *p, const void *context)
     return op_softmax_rows(&p->exec, probe_input(p, 0));
 }
 
-/* Builds the codes of rows, and the codes of pseudo-inputs, which define the prior. Mean, log variance and odds of a
- * code come from one input, each through a layer of its own. */
+/* Builds the KL divergence between the codes of rows and the prior, which consists of the codes of pseudo-inputs. A
+ * code has a mean, a log variance and odds. Three linear layers compute these from one input. */
 static struct tensor *build_spikes(struct probe *p, const void *context)
 {
     const struct latent_case *c = context;

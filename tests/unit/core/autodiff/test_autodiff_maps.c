@@ -294,8 +294,8 @@ static void norm_conv_gradients_match_differences(void **state)
     }
 }
 
-/* Builds a batch norm and two operations that read its result. The backward pass of the convolution is the first to
- * write a gradient of this result; the other operation must add to it. */
+/* Builds a batch norm and two operations that read its result. In the backward pass, the convolution is the first to
+ * write the gradient of this result, and the other operation must add its own. */
 static struct tensor *build_two_readers(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -545,8 +545,9 @@ static void embed_max_pool_gradients_match_differences(void **state)
     }
 }
 
-/* In this sparse map most pixels are zero in all channels. The fused operation must have the gradients of the separate
- * operations. If several values are the largest of a window, the first one in scan order gets the gradient. */
+/* Most pixels of this map are zero in all channels. The operation that fuses embedding and max pooling must have the
+ * gradients of the two separate operations. If several values are the largest of a window, the first one in scan order
+ * gets the gradient. */
 static void embed_max_pool_of_sparse_map_equals_conv_then_max_pool(void **state)
 {
     struct probe p;

@@ -373,8 +373,8 @@ static void noise_is_drawn_as_published(void **state)
     audio_corpus_destroy(corpus);
 }
 
-/* Words do not overlap and are in order, speakers belong to the requested part, samples are the sum of word and noise,
- * and boxes follow their rule. */
+/* The words of a sample do not overlap and are in order. Their speakers belong to the requested part. The samples of
+ * the recording are the sum of words and noise. Boxes follow their rule. */
 static void words_are_at_the_places_of_the_truth(void **state)
 {
     enum { SAMPLES = 30000, LENGTH = 4000, FRAMES = 161 };

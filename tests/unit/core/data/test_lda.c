@@ -105,9 +105,9 @@ static void planted_topics_are_found(void **state)
     features_destroy(f);
 }
 
-/* Compares drawn documents with their definition. The first DOCUMENTS rows, for training, are drawn from shifted
- * mixtures. With shift 0, topics 2 and 3 get the weights of topics 0 and 1. The other rows, for tests, are drawn from
- * the documents' own weights theta. */
+/* Compares drawn documents with their definition. The first DOCUMENTS rows are for training, and are drawn from shifted
+ * mixtures: with shift 0, topics 2 and 3 have the weights of topics 0 and 1. The other rows are for tests, and are
+ * drawn from the documents' own mixtures theta. */
 static void shifted_documents_follow_their_definition(void **state)
 {
     struct features *f = documents(), *drawn, *wide, *same;

@@ -359,8 +359,8 @@ static void a_place_in_several_files_is_one_sample_with_a_set_of_names(void **st
 {
     struct collection_options options = {
         .label = "", .group = "", .data = genome_root, .genome = "tiny", .window = 100, .target = TARGET_LABELS};
-    /* The windows of chr1 begin at 100, 150, 249, and 100 on the strand '-'. Half of the window at 150 overlaps the one
-     * at 100, but less than half of the window at 249 overlaps the one at 150. */
+    /* A window has 100 bases. Without a strand, the windows of chr1 begin at 100, 150 and 249; on the strand '-', one
+     * begins at 100. The windows at 100 and 150 share half of their bases. Those at 150 and 249 share only one base. */
     static const struct member files[] = {
         {"b.bed", "chr1\t149\t151\nchr1\t298\t300\nchr2\t500\t600\n"},
         {"a.bed", "chr1\t199\t201\nchr1\t149\t151\tn\t0\t-\nchr2\t510\t590\nchr2\t500\t600\n"}};

@@ -65,8 +65,8 @@ static void affinities_equal_those_computed_by_hand(void **state)
     double score[6];
     encode("ACTNCG", bases);
     affinity_score(p, bases, 6, 0, 6, score);
-    /* The window of a position contains this position and one base on either side: that of position 1 is ACT. The
-     * window at position 0 begins one base before the sequence. The base at position 3 is unknown. */
+    /* The window of position i has the bases i - 1 to i + 1: that of position 1 is ACT. The window of position 0 begins
+     * one base before the sequence. The base at position 3 is unknown. */
     assert_true(fabs(score[1] - (1 * 1 * 1 + 0.25 * 0.5 * 0.2) / 0.2) < 1e-12);
     assert_true(fabs(score[0] - (0.1 * 0 + 0.25 * 1 * 0.1) / 0.2) < 1e-12);
     assert_true(fabs(score[2] - (0.5 * 0.3 * 1 + 0.25 * 1 * 0.4) / 0.2) < 1e-12);
@@ -428,8 +428,13 @@ static void published_genes_are_read(void **state)
 static void sites_follow_the_rule_worked_out_by_hand(void **state)
 {
     struct splicing_planted d;
-    /* A protein enhances (+) or silences (-) a donor from upstream, a donor from downstream, an acceptor from upstream
-     * and an acceptor from downstream: GAAGR + - - +, TAGGG - + + -. */
+    /* The effect of a protein on a core depends on its place: + enhances the core, - silences it.
+     *
+     *   place of the protein      GAAGR  TAGGG
+     *   upstream of a donor         +      -
+     *   downstream of a donor       -      +
+     *   upstream of an acceptor     -      +
+     *   downstream of an acceptor   +      - */
     assert_int_equal(splicing_planted_small(&d, 2, NULL), STATUS_OK);
     char text[101];
     uint8_t bases[100], classes[100];
@@ -501,8 +506,8 @@ static void planted_motifs_have_the_expected_frequencies(void **state)
         for (int j = 0; j < 1000; j++)
             sites += classes[j] != SITE_NONE;
     }
-    /* 25 motifs are planted in a sequence, and later motifs overwrite at most one in five. The motifs of each of the
-     * ten affinity models occur about equally often. */
+    /* Each sequence gets 25 motifs. Later motifs overwrite some of the earlier ones, so that on average 20 to 25 are
+     * left. Each of the ten affinity models has about the same number of motifs. */
     assert_in_range(count, 200 * 20, 200 * 25);
     for (int i = 0; i < 10; i++)
         assert_in_range(of[i], count / 10 * 7 / 10, count / 10 * 13 / 10);

@@ -92,9 +92,8 @@ static void ratings_are_filtered(void **state)
 {
     struct features *f;
     struct ratings_filter filter = {4, 2, 2, 100, NULL};
-    /* User 9 is left out, because this user has a single positive rating. From the other users, movie 30 has three
-     * positive ratings, and movies 10 and 20 have two each. Two movies are kept: 30, and 20, because it appears before
-     * 10. */
+    /* Ratings of 4 or more are positive. User 9 has only one and is left out. Movie 30 then has three positive ratings,
+     * and movies 10 and 20 have two each. Only two movies are kept: 30, and 20, which appears before 10. */
     put("ratings.csv", "userId,movieId,rating,timestamp\n1,20,4.0,0\n1,30,5,0\n2,10,4.5,0\n2,30,4,0\n2,40,1,0\n"
                        "5,10,4,0\n5,20,4,0\n5,30,4,0\n7,10,3.5,0\n7,50,4,0\n7,60,5,0\n9,30,4,0\n");
     put("movies.csv", "movieId,title,genres\n20,\"Two, The (1990)\",Drama\n");

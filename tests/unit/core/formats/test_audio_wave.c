@@ -220,8 +220,8 @@ static void other_chunks_are_ignored(void **state)
     assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
 }
 
-/* In this file of 219 bytes the samples are an odd number of bytes, are not followed by a padding byte, and contain
- * bytes that look like chunks. libsndfile read these bytes as chunks and needed hours. */
+/* In this file of 219 bytes, the samples are an odd number of bytes, no padding byte follows them, and they contain
+ * bytes that look like chunks. libsndfile took them for chunks and needed hours. */
 static void samples_of_odd_length_end_the_file(void **state)
 {
     enum { HEAD = 44, SAMPLES = 175 };

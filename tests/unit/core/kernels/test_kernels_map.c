@@ -235,8 +235,8 @@ static void fast_collect_above_matches_ref(void **state)
     static const struct map_shape s = {2, 20, 30, 33, 1, 1};
     float bound[16], list[2][16 * ROOM];
     float *x = random_map(5, &s);
-    /* three kinds of bounds: one that no value exceeds; one that more values exceed than the list can hold; one that
-     * a few values exceed */
+    /* bounds of three kinds: no value exceeds the bound; more values exceed it than the list can hold; a few values
+     * exceed it */
     for (int l = 0; l < 16; l++)
         bound[l] = l % 4 == 0 ? INFINITY : l % 4 == 1 ? -0.9f : 0.95f + 0.002f * (float)l;
     for (int t = 0; t < 2; t++) {

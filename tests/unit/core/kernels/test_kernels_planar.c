@@ -42,8 +42,8 @@ static void fast_planar_conv_matches_ref(void **state)
     }
 }
 
-/* Planes of one image, in which about one value in `rare` is not zero. The values that are not zero are also listed:
- * `site` has the values, `col` their columns, and first[row] is the index of the first one of a row. */
+/* Planes of one image, in which about one value in `rare` is not zero. These values are also listed row by row: `site`
+ * has the values, `col` their columns, and first[row] is the index of the first value of a row. */
 struct planes {
     int count, height, width;
     float *value;

@@ -272,8 +272,8 @@ static void fast_softmax_matches_ref(void **state)
             (t ? fast : ref)->softmax_forward(&call);
             (t ? fast : ref)->softmax_backward(&call);
             for (int r = 0; r < rows; r++) {
-                /* a row sums to 1 if it attends to at least one key, and to 0 otherwise; in the masked cases, row r
-                 * attends to at most r keys */
+                /* in the masked cases, row r may attend to r keys at most; a row sums to 1 if it attends to at least
+                 * one key, and to 0 otherwise */
                 int valid = n & 2 ? r : w;
                 double sum = 0;
                 valid = valid < call.limit ? valid : call.limit;

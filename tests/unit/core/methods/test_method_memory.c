@@ -425,8 +425,8 @@ static int sweep(const struct method *m, const void *config, struct run_env_byte
     struct trace t;
     (void)pass(m, config, saved, -1, false, NULL, right);
     for (int forever = 0; forever < 2; forever++) {
-        /* Each of the first 20 allocations fails once, because the allocations of creation differ from each other.
-         * Later steps repeat the same allocations, so some of them are skipped. */
+        /* The first allocations differ from each other, so each of the first 20 fails once. Later steps repeat the same
+         * allocations, so only some of these fail. */
         for (int place = 0, failed = 1; failed; place += place < 20 ? 1 : stride + place / 40 * (stride > 1)) {
             failed = pass(m, config, saved, place, forever, right, &t);
             walked += failed;
@@ -453,8 +453,8 @@ static void each_call_survives_each_failed_allocation(void **state)
                 fail_msg("%s: %s: %s", m->kind, right.call[c], right.error[c].message);
         int models = sweep(m, config, &right.saved, stride, &asked);
         for (int c = 0; c < asked.count; c++)
-            /* two failures are right: STATUS_CONFLICT, if a query needs DNA (these data are no DNA); and any failure of
-             * the call "array", if a query returns no array */
+            /* Two failures are right. A query that needs DNA fails with STATUS_CONFLICT, because these data are no DNA.
+             * The call "array" fails if the query returns no array. */
             if (asked.status[c] != STATUS_OK && asked.status[c] != STATUS_CONFLICT &&
                 strcmp(asked.call[c], "array") != 0)
                 fail_msg("%s: %s: %s", m->kind, asked.call[c], asked.error[c].message);

@@ -213,8 +213,8 @@ static void first_error_in_order_of_fits_is_returned(void **state)
     /* fits run in parallel, so fits after the failed one are updated too */
     assert_true(fit_of(run, 3)->updates == 1);
 
-    /* On several ranks, the fits are updated one after the other, so that all ranks make the same calls in the same
-     * order. The fits after the failed one are therefore not updated. */
+    /* With several ranks, the fits are updated one after the other, so that all ranks make the same calls in the same
+     * order. Fit 2 fails, so fit 3 is not updated any more. */
     struct comm ranks = {.size = 2};
     run->sweep.env.comm = &ranks;
     error_clear(&err);
@@ -315,7 +315,7 @@ static void chosen_start_in_a_stream_is_checked(void **state)
 static void fraction_counts_all_fits(void **state)
 {
     struct multi_start many = {.count = 4}, one = {.count = 1};
-    /* All four fits run 20 of 100 updates each, and then one of them runs the other 80. The work is 4 * 20 + 80 = 160
+    /* All four fits do 20 of 100 updates each. Then the best one does the other 80. The work is 4 * 20 + 80 = 160
      * updates. */
     assert_true(multi_start_part(&many, 4, 20, 0, 100) == 0);
     assert_true(multi_start_part(&many, 4, 20, 10, 100) == 40.0 / 160);

@@ -10,8 +10,8 @@
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
-/* The values 1 to 8 in two bins, which end at 4.5 and at 8. Values from 8 on, beyond the last bin, belong to the
- * lowest bin (binning.h). */
+/* Two bins for the values 1 to 8. The first ends at 4.5, the second at 8. Values from 8 on are beyond the last bin and
+ * belong to the first one (binning.h). */
 static void limits_and_means_equal_those_computed_by_hand(void **state)
 {
     const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};

@@ -148,8 +148,8 @@ static void rankings_equal_reference_values(void **state)
     assert_int_equal(ranking_row(falling, likes, 8, 0, 10, &r, &err), STATUS_INVALID);
 }
 
-/* At the solution, the gradient of the objective is zero. The cross-validated accuracy is high if the classes differ,
- * and low if the labels are random. */
+/* Fits a logistic regression. At its solution, the gradient of the objective is zero. Its cross-validated accuracy is
+ * high for classes that differ, and low for random labels. */
 static void logistic_regressions_reach_their_minimum(void **state)
 {
     enum { N = 300, COLUMNS = 3, CLASSES = 3 };

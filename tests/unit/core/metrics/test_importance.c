@@ -23,9 +23,10 @@ static struct importance measure(const struct importance_line *line)
     return found;
 }
 
-/* In a line of eleven places, three to six motifs that are at least two places apart form 84, 70, 21 and 1 patterns.
- * A deletion picks a given motif with probability 1 / picks. For the authors' picks = 5, the constant of deletion is
- * 0.465 = .198 + .196 + .071. If `picks` is the number of motifs in the picture, it is 0.494 = .226 + .196 + .071. */
+/* In a line of eleven places, motifs are at least two places apart. There are 84 patterns of three motifs, 70 of four,
+ * 21 of five and 1 of six. A deletion picks a given motif with probability 1 / picks. For the authors' picks = 5, the
+ * constant of deletion is 0.465 = .198 + .196 + .071. If `picks` is the number of motifs in the picture, it is 0.494 =
+ * .226 + .196 + .071. */
 static void the_authors_line_gives_their_constants(void **state)
 {
     const double share[] = {0, 0, 0, 0.25, 0.25, 0.25, 0.25};
@@ -35,26 +36,27 @@ static void the_authors_line_gives_their_constants(void **state)
     line.picks = 0;
     struct importance own = measure(&line);
     assert_near(own.deletion, 0.494, 6e-4);
-    /* If n of ten digits are in a picture, one given digit is present and another one absent with probability
-     * n (10 - n) / 90. The expected value is the mean over n. */
+    /* A picture with n of ten digits contains one given digit, but not another given digit, with probability n (10 - n)
+     * / 90. The expected value is the mean over n = 3 to 6. */
     assert_near(own.exchange, (21 + 24 + 25 + 24) / (4 * 90.0), 1e-12);
     assert_near(own.symbol, 0.246428571, 1e-9);
     assert_near(importance_constant(6, 4.5, 1089, 10, own.symbol), 2.0658e8, 1e4);
 }
 
-/* In a line of three places, one or two motifs that are at least two places apart form the patterns {0}, {1}, {2} and
- * {0 2}. A changed pattern adds the smaller of two shares to alpha: the share of the data that changes into it (what it
- * gets), and its own share of the data (what it has). By hand:
+/* The line has three places, and motifs are at least two places apart. Half of the patterns have one motif, {0}, {1} or
+ * {2}, and half have two, {0 2}. A change turns a pattern into another pattern m. For each m, alpha grows by the
+ * smaller of two shares: that of the patterns that turn into m, and that of the patterns that are m already.
  *
- * - Deletion: {0 2} is half of the data and becomes {0} or {2}. Each of these gets 1/4 but has only 1/6, so alpha is
+ * - Deletion: {0 2} turns into {0} or {2}, with the share 1/4 each. Each of these has the share 1/6 already. Alpha is
  *   1/6 + 1/6.
- * - Deletion of symbol a, distinct symbols: (ab) leaves b at 2, which gets 1/4 and has 1/12. The same holds for (ba),
- *   so alpha is 1/6.
- * - Deletion of symbol a, independent symbols: aa leaves a at 0 or at 2, which get 1/16 each. ab and ba leave b, which
- *   gets 1/8 and has 1/12 each. Alpha is 1/8 + 1/6.
- * - Exchange of a for b, distinct symbols: a alone changes, which is 1/4.
- * - Exchange of a for b, independent symbols: a alone is 1/4. bb gets 1/4 and has 1/8. ab and ba get 1/16 each.
- *   Alpha is 1/4 + 1/8 + 1/8. */
+ * - Deletion of a, distinct symbols: ab (1/4) turns into b at 2, which has the share 1/12 already. The same holds for
+ *   ba and b at 0. Alpha is 1/12 + 1/12.
+ * - Deletion of a, independent symbols: aa (1/8) turns into a at 0 or a at 2, with the share 1/16 each. ab (1/8) turns
+ *   into b at 2, and ba (1/8) into b at 0; each of these has the share 1/12 already. Alpha is 1/16 + 1/16 + 1/12 +
+ *   1/12.
+ * - Exchange of a for b, distinct symbols: only a pattern of a alone (1/4) changes. Alpha is 1/4.
+ * - Exchange of a for b, independent symbols: a alone has the share 1/4. aa turns into ab or ba, with the share 1/16
+ *   each. ab and ba turn into bb, with the share 1/4, and bb has the share 1/8 already. Alpha is 1/4 + 1/8 + 1/8. */
 static void three_places_equal_the_values_computed_by_hand(void **state)
 {
     const double share[] = {0, 0.5, 0.5};

@@ -107,8 +107,8 @@ static struct recovery absorbed(const int32_t *latent, const float *value, int l
     return r;
 }
 
-/* The main latent of feature 1 is latent 1, with cosine -1 and norm 2. Latent 1 is silent in a sample whose
- * list of active latents does not contain it. Latent 2 has cosine 0.6 with the feature. */
+/* Feature 1 has the main latent 1 (cosine -1, norm 2). Latent 2 has cosine 0.6 with feature 1. A latent is silent in a
+ * sample whose list of active latents does not contain it. */
 static void a_feature_whose_main_latent_is_silent_is_fully_absorbed_by_a_large_other_one(void **state)
 {
     (void)state;
@@ -218,8 +218,8 @@ static void constant_latents_between_others_do_not_change_the_matching(void **st
     double mean;
     (void)state;
     assert_ok(pair_moments_create(ROWS, OTHERS, &p, err));
-    /* Of two dictionaries, latent 1 of the first follows latent 3 of the second, and latent 4 of the first follows
-     * latent 0 of the second. All other latents are never active or always the same. */
+    /* Latent 1 of the first dictionary is proportional to latent 3 of the second, and latent 4 of the first to latent 0
+     * of the second. All other latents are never active or always the same. */
     for (int s = 0; s < 4; s++)
         pair_moments_add(&p, (int32_t[]){1, 2, 4}, (float[]){(float)s, 1, (float)(s % 2)}, 3, (int32_t[]){0, 2, 3},
                          (float[]){3 * (float)(s % 2), 5, 2 * (float)s}, 3);

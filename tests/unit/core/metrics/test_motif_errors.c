@@ -75,8 +75,8 @@ static void counts_equal_those_made_by_hand(void **state)
     motif_errors_close(&errors);
 }
 
-/* The windows of two symbols overlap. All motifs are at one place and belong to the symbol that is nearer. The other
- * symbol is neither hit nor missed, because motifs are in its cell. */
+/* The windows of two symbols overlap. All motifs are at one place and belong to the nearer symbol. The other symbol is
+ * neither hit nor missed, because its cell contains motifs. */
 static void overlapping_windows_share_motifs_by_distance(void **state)
 {
     const struct box boxes[] = {box_of(0, 10, 10), box_of(1, 10, 14)};
@@ -102,9 +102,9 @@ static void overlapping_windows_share_motifs_by_distance(void **state)
     motif_errors_close(&errors);
 }
 
-/* Channel 0 marks symbols 0 and 1 equally often. Channel 3 is not active at first. One-to-one matching gives each
- * symbol at most one channel. Assignment by majority gives each channel the symbol that it marks most often, so several
- * channels can have the same symbol. */
+/* One-to-one matching gives each symbol at most one channel. Assignment by majority gives each channel the symbol that
+ * it marks most often, so several channels can have the same symbol. Here channel 0 marks symbols 0 and 1 equally
+ * often, and channel 3 is not active at first. */
 static void confusion_is_counted_by_matching_and_by_majority(void **state)
 {
     /* symbol, channel, number of times */
@@ -323,8 +323,8 @@ static void the_error_of_the_proof_equals_its_value_by_hand(void **state)
     motif_errors_close(&errors);
 }
 
-/* Appendix E of the paper assumes that the number of predicted motifs equals the number of true boxes. The test draws
- * pictures of four boxes and four motifs, some of which are outside of all boxes or of a wrong channel. */
+/* The proof in Appendix E of the paper assumes as many predicted motifs as true boxes. So each picture here has four
+ * boxes and four motifs. Some motifs are outside of all boxes or of a wrong channel. */
 static void the_error_of_the_proof_bounds_the_others(void **state)
 {
     uint32_t draw = 7;

@@ -27,8 +27,8 @@ static void topk_equals_the_value_by_hand(void **state)
 {
     const double scores[10] = {.9, .8, .7, .6, .5, .4, .3, .2, .1, .05};
     uint8_t truth[10] = {1, 0, 1, 0, 0, 1, 0, 0, 0, 0};
-    /* Three values are true, so k = 3. The quantile at 1 - 3/10 of the ten scores is between .6 and .7. The scores
-     * of two of the three true values exceed it. */
+    /* Three of the ten values are true, so the threshold is the quantile at 1 - 3/10 of the scores, a number between .6
+     * and .7. Two of the three true values have a score above it. */
     assert_true(fabs(share_of(scores, truth, 10) - 2.0 / 3) < 1e-15);
     assert_true(fabs(topk_accuracy(scores, truth, 10) - 2.0 / 3) < 1e-15);
     memset(truth, 0, sizeof truth);
@@ -120,8 +120,8 @@ static void errors_of_chance_equal_their_expectation(void **state)
     }
     assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 100, LENGTH, 2, 2, 2, 10, &out), STATUS_OK);
     assert_true(fabs(out.fne.mean - exp(-0.21)) < 0.02); /* the probability that none of the 21 positions has a motif */
-    /* a share of 0.79 of the motifs lies outside of all boxes; the error is a little larger, because only one of
-     * several motifs in a box is right */
+    /* a share of 0.79 of the motifs lies outside of all boxes; the error is a little larger, because in a box with
+     * several motifs only one of them is right */
     assert_true(out.fpe.mean > 0.79 && out.fpe.mean < 0.83);
     /* the channels are random, so of two one-to-one matchings the better one has an error a little below one half */
     assert_true(out.ce.mean > 0.4 && out.ce.mean < 0.5);

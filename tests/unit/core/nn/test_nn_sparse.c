@@ -90,8 +90,8 @@ static size_t sorted(const struct layer *l, const real *batches, size_t number, 
     return n;
 }
 
-/* At low densities the layer uses bounds from earlier batches. The threshold must still be the exact quantile of the
- * next batch, whatever values that batch has. */
+/* At low densities the layer looks for the quantile among the values above a bound from an earlier batch, if they are
+ * enough. The threshold must be the exact quantile of the next batch, whatever values that batch has. */
 static void quantile_from_few_large_values_is_exact(void **state)
 {
     static const double densities[] = {1e-9, 5e-4, 5e-4, 4e-3};
@@ -211,8 +211,8 @@ static void *half_steps(void *context)
     return NULL;
 }
 
-/* Way 2 of sparse_quantile.c exchanges the largest values, way 1 selects from the whole batch. If one rank has no
- * memory for way 2, all ranks take way 1: no rank waits forever, and thresholds are exact. */
+/* sparse_quantile.c has two ways: way 1 selects from the whole batch, and way 2 exchanges only the largest values. If
+ * one rank has no memory for way 2, all ranks take way 1. So no rank waits for ever, and thresholds are exact. */
 static void rank_without_memory_makes_all_ranks_take_the_slower_way(void **state)
 {
     struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0};
@@ -272,8 +272,8 @@ static void select_kth_equals_sorted_value(void **state)
     }
 }
 
-/* The quantile is the k-th smallest of N values, with k = max(1, trunc(N (1 - density))). A pass first moves
- * the threshold a tenth of the way towards the quantile. The moved threshold decides which values are active. */
+/* The quantile is the k-th smallest of N values, with k = max(1, trunc(N (1 - density))). A training pass first moves
+ * the threshold a tenth of the way towards the quantile. Values above the moved threshold are active. */
 static void check_rule(enum sparse_mode mode, double density)
 {
     struct layer l;
@@ -512,9 +512,9 @@ static real quantile_of(const struct layer *l, double density)
     return q;
 }
 
-/* A reinitialised channel is inactive until the next update, which sets its threshold to a quantile. At first the
- * channel is four times as dense as the others, then twice, then equally dense. The other channels do not change. All
- * of this survives saving. */
+/* A reinitialised channel is inactive until the next update sets its threshold to a quantile. At first this makes the
+ * channel four times as dense as the others; later updates make it twice as dense and then equally dense. The other
+ * channels do not change. All of this survives saving. */
 static void reinitialised_channel_is_denser_for_a_while(void **state)
 {
     struct layer l, plain, other;

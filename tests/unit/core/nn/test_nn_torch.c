@@ -217,8 +217,8 @@ static void compare_state(struct network *n, const struct fixture *f, const char
     compare("state", name, w->value, fixture_get(f, "result", entry, w->count), w->count, 0.0);
 }
 
-/* Compares the change that Adam makes. If a gradient is nearly zero (that of a bias before a batch norm), the change in
- * float is noise. The float build therefore skips elements whose gradient is below 1e-3 of the largest. */
+/* Compares the changes that Adam makes to the weights. A weight with a nearly zero gradient (such as a bias before a
+ * batch norm) changes by noise in float. The float build therefore skips gradients below 1e-5. */
 static size_t compare_updates(struct network *n, const struct fixture *f)
 {
     size_t compared = 0;

@@ -126,9 +126,9 @@ static void the_published_size_has_34_active_features_a_sample(void **state)
     planted_close(&full);
 }
 
-/* A root, or a feature outside the trees, fires with its rate. A feature that fires may still have the value 0,
- * because negative values are cut to 0. The test uses only features whose mean is at least four standard deviations,
- * for which this almost never happens. */
+/* A root, or a feature outside the trees, fires with its rate. If the random value of a feature that fires is negative,
+ * it is cut to 0. The test uses only features whose mean is at least four standard deviations, for which this almost
+ * never happens. */
 static void a_feature_without_parent_fires_with_its_rate(void **state)
 {
     (void)state;
@@ -143,10 +143,10 @@ static void a_feature_without_parent_fires_with_its_rate(void **state)
     assert_true(checked > 300);
 }
 
-/* In the upper levels, the compensated rates of a feature's four children add up to more than 1. Exclusion leaves only
- * one child active. A level of the published size therefore has fewer active features than the sum of its rates: about
- * one child for each active feature of the level above. (A simulation in NumPy gave 7.39, 7.39 and 7.21 active features
- * in the three levels.) */
+/* In the upper levels, the compensated rates of a feature's four children add up to more than 1, but exclusion allows
+ * only one active child. So at the published size, a level has fewer active features than the sum of its rates: about
+ * one for each active feature of the level above. (A simulation in NumPy gave 7.39, 7.39 and 7.21 active features in
+ * the three levels.) */
 static void a_level_has_about_one_child_for_each_active_parent(void **state)
 {
     (void)state;
@@ -199,8 +199,9 @@ static void a_child_is_active_only_with_its_parent_and_without_siblings(void **s
     planted_codes_close(&codes);
 }
 
-/* Pairs of features are correlated as their loadings state: the covariance of features i and j is A_i . A_j, where A_i
- * has the 25 loadings of feature i, of standard deviation 0.1. The features that fire most often show this best. */
+/* Two features fire together as often as their loadings state: the normal numbers of features i and j have the
+ * covariance A_i . A_j, where A_i is the vector of the 25 loadings of feature i (standard deviation 0.1). The test
+ * takes the features that fire most often, because they show this best. */
 static void frequent_features_fire_together_as_their_loadings_say(void **state)
 {
     (void)state;

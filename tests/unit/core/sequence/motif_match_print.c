@@ -1,6 +1,6 @@
 /* Compares motifs for check_motif_match.py. Reads from stdin: the number of motifs, "1" or "2" strands, and for each
- * motif its width and rows of four probabilities; then the same for queries, without strands. Prints for each query
- * and each target in the order of the file: p-value, E-value, q-value, offset, overlap and strand. */
+ * motif its width and rows of four probabilities; then the queries in the same form, without the strands. Prints for
+ * each query and each target in the order of the file: p-value, E-value, q-value, offset, overlap and strand. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -185,8 +185,8 @@ static void trimming_removes_weak_ends_only(void **state)
     assert_int_equal(m.width, 0);
 }
 
-/* The first position is weak, and two positions without information separate it from the motif. The last position is
- * equally weak, but only one position without information separates it from the motif. */
+/* The first position is weak. Two positions without information separate it from the motif, so it is removed. The last
+ * position is equally weak, but only one such position separates it from the motif, so it stays. */
 static void trimming_removes_a_weak_end_that_is_alone(void **state)
 {
     static const double counts[][BASES] = {{140, 20, 20, 20}, {50, 50, 50, 50}, {50, 50, 50, 50}, {200, 0, 0, 0},

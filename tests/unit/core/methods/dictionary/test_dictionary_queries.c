@@ -367,8 +367,8 @@ static void codes_rebuild_samples_and_steering_moves_them(void **state)
             error += ((double)back[k] - (double)x[k]) * ((double)back[k] - (double)x[k]);
             power += (double)x[k] * (double)x[k];
         }
-        /* Steering a latent from `code` to c moves the sample by (c - code) times a unit vector. The reconstruction of
-         * the changed code moves by the same vector. */
+        /* Sets a latent of the code to a value that is larger by 2. Steering must move the sample by 2 times a unit
+         * vector, and the reconstruction of the changed code must move by the same vector. */
         snprintf(set, sizeof set, "%d=%.6f", first, (double)code[first] + 2);
         assert_ok(ask_array(&f, "steer", &sample, set, moved, COLUMNS, err));
         code[first] += 2;

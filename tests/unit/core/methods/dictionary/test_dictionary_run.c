@@ -21,8 +21,8 @@
 
 static const struct method *const method = &dictionary_method;
 
-/* These runs cover every learner and both sources. Each run trains and evaluates a case (one combination of settings)
- * and begins the next one within a few dozen steps. */
+/* These runs cover every learner and both sources. Within a few dozen steps, each run trains and evaluates one case
+ * (one combination of settings) and begins the next. */
 static const struct config_setting iid[] = {
     {"source", "iid"},
     {"features", "12"},
@@ -61,8 +61,8 @@ static const struct config_setting one[] = {
     {"batch", "40"},    {"test_samples", "200"},   {"pursuit_samples", "50"}, {"checkpoint_every", "1000"},
     {NULL, NULL}};
 
-/* These runs read the hidden layers of superposition models. `hidden` reads rugs (models with fixed weights) and
- * trained models, each in two sizes. `autoencoder` reads a single trained model. */
+/* These runs learn dictionaries of the hidden layers of superposition models. `hidden` reads two kinds of models, rugs
+ * (with fixed weights) and trained models, with 4 and 8 dimensions each. `autoencoder` reads a single trained model. */
 static const struct config_setting hidden[] = {{"source", "rug"},
                                                {"sources", "rug,trained"},
                                                {"features", "16"},
@@ -296,8 +296,8 @@ static void dictionaries_recover_the_features_of_easy_data(void **state)
     }
 }
 
-/* The penalty of the learner fista begins high and falls. With a constant penalty, sixty updates are not enough: the
- * MCC is 0.65, and codes have twenty active latents. */
+/* The learner fista begins with a high penalty and lowers it. With a constant penalty, sixty updates were too few: the
+ * MCC was 0.65, and codes had twenty active latents instead of ten. */
 static void dictionary_learning_converges_in_sixty_updates(void **state)
 {
     static const struct config_setting sparse[] = {{"source", "iid"},     {"features", "50"},
@@ -382,8 +382,8 @@ static void results_that_are_shares_lie_between_0_and_1(void **state)
     }
 }
 
-/* A rug writes n_s features into n_d dimensions, each as a unit vector. The squared inner products of the vectors of
- * two different features have the mean (n_s / n_d - 1) / (n_s - 1). */
+/* A rug is a matrix that maps n_s features to n_d dimensions; each feature has a unit vector. For two different
+ * features, the squared inner product of their vectors has the mean (n_s / n_d - 1) / (n_s - 1). */
 static void vectors_of_a_rug_are_those_of_the_paper(void **state)
 {
     enum { N = 64, D = 16 };

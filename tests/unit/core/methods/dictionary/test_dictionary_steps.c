@@ -217,8 +217,8 @@ static void the_tuner_raises_the_sparsity_while_l0_is_too_high(void **state)
     assert_true(out.l0 > 20);
     step_finish(step, &out, 0.01);
     assert_true(fabs((double)sae->tuner->value[TUNER_FACTOR] - (1 + 0.01 * tanh(10 * (out.l0 - 4) / 4))) < 1e-6);
-    out.l0 = 1; /* The running mean of L0 becomes 0.99 * mean + 0.01 * 1: it is above the target, but falls towards it.
-                   While it does, the steps of the tuner are 100 times smaller. */
+    out.l0 = 1; /* The running mean of L0 becomes 0.99 * mean + 0.01 * 1. It is still above the target, but it falls.
+                   While it falls, the steps of the tuner are 100 times smaller. */
     double before = (double)sae->tuner->value[TUNER_FACTOR];
     step_finish(step, &out, 0.01);
     assert_true(fabs((double)sae->tuner->value[TUNER_FACTOR] / before - 1.0001) < 1e-6);

@@ -165,8 +165,9 @@ static void every_baseline_is_measured(void **state)
     assert_true(w.outcomes[0].mse > 0 && w.outcomes[1].mse_unseen > 0 && w.outcomes[1].mcc > 0);
 }
 
-/* If few weights change along an edge, training with the penalty finds the latent variables, and training without it
- * finds only their span. With the penalty, unseen leaves are predicted better than by one pooled model. */
+/* Few weights change along an edge of the tree. Then training with the penalty finds the latent variables, and training
+ * without it finds only the space that they span. With the penalty, predictions for unseen leaves are also better than
+ * those of one head for all environments (`pooled`). */
 static void the_penalty_separates_the_latent_variables(void **state)
 {
     static const struct config_setting settings[] = {{"baselines", "no-penalty,pooled,none"},
@@ -254,8 +255,8 @@ static void write_hash(const char *text)
     assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* A job contains the hash of the uploaded file, and a checkpoint the hash of the numbers that the run has read. Both
- * must match. */
+/* Two hashes must match: that of the uploaded file, which the job contains, and that of the numbers that the run has
+ * read, which the checkpoint contains. */
 static void a_checkpoint_refuses_other_data(void **state)
 {
     struct environments_config config;

@@ -226,9 +226,8 @@ static void bounds_equal_published_values(void **state)
     assert_near(bound_uniform(mu1024, 1, 1, 0), 16.5, 1e-12);
     assert_near(bound_probabilistic(mu4096, 8192, 1, 1, 0, 0.01), 35.781, 5e-4);
     assert_near(bound_probabilistic(mu1024, 2048, 1, 1, 0, 0.01), 9.905, 5e-4);
-    /* These bounds are for 98 filters of 49 entries at 256 positions. A random bank with the coherence mu = .561
-     * allows the sparsity S = 1.39 by bound (3) of the paper, and .026 by bound (5). With the smallest possible
-     * coherence, bound (3) allows 5.45. */
+    /* 98 filters of 49 entries at 256 positions. For a random bank with the coherence .561, bound (3) of the paper
+     * allows 1.39 nonzeros, and bound (5) allows .026. For the smallest possible coherence, bound (3) allows 5.45. */
     assert_near(bound_uniform(0.561, 1, 1, 0), 1.39, 5e-3);
     assert_near(bound_uniform(coherence_floor_convolutional(98, 49), 1, 1, 0), 5.45, 5e-3);
     assert_near(bound_probabilistic(0.561, 98 * 256, 1, 1, 0, 0.01), 0.026, 5e-4);
@@ -273,8 +272,9 @@ static void local_norms_equal_their_definition(void **state)
             struct local_window entries = {1, (int)count, 1, 1, w->window_w * w->channels};
             double literal = local_norm_literal(map, count, (size_t)(w->window_w * w->channels), alpha);
             assert_near(literal, plain_norm(&entries, map, alpha), 1e-6);
-            /* A window of local_norm_literal() may start at any entry, a window of local_norm() only at the first
-             * channel of a position. The first norm is therefore at least as large as the second. */
+            /* A window of local_norm() starts at the first channel of a position; a window of local_norm_literal() may
+             * start at any entry. The second norm is a maximum over more windows, so it is at least as large as the
+             * first. */
             if (w->height == 1)
                 assert_true(literal >= local_norm(w, map, alpha, scratch) - 1e-6);
         }

@@ -50,7 +50,7 @@ static void close_whole(struct whole *w)
 }
 
 /* Decodes the drawn signal with the explicit matrices. Returns 1 if the whole pathway was recovered, 0 if it was not,
- * and -1 if a tie is too close to decide. */
+ * and -1 if the smallest activation inside the pathway and the largest one outside are almost equal. */
 static int plain_recovery(const struct whole *w, const struct trial_picture *picture)
 {
     double input[512];
@@ -190,8 +190,8 @@ static void adversarial_signs_recover_less_than_random_ones(void **state)
     assert_true((double)recovered[2] / draws[2] < 0.5 * (double)recovered[0] / draws[0]);
 }
 
-/* A worst support belongs to one column outside of it. Each column of the support correlates with this column at least
- * as strongly as any column outside of the support does. */
+/* For a worst support there is a column outside of it, called k here, with this property: each column of the support
+ * correlates with k at least as strongly as any other column outside does. */
 static void worst_supports_correlate_most_with_one_column(void **state)
 {
     struct pathways_case plan = small_case(1);
@@ -282,8 +282,8 @@ static void each_decoder_recovers_easy_codes(void **state)
                 for (int l = 0; l < layers; l++)
                     assert_true(o.layer_recovered[l] >= o.recovered);
             }
-            /* with two layers, less is required of two decoders: soft thresholds shrink the input of the next layer,
-             * and ReLU loses the negative entries of the inner code */
+            /* two decoders get lower limits with two layers: DECODER_SOFT shrinks the input of the next layer, and
+             * DECODER_RELU loses the negative entries of the inner code */
             int least = layers == 1 || kind < 2 || kind == 4 ? draws / 2 : kind == 2 ? 0 : -1;
             if (!(recovered > least))
                 fail_msg("%d layers, decoder %d: %d of %d", layers, kind, recovered, draws);

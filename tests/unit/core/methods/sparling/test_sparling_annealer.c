@@ -50,8 +50,8 @@ static void target_falls_within_its_limits(void **state)
     follow(&rule, 0.9, points, 5);
 }
 
-/* With d_T = 1e-7 (the fall of the target per sample) and a validation every 20,000 samples, the target falls by 0.002
- * at each validation. */
+/* A validation follows every 20,000 samples, and the target falls by d_T = 1e-7 per sample. So it falls by 0.002 from
+ * one validation to the next. */
 static void target_rises_to_the_accuracy_and_falls_again(void **state)
 {
     struct annealer a;

@@ -78,8 +78,9 @@ static void merged_channel_has_both_names_with_lower_strengths(void **state)
     struct association_channel of = association_of_channel(&a, 0);
     assert_int_equal(of.names, 2);
     assert_int_equal(of.token[0] + of.token[1], RING + TRIANGLE);
-    /* The name is in the share p = .42 of the labels. The channel is active in the share q = 1 - .58^2 of the
-     * samples. The expected correlation is sqrt(p (1 - q) / (q (1 - p))). */
+    /* The channel is active if one of two names occurs. Each name is in the share p = .42 of the labels, so the channel
+     * is active in the share q = 1 - .58^2 of the samples. The expected correlation is sqrt(p (1 - q) / (q (1 -
+     * p))). */
     assert_near(of.strength[0], 0.61, 0.05);
     assert_near(of.strength[1], 0.61, 0.05);
     assert_near(of.whole, 1, 1e-12);
@@ -155,8 +156,8 @@ static void errors_lower_the_strength_and_add_no_name(void **state)
     association_close(&a);
 }
 
-/* A rare name shares a channel with a frequent one. The correlation of the rare name with the channel is small, but the
- * name must still be found. */
+/* The channel is active for a frequent name (ring) and for a rare one (arrow). The rare name has a small correlation
+ * with the channel, but it must still be found. */
 static void rare(const bool has[SHAPES], struct philox *random, uint64_t at, bool *active)
 {
     active[0] = has[RING] || has[ARROW];

@@ -131,8 +131,8 @@ static double pitch(const struct drawn *d, const struct box *box)
     return 700 * (pow(10, (best + 1) * 2146.0645 / 65 / 2595) - 1);
 }
 
-/* Returns 1 if the sample has only recordings of training speakers, 2 if it has only those of the new speaker, and 0 if
- * it has both. */
+/* Recordings of the new speaker are an octave higher than those of the training speakers. Returns 1 if the sample has
+ * only the lower ones, 2 if it has only the higher ones, and 0 if it has both. */
 static int octave(const struct drawn *d)
 {
     int seen = 0;

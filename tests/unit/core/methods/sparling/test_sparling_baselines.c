@@ -302,8 +302,8 @@ static bool has_file(const struct files *files, const char *name)
     return false;
 }
 
-/* A run with three stages publishes the chart of Fig. 4 of the paper. It publishes a merged confusion matrix exactly if
- * two channels represent the same symbol. */
+/* A run with three stages publishes the chart of Fig. 4 of the paper. It also publishes a merged confusion matrix if
+ * two channels represent the same symbol, and only then. */
 static void run_publishes_charts_and_confusion_matrix(void **state)
 {
     static const struct config_setting stages[] = {
@@ -466,10 +466,10 @@ static void perturbation_moves_motifs_of_one_symbol(void **state)
     end(&t);
 }
 
-/* Trains for a few seconds on images without noise that have one or two of three digits. Then the label must follow the
- * motif that is moved. A wrong motif or channel would give another label, because half of the samples have two digits.
- * Such a short training does not succeed with every seed on every processor, so the test takes the first seed that
- * succeeds. */
+/* Trains for a few seconds on images without noise, each with one or two of three digits. The evaluation moves a motif,
+ * and the predicted label must change accordingly. A motif at a wrong place or of a wrong channel would give another
+ * label, because half of the samples have two digits. Such a short training fails with some seeds on some processors,
+ * so the test takes the first seed that succeeds. */
 static void predicted_label_follows_a_moved_motif(void **state)
 {
     static const struct config_setting learned[] = {{"image_size", "32"},
@@ -574,11 +574,11 @@ static void ignore(void *context, const char *key) {}
  * on alpha, the share of the data that a wrong motif spoils (core/metrics/importance.h). Alpha is computed for the
  * deletion of a digit and for its exchange, and k uses the smaller value. Computed by hand, for a line of three places:
  *
- * - Deletion: half of the samples have two digits, and half of these contain the given digit, so a quarter of the data
- *   changes. It changes into six patterns (one of three other digits, at either end of the line). Each pattern receives
- *   1/24 of the data and occurs in 1/24 of the data, so alpha is 6/24.
- * - Exchange: the given digit can be exchanged for another given digit in 1/2 * (1/4 + 2/4 * 2/3) = 7/24 of the data,
- *   which is more. */
+ * - Deletion: half of the samples have two digits, and half of these contain the given digit, so 1/4 of the data
+ *   changes. It turns into six patterns (one of three other digits, at either end of the line), with the share 1/24
+ *   each. Each pattern has the share 1/24 already, so alpha is 6/24.
+ * - Exchange: of the samples with one digit, 1/4 contain the given digit. Of those with two digits, 2/4 contain it, and
+ *   2/3 of these do not contain the new digit. Alpha is 1/2 * (1/4 + 2/4 * 2/3) = 7/24. */
 static void result_has_the_constants_of_the_theorem(void **state)
 {
     struct theorem found = {.k = -1};

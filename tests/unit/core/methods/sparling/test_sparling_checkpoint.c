@@ -44,8 +44,8 @@ static void warm_start_takes_weights_only(void **state)
     run_env_close(&environment);
 }
 
-/* An evaluation job evaluates the number of samples and the set that its request names (here 7 samples of set -1), at
- * the density of the checkpoint. */
+/* An evaluation job evaluates the samples that its request names (here 7 samples of set -1), at the density of the
+ * checkpoint. */
 static void evaluation_job_uses_its_seed(void **state)
 {
     struct run_env environment;

@@ -357,8 +357,8 @@ static bool others_are_active(struct method_run *run)
     return active;
 }
 
-/* Labels are numbers of motifs. The name "1" stands for every number above 0. After the calibration, only the channel
- * of this name is active. */
+/* The label of a sample is its number of motifs. The name "1" stands for every number above 0, so after the calibration
+ * only the channel of this name is active. */
 static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
 {
     static const struct config_setting presence[] = {{"presence_weight", "1"},
@@ -416,8 +416,8 @@ static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
     }
     assert_true(request == METHOD_DONE && run->reading.to - run->reading.from == 8);
     assert_true(before && !others_are_active(run));
-    /* For t >= 1, tokens[t].present is the number of samples whose label is at least t, and tokens[t].read the number
-     * whose answer is at least t. Both numbers can only fall as t grows. */
+    /* For t >= 1, tokens[t] counts samples: `present` those whose label is at least t, and `read` those whose answer is
+     * at least t. Neither number can grow with t. */
     const struct evidence *e = &run->evaluation.evidence;
     assert_true(e->sums.read == 4 && e->tokens[0].present + e->tokens[1].present == 4);
     assert_true(e->tokens[0].read + e->tokens[1].read <= 4 && e->tokens[2].present <= e->tokens[1].present &&
@@ -452,8 +452,8 @@ static void recordings_become_spectrograms(void **state)
     const struct box *box = truth->box;
     assert_true(truth->boxes == 1 && box->row0 == 0 && box->row1 == 1 && box->col0 == TONE / 4 / hop);
     assert_true(box->col1 >= TONE / 2 / hop && box->col1 <= TONE / 2 / hop + 2 && box->col1 <= cols);
-    /* A client sends five tones, of which one is the recording of the sample. A longer recording is cut; after a
-     * shorter one, silence follows. */
+    /* The recording of the sample is one of these five tones. A client sends all five, and one of them must give the
+     * planes of the sample. After a recording that is too short, silence follows. */
     double best = INFINITY;
     for (int tone = 0; tone < 5; tone++) {
         for (int i = 0; i < TONE; i++)

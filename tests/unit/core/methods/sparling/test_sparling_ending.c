@@ -39,9 +39,9 @@ static void a_run_ends_when_it_no_longer_improves(void **state)
     trial_end(&t);
 }
 
-/* Numbers of validation samples of a calibrated model. For each name, `with`: the label has the name; `missed`: the
- * label has it, but its channel is inactive; `wrong`: the channel is active, but the label does not have the name.
- * `empty`: the map is empty. */
+/* Numbers of validation samples of a calibrated model. with: samples with the name; missed: samples with the name in
+ * which its channel is inactive; wrong: samples without the name in which its channel is active; empty: samples with an
+ * empty map. */
 struct balance {
     int with[4], missed[4], wrong[4], empty;
 };
@@ -77,9 +77,9 @@ static struct balance balance_of(struct trial *t)
     return b;
 }
 
-/* For each channel, the calibration balances two numbers of samples: those in which the channel misses its name, and
- * those in which the channel is active without its name. Afterwards the two numbers are nearly equal, and the second is
- * not the larger one. */
+/* For each channel, the calibration balances two numbers of samples: missed samples, which have its name although the
+ * channel is inactive, and false samples, in which the channel is active without its name. Afterwards the numbers are
+ * nearly equal, and no more samples are false than missed. */
 static void a_calibration_balances_missed_and_false_samples_of_each_name(void **state)
 {
     struct trial t;
@@ -105,8 +105,8 @@ static void a_calibration_balances_missed_and_false_samples_of_each_name(void **
     trial_end(&t);
 }
 
-/* Without ties, the last active peak is the one at which false and missed peaks are balanced. Peaks with the same score
- * are active together or not at all, because a threshold is between two scores. */
+/* A threshold lies between two scores, so peaks with the same score are active together or not at all. Without ties,
+ * peaks are active down to the one at which the numbers of false and of missed peaks are balanced. */
 static void peaks_with_the_same_score_are_active_together(void **state)
 {
     struct calibration_score different[] = {{9, true}, {8, false}, {7, true}, {6, false}, {5, false}, {4, true}};
@@ -277,9 +277,9 @@ static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(voi
     assert_independent_of_threads_and_pauses(reads);
 }
 
-/* Runs until the learning rate begins to fall. Before each step, sets the recorded accuracy of the first stage to
- * the best accuracy at the last density plus `more`. Writes two hashes of the weights of the motif model: to `stage`
- * the hash at the end of the first stage, to `now` the hash on return. */
+/* Runs until the learning rate begins to fall. Before each step, replaces the recorded accuracy of the first stage by
+ * the best accuracy at the last density plus `more`. Writes hashes of the motif model's weights: to `stage` at the end
+ * of the first stage, to `now` at the end of this function. */
 static void reach_fall(struct trial *t, double more, char stage[HASH_TEXT], char now[HASH_TEXT])
 {
     trial_begin(t, own_end, 1);
@@ -327,8 +327,8 @@ static void a_run_keeps_the_last_density_when_an_earlier_stage_was_hardly_better
     trial_end(&t);
 }
 
-/* Each of three starts trains with 32 samples. Then the run trains the best start again, and continues it. If the
- * last start is the best one, it is not trained again, because its weights are still in memory. */
+/* Three starts train with 32 samples each. Then the run trains the best start again and continues it. If the last start
+ * is the best one, it is not trained again, because its weights are still in memory. */
 static const struct config_setting many_starts[] = {
     {"starts", "3"}, {"presence_samples", "96"}, {"total_samples", "480"}, {NULL, NULL}};
 

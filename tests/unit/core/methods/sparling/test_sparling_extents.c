@@ -30,9 +30,9 @@ struct curves {
     int at[CUTS];
 };
 
-/* Computes how far the score of a motif falls when a part of the motif is replaced. The score is the sum of weight[i]
- * over [SIDE], where weight[i] belongs to the offset i - HALF. For each cut: low[] is the fall when the part before the
- * cut is replaced, high[] the fall when the part after the cut is replaced. */
+/* Computes how far the score of a motif falls when a part of the input is replaced. The score is the sum of
+ * weight[SIDE], where weight[i] belongs to the offset i - HALF from the motif. For each cut: low[] is the fall when the
+ * part before the cut is replaced, high[] the fall when the part after the cut is replaced. */
 static struct curves curves_of(const double *weight)
 {
     struct curves c;
@@ -142,8 +142,8 @@ static void a_box_ends_at_the_edges_of_the_map(void **state)
 
 enum { ROWS = 6, COLS = 10, PLACES = ROWS * COLS };
 
-/* Channel 0 reads rows -1 to 1 and columns 2 to 4, counted from its maximum, so its motifs are reported three columns
- * to the right. The extent of channel 1 is unknown. */
+/* Channel 0 reads rows -1 to 1 and columns 2 to 4, relative to its maximum. The centre of this region is three columns
+ * to the right of the maximum, so motifs are reported there. The extent of channel 1 is unknown. */
 static const struct channel_extent beside[2] = {{.motifs = 3, .row0 = -1, .row1 = 2, .col0 = 2, .col1 = 5},
                                                 {.motifs = 0}};
 static const struct channel_places centred = {beside, true}, maxima = {beside, false};
@@ -154,8 +154,8 @@ static void a_centred_motif_is_reported_where_its_channel_reads(void **state)
     struct box box;
     (void)state;
     planes[2 * COLS + 1] = 5;
-    /* The channel's motifs are moved by three columns to the right. This would put the next two motifs beyond the map,
-     * so only the larger one is reported, in the last column. */
+    /* This channel reports each motif three columns further to the right. For the next two motifs, that is beyond the
+     * map. The last column reports only the larger one of them. */
     planes[3 * COLS + 8] = 2;
     planes[3 * COLS + 9] = 4;
     planes[PLACES + 2 * COLS + 1] = 7;
@@ -215,8 +215,8 @@ static void keep_plainly(float *plane, int cols, int wide)
     }
 }
 
-/* The rule that a motif removes weaker motifs in its extent also holds for more than 256 motifs. So a long window gives
- * the same motifs as its parts. */
+/* A motif removes weaker motifs in its extent. This rule also holds for more than 256 motifs. So away from its ends, a
+ * piece of a long map keeps the same motifs as the whole map. */
 static void any_number_of_motifs_is_reported_by_the_same_rule(void **state)
 {
     enum { WIDE = 2100, CUT = 400, PIECE = 700, MARGIN = 60 };
@@ -284,8 +284,8 @@ static void a_change_of_a_reported_motif_reaches_the_map_of_the_head(void **stat
 
 enum { REACH = 12, WINDOW = 2 * REACH + 1 };
 
-/* The inputs around different motifs are the same (correlation 1) within a rectangle. The channel needs only the left
- * side of this rectangle, but the extent must grow to the whole rectangle. */
+/* The inputs around all motifs agree (correlation 1) within a rectangle. At first the extent covers only a part at the
+ * left of this rectangle. It must grow to the whole rectangle. */
 static void an_extent_grows_over_what_is_alike_around_the_motifs(void **state)
 {
     double alike[WINDOW * WINDOW];

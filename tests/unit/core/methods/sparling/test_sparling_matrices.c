@@ -257,9 +257,9 @@ static struct method_run *reload(const struct run_env *environment, const struct
     return run;
 }
 
-/* Trains to the end, and writes the hash of the weights. With pauses, the run stops three times during the fit and once
- * after it, which then begins again, and many times before and after the calibration. Its fit also has smaller pieces.
- * Returns how many channels have a matrix. */
+/* Trains to the end and writes the hash of the weights. `pauses` makes the pieces of the fit smaller, and replaces the
+ * run by one that loads its checkpoint: at every 37th step outside of the calibration, three times during the fit, and
+ * once after the fit, which then begins again. Returns how many channels have a matrix. */
 static int train(int threads, bool pauses, char weights[65])
 {
     struct sparling_config c;
@@ -312,8 +312,8 @@ static double allocated(void)
     return (double)(info.uordblks + info.hblkhd);
 }
 
-/* Takes a run to the beginning of its fit, if it has one. Returns how many bytes this fit needs, and in *saved the size
- * of the run's first checkpoint. */
+/* If the configuration has matrix scores, runs until the fit of matrices begins, and returns how many bytes the last
+ * step has allocated for the fit. *saved: size of a checkpoint of the new run. */
 static double bytes_of_fit(const struct sparling_config *c, double *saved)
 {
     struct run_env environment;
@@ -382,8 +382,8 @@ static double mean_score(struct method_run *run, int name, bool matrices)
     return sum / count;
 }
 
-/* The scores of a matrix have the same mean as the channel had, also if samples are padded: the fit and the network
- * give letters that are no base the same score. */
+/* Padding consists of letters that are no base. The fit and the network must give them the same score. Then the scores
+ * of a matrix have the same mean as the scores of the channel, also if samples are padded. */
 static void the_fit_scores_padding_as_the_network_does(void **state)
 {
     static const struct config_setting shorts[] = {{"dataset_name", "shorts"}, {NULL, NULL}};
@@ -492,8 +492,8 @@ static void warm_start(struct method_run *run, struct run_env_bytes *bytes)
     assert_ok(sparling_method.warm_start(run, &reader, err));
 }
 
-/* The matrices of another job belong to the weights and thresholds of that job. An evaluation of the other model uses
- * them; a training removes them, also if it will fit none. */
+/* The matrices in a checkpoint belong to its weights and thresholds. An evaluation of this model uses them. A training
+ * that starts from the checkpoint removes them, even if it will fit no matrices itself. */
 static void training_from_a_model_with_matrices_begins_without_matrices(void **state)
 {
     static const struct config_setting plain[] = {{"presence_weight", "0"}, {"calibrate", "false"}, {NULL, NULL}};

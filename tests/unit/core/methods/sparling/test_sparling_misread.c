@@ -1,5 +1,6 @@
-/* Tests the search for motifs among misread samples. In these data, a sample with the label "bound" contains one of two
- * words, each equally often. The sequences are so long that random positions rarely lie on a word. */
+/* Tests the search for motifs in misread samples, which are samples that a model answers wrongly. In the test data,
+ * each sample with the label "bound" contains one of two words, each equally often. The sequences are so long that
+ * random positions rarely lie on a word. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

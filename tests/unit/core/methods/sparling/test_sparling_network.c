@@ -164,8 +164,8 @@ static void decoding_agrees_with_teacher_forcing(void **state)
         "lstm", "false"                                                                                                \
     }
 
-/* Reads a map with one motif of `value` in each of the given sites of channel `channel`. Writes the logits of the first
- * token to `out`. */
+/* Passes the head a map in which channel `channel` has one motif of `value` at each of the `sites` (columns of the
+ * pooled map). Writes the logits of the first token to `out`. */
 static void read_sites(struct setup *s, int channel, real value, const int *sites, int count, real *out)
 {
     const struct sparling_geometry *map = &s->network->map;
@@ -207,7 +207,7 @@ static void with_a_motif_floor_the_head_sees_the_kind_of_a_weak_motif(void **sta
     }
 }
 
-/* The position encodings of all sites are set to zero. Then only the rank tells the head how many motifs there are
+/* All position encodings are set to zero. So the head can learn only from the ranks of motifs how many motifs come
  * before a motif. */
 static void with_rank_positions_the_head_sees_which_motif_is_the_first(void **state)
 {

@@ -231,8 +231,8 @@ static void a_planted_word_is_learned_and_named(void **state)
         fail_msg("%s", err.message);
 }
 
-/* The calibration of thresholds begins again after a reload, so a run that is reloaded after every step never finishes
- * it. A run with a calibration is therefore reloaded only after RARELY steps, more than a calibration takes. */
+/* A reload starts the calibration of thresholds again. With a reload after every step, it would never end. A run with a
+ * calibration is therefore reloaded only after every RARELY steps, which are more than a calibration takes. */
 static void pauses_and_threads_change_no_bit(void **state)
 {
     enum { RARELY = 421 };

@@ -99,9 +99,9 @@ static void first_phase_ends_when_the_presence_loss_stops_falling(void **state)
         ended[read] = t.series.validations;
         assert_true(t.run->samples < 400);
         trial_end(&t);
-        /* The phase ends before `presence_samples`, after two validations without a fall of 1 %. The loss falls in
-         * earlier validations although the weights hardly move, because the running statistics of the batch norms still
-         * settle. */
+        /* The phase ends early, after `flat` validations in which the loss has not fallen by 1 %. The loss does fall in
+         * earlier validations, although the weights hardly move, because the running statistics of the batch norms
+         * still settle. */
         int last = t.series.validations - 1, flat = read ? 2 : 4;
         assert_true(last >= flat);
         for (int i = 0; i < flat; i++)
@@ -204,8 +204,9 @@ static void presence_loss_of_a_validation_matches_direct_computation(void **stat
     trial_end(&t);
 }
 
-/* Computes the score of a name in an example of the model with plain loops: the logarithm of the mean of exp(x) over
- * the map before the bottleneck (presence_sharpness is 1), then gain and bias of the name. */
+/* Computes the score of a name in an image with plain loops: the logarithm of the mean of exp(x), where x are the
+ * values of the name's channel before the bottleneck (presence_sharpness is 1). Then applies the gain and the bias of
+ * the name. */
 static double plain_score(struct trial *t, const float *image, int name)
 {
     struct network *n = t->run->network;
@@ -265,7 +266,7 @@ static void predictions_contain_the_score_of_each_name(void **state)
     trial_end(&t);
 }
 
-/* Returns how much larger the mean score of a name is in new samples with the name than in new samples without it, in
+/* Compares the scores of a name in new samples with and without the name. Returns the difference of the two means, in
  * standard deviations. */
 static double separation(struct trial *t, int name)
 {
@@ -321,9 +322,9 @@ static void search_gives_an_unread_name_weights_that_separate_its_samples(void *
     }
 }
 
-/* Tests the densities after the first phase, at the last density. The density of a channel rises if the channel is
- * active in fewer validation samples than have its name, and falls if it is active in more. A run that was loaded
- * continues with these densities. */
+/* Tests how the densities of channels change after the first phase, at the last density. The density of a channel rises
+ * if the channel is active in fewer validation samples than have its name, and falls if it is active in more. A loaded
+ * run continues with these densities. */
 static void densities_follow_the_samples_with_the_name(void **state)
 {
     static const struct config_setting last[] = {{"presence_samples", "16"}, {"density_by_name", "true"},
@@ -449,16 +450,15 @@ static void one_channel_stands_for_all_counts_above_zero(void **state)
         for (int k = 0; k < 4; k++)
             assert_true(presence_true(t.run, &truth, k) == (k == 1 && count > 0));
     }
-    /* a sample has 0.3 + 2 * 0.2 + 3 * 0.1 = 1 motif; channel 1 marks all motifs, so it gets the density of all five
-     * channels */
+    /* a sample has 0.3 + 2 * 0.2 + 3 * 0.1 = 1 motif on average; channel 1 marks all of them, so it gets the density of
+     * all five channels */
     assert_true(fabs(t.run->presence.share[1] - 5) < 1e-9 && t.run->presence.share[0] < 0.1);
     assert_true(t.run->presence.weight[1] == 1);
     t.run->domain.domain = before;
     trial_end(&t);
 }
 
-/* Each name has a channel of its own, in the order of names. If there are fewer channels than names, the last names
- * have no channel, and the objective leaves them out. */
+/* Channel k belongs to name k. If there are fewer channels than names, the objective covers only the first names. */
 static void objective_covers_names_that_have_a_channel(void **state)
 {
     static const struct config_setting few[] = {{"motifs", "2"}, {"total_samples", "64"}, {NULL, NULL}};

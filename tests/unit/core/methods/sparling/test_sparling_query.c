@@ -200,8 +200,8 @@ static void picture_shows_the_input(void **state)
     assert_int_equal(method_draw(method, s->model, "predict", &input, &picture, &err), STATUS_NOT_FOUND);
 }
 
-/* A query for statistics fails if an activation is infinite, because no histogram can contain it. All weights of the
- * model are finite, so a client can import such a model. */
+/* All weights of this model are finite, so a client can import it, but its activations are infinite. A query for
+ * statistics must fail, because no histogram can contain an infinite value. */
 static void statistics_of_an_infinite_map_are_refused(void **state)
 {
     struct setup *s = *state;

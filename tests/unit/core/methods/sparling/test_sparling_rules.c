@@ -17,8 +17,8 @@
 enum { CHANNELS = 3, COLS = 300, NAMES = 2, SAMPLES = 40 };
 enum { A = 0, B = 2, WIDE_A = 9, WIDE_B = 5, SHIFT_A = 3 };
 
-/* Returns whether the planted rule answers name 0. a, b: columns of the centres of the motifs A and B; -1: this motif
- * is absent. */
+/* A planted rule: returns whether the answer contains name 0. a, b: columns of the centres of the motifs A and B; -1:
+ * there is no such motif. */
 typedef bool (*planted_rule)(int a, int b);
 
 static int gap(int a, int b)
@@ -61,8 +61,8 @@ static bool either(int a, int b)
     return a >= 0 || b >= 0;
 }
 
-/* One order of the two motifs makes the answer more likely, and the other order makes it less likely, as with proteins
- * beside a splice site. Without the motifs, half of the samples have the answer. */
+/* If A and B are near each other, all samples with A before B have the answer, and no sample with B before A has it, as
+ * with proteins beside a splice site. Of the other samples, half have the answer. */
 static bool helps_and_hinders(int a, int b)
 {
     static int coin;
@@ -70,8 +70,8 @@ static bool helps_and_hinders(int a, int b)
     return near ? a < b : (coin++ / RULE_MAPS) % 2 == 0;
 }
 
-/* Returns the first active column of a channel plus `shift`, and asserts that the channel has the value `value` there;
- * -1: the channel is not active. */
+/* Returns the column of the first active position of a channel, plus `shift`; -1: the channel is not active. Asserts
+ * that this position has the value `value`. */
 static int place(const float *map, int channel, int shift, float value)
 {
     for (int i = 0; i < COLS; i++)
@@ -82,8 +82,8 @@ static int place(const float *map, int channel, int shift, float value)
     return -1;
 }
 
-/* Column of the third motif, which is in channel 1 and has the value 7; -1: there is none. Every second sample has a
- * motif of value 1 in column 7 of channel 1 from the start. */
+/* Column of the third motif, which replaces A or B in some trials. It has the value 7 and is in channel 1; -1: there is
+ * none. (Every second sample also has a motif of value 1 in column 7 of channel 1, which no trial adds.) */
 static int third_at;
 static int place_of_third(const float *map)
 {
@@ -226,8 +226,8 @@ static void distances_that_do_not_fit_are_not_tried(void **state)
     assert_true(rule_difference_of(&counts[0].order).p == 1);
 }
 
-/* An effect of the place: the model overlooks A in the first 60 columns of the sample, which begins at column 10. A
- * large gap puts A there, so this looks like a rule of the pair. */
+/* An effect of the place: the sample begins at column 10, and the model overlooks A in the first 60 columns of the
+ * sample. If A is before B with a large gap, A often lies there. This looks like a rule of the pair. */
 static bool a_unless_at_the_left(int a, int b)
 {
     (void)b;
@@ -324,8 +324,8 @@ static void arrangements_that_the_data_lack_have_no_rule(void **state)
     assert_string_equal(text, "CTCF before GATA 10 to 240 bases apart"); /* the rule is the same as before */
 }
 
-/* In 40 samples, the name is answered 20 times without the motifs, and 30 or 10 times with both motifs. If this is the
- * only test, the difference is a rule. If it is one of a thousand tests, it is none. */
+/* In 40 samples, the answer has the name 20 times without the motifs and 30 times (later 10 times) with both. As the
+ * only test, this difference is a rule. As one of a thousand tests, it is none. */
 static void simultaneous_intervals_are_wider(void **state)
 {
     struct rule_counts counts = {.samples = 40, .neither = 20};
@@ -368,8 +368,9 @@ static void the_longest_rule_is_not_cut(void **state)
                          2 * strlen(" at least 240 positions apart"));
 }
 
-/* The table of counts has a limit, whatever the limit of trials. With 4096 names, 16 pairs stay: the most frequent
- * ones. The others are left out. Two pairs without a frequent arrangement are not tried either. */
+/* The table of counts has a limit of its own, besides the limit of trials. With 4096 names, it has room for 16 pairs.
+ * The most frequent pairs stay, and the others are left out. Two pairs have no frequent arrangement and are not tried
+ * either. */
 static void pairs_that_need_too_much_memory_are_left_out(void **state)
 {
     enum { PAIRS = 60, MANY = 4096, STAY = 16 };
@@ -409,9 +410,9 @@ static enum status note_memory(const struct domain_state *state, const struct do
     return error_set(err, STATUS_CANCELLED, NULL, "stopped");
 }
 
-/* Begins the controls of PAIRS_IN_DOUBT pairs of a model with `channels` motifs and `names` names, up to the first
- * sample that they read. Pair i is in i + 1 samples, and seems to have a rule about one name in two ranges of gaps.
- * Returns how many bytes the controls use. */
+/* Prepares PAIRS_IN_DOUBT pairs of motifs and measures their controls, up to the first sample that the controls read.
+ * The model has MANY_CHANNELS motifs and `names` names. Pair i is in i + 1 samples, and seems to have a rule about one
+ * name in two ranges of gaps. Returns how many bytes the controls use. */
 enum { PAIRS_IN_DOUBT = 4, MANY_CHANNELS = 1024 };
 static size_t begin_controls(struct rules *r, int names, int64_t trials)
 {
@@ -495,8 +496,8 @@ static void arrangements_follow_from_the_places(void **state)
     const struct rule_motif first = {.channel = A, .width = WIDE_A}, second = {.channel = B, .width = WIDE_B};
     const int one[] = {20, 200}, other[] = {37, 100};
     (void)state;
-    /* `first` at 20 comes before `second` at 37 and 100, with gaps of 10 and 73; `first` at 200 comes after them, with
-     * gaps of 156 and 93 */
+    /* `first` is at 20 and 200, `second` at 37 and 100. The `first` at 20 comes before both, with gaps of 10 and 73.
+     * The `first` at 200 comes after both, with gaps of 156 and 93. */
     assert_int_equal(rule_arrangements(&first, one, 2, &second, other, 2),
                      rule_bit(FIRST_BEFORE_SECOND, 1) | rule_bit(FIRST_BEFORE_SECOND, 3) |
                          rule_bit(SECOND_BEFORE_FIRST, 4) | rule_bit(SECOND_BEFORE_FIRST, 3));

@@ -247,8 +247,8 @@ static void channel_is_spare_while_it_is_worthless_or_new(void **state)
     run_env_close(&environment);
 }
 
-/* `hold_below` sends the gradient of the batch statistics through one image in all stages except the first. The motifs
- * are sparse enough for the sparse backward pass. */
+/* With `hold_below`, all stages except the first send the gradient of the batch statistics through one image. The
+ * density is low enough for the sparse backward pass. */
 static void held_statistics_resume_with_same_bits(void **state)
 {
     static const struct config_setting variants[][8] = {

@@ -105,8 +105,8 @@ static struct method_run *run_through(struct run_env *environment, int threads, 
     for (int steps = 0; request != METHOD_DONE; steps++) {
         assert_true(steps < 500);
         assert_ok(run_env_step(environment, method, run, &request, err));
-        /* A load restarts the part of the evaluation that shuffles positions. The test does not reload within this
-         * part, because the part would then never end. */
+        /* A load restarts the part of the evaluation that shuffles positions (PART_CHANCE). With reloads in this part,
+         * it would never end, so the test makes none there. */
         if (every && steps % every == every - 1 && request != METHOD_DONE && run->evaluation.part != PART_CHANCE) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
@@ -494,8 +494,8 @@ static void run_on_real_genes_resumes(void **state)
     remove_data(root);
 }
 
-/* The training ends before the thresholds have collected enough values for their first update, so they let half of the
- * map through. The run then measures the errors of chance on fewer samples, to need no more memory than estimated. */
+/* For their first update, the thresholds need more values than this training has. So half of the map stays active. The
+ * run then measures the errors of chance on fewer samples, to stay within its estimated memory. */
 static void errors_of_chance_of_a_dense_map_take_fewer_samples(void **state)
 {
     static const struct config_setting dense[] = {

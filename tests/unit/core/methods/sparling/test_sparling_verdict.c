@@ -1,8 +1,8 @@
 /* Tests the verdict of a SPARLING run. Each finding is tested with a case in which it occurs and with a similar case in
  * which it does not. A run that was loaded after its end must give the same verdict.
  *
- * Most tests take a run that is not trained and fill in the evidence of a good training. Each test then changes the
- * figures that its finding depends on. */
+ * Most tests start with an untrained run and fill in the figures of a good training. Each test then changes the figures
+ * that its finding depends on. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -340,8 +340,8 @@ static void better_answers_on_training_samples_ask_for_more_samples(void **state
     struct evidence_sums *few = &evidence_of(f)->sums;
     few->trained = few->trained_exact = 290;
     few->read = 145;
-    few->exact = few->unordered = 105; /* 72.4 % of the test samples, and 100 % of the training samples: the
-                                        * difference is at least 20.8 points at a confidence of 95 % */
+    few->exact = few->unordered = 105; /* 72.4 % of the test samples and all training samples are exact: at a
+                                        * confidence of 95 %, the difference is at least 20.8 points */
     assert_non_null(found(f, "learned-by-heart"));
     few->exact = few->unordered = 107; /* 73.8 %: the bound on the difference is below 20 points */
     assert_null(found(f, "learned-by-heart"));

@@ -164,8 +164,8 @@ static void chart_of_losses_against_the_ratio_has_theory_and_points(void **state
         snprintf(series, sizeof series, "\"%s, n_s = %d\"", rug ? "rug" : "linear", c->n_s);
         int count = rows_of(table, panel, series, rows, FINE), same = 0;
         assert_int_equal(count, 3);
-        /* In this panel, the series has one point for each of three ratios n_d / n_s and two values of p. The point is
-         * the measured loss divided by the predicted one. */
+        /* In this panel, the series has one point for each of three ratios n_d / n_s and two values of p. The point
+         * shows by how many percent the measured loss exceeds the predicted one. */
         assert_int_equal(rows_of(table, "measured over predicted", series, gaps, FINE), 6);
         for (int k = 0; k < count; k++)
             if (fabs(rows[k].x - c->ratio) < 1e-9) {
@@ -234,8 +234,8 @@ static void chart_of_activations_has_their_bounds(void **state)
     end(&d);
 }
 
-/* A chart has one panel for each probability p of a feature, but only for the first eight. The panels show the first
- * twelve lines of measurements (one for each model and size). */
+/* A chart has one panel for each probability p of a feature, and one line of measurements for each model and size. It
+ * shows only the first eight panels and the first twelve lines. */
 static void charts_hold_at_most_eight_panels_and_twelve_lines(void **state)
 {
     struct drawn d;

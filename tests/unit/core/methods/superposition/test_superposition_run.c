@@ -19,8 +19,8 @@
 
 static const struct method *const method = &superposition_method;
 
-/* This run has all three models, two sizes and several draws. It trains and evaluates a case and begins the next one
- * within a few hundred steps. */
+/* This run has all three models, two sizes and several draws. Within a few hundred steps, it trains and evaluates one
+ * case and begins the next. */
 static const struct config_setting many[] = {{"experiment", "loss-ratio"},
                                              {"models", "rug,trained,linear"},
                                              {"sizes", "32,64"},
@@ -120,8 +120,9 @@ static void each_stop_rule_ends_training_when_it_should(void **state)
             run->samples = 4096;
             for (int n = 0; n <= 7; n++) {
                 run->updates = n;
-                /* A window has 3 updates. The rule `blocks` compares two windows after more than 6 updates. The rule
-                 * `windows` compares two windows only at the end of a window, in this loop only for n = 6. */
+                /* A window has 3 updates, and each rule compares two windows. `blocks` compares them as soon as there
+                 * were more than 6 updates. `windows` compares them only at the end of a window; in this loop, that is
+                 * n = 6. */
                 bool asked = stop == STOP_BLOCKS ? n > 6 : stop == STOP_WINDOWS ? n == 6 : false;
                 assert_int_equal(work_trained(run), asked && kind == 1);
                 if (n < 7)
