@@ -53,8 +53,8 @@ struct coordinator {
 
     /* Called after every step. Returns true if the run must save a checkpoint and yield. */
     bool (*must_yield)(void *context);
-    /* Called within a step, from any thread of the run, about every 10 ms; returns quickly. Returns true if the job was
-     * cancelled; the run then gives up a step or a save that takes longer than half a second. May be NULL. */
+    /* Called about every 10 ms within a step, from any thread of the run; must return quickly. Returns true if the job
+     * was cancelled; the run then gives up a step or a save that takes longer than half a second. May be NULL. */
     bool (*must_stop)(void *context);
     /* Returns true if the process is ending; the run then does not repeat a failed save. */
     bool (*draining)(void *context);

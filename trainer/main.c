@@ -125,9 +125,9 @@ static bool bind_to_parent(long long parent, int number)
     return parent < 0 || (prctl(PR_SET_PDEATHSIG, number) == 0 && (long long)getppid() == (parent > 0 ? parent : now));
 }
 
-/* Replaces this process by mpirun (argv[3] and its arguments). mpirun alone would outlive the process that started it,
- * so the kernel is first told to send SIGTERM when the parent ends; this stays in effect through exec. On SIGTERM,
- * mpirun ends its ranks and removes its files in /dev/shm. */
+/* Replaces this process by mpirun (argv[3] and its arguments). mpirun alone would outlive the process that started it.
+ * So this process first requests from the kernel a SIGTERM at the end of its parent; this stays in effect through exec.
+ * On SIGTERM, mpirun ends its ranks and removes its files in /dev/shm. */
 static int run_under(char **argv)
 {
     long long parent;

@@ -77,8 +77,8 @@ struct route_table { /* everything is borrowed */
 
 struct route_match {
     const struct api_route *route; /* NULL: no route was found, and `status` is the reason */
-    /* the dialect of the route; without a route, the dialect of the routes whose paths begin with the same segment as
-     * the request's path; NULL: the rules of this API */
+    /* the dialect of the route; if no route was found, the dialect of the routes that share the first segment of the
+     * request's path; NULL: the rules of this API */
     const struct api_dialect *dialect;
     int status;     /* status: 200 if the route was found; else 400 (wrong encoding), 404, 405 or 414 */
     char allow[64]; /* for 405: the methods that the path allows */

@@ -35,8 +35,8 @@ static bool wants(const struct inference_request *r, size_t tensor, bool dense)
     return false;
 }
 
-/* Lists the values of one input's output that are not zero. This output begins at index `from` of the tensor. With each
- * value, stores the index of the input and the position in the output. */
+/* Lists the values that are not zero in the output for one input; this output begins at index `from` of the tensor.
+ * Stores the coordinates of each value: the index of the input, and then the position in the output. */
 static void gather(struct inference *f, size_t tensor, size_t input, size_t from)
 {
     const struct buf *whole = &f->whole[tensor];
@@ -249,7 +249,7 @@ static void respond_outputs(const struct inference *f)
     respond_body(x, 200, "application/octet-stream");
 }
 
-/* Removes the outputs that this model does not have from the request. If the client listed such an output, responds
+/* Removes from the request all outputs that this model does not have. If the client listed such an output, responds
  * with an error and returns false. */
 static bool leave_out(struct inference *f, struct inference_request *r)
 {

@@ -82,7 +82,8 @@ enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct err
                        const char *format, ...);
 
 /* Runs PRAGMA quick_check or a similar statement, and logs what is wrong. CORRUPT: the table is damaged. IO: a page
- * could not be read. SQLite does not always distinguish the two, so damage must be found twice. */
+ * could not be read. SQLite does not always distinguish the two, so the function reports damage only if it finds damage
+ * twice. */
 enum status db_check(struct db *db, const char *sql, struct error *err);
 
 int64_t db_changes(const struct db *db); /* number of rows that the last statement changed */

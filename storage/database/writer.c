@@ -183,8 +183,8 @@ static void note_fatal(struct storage *storage)
         fail_store(storage);
 }
 
-/* The connection finds these statements by the address of their text. They are prepared before the thread starts,
- * because undoing a change must not need memory. */
+/* db_query() finds a prepared statement by the address of its text. These statements are prepared before the thread
+ * starts, because undoing a change must not need memory. */
 static const char begin_sql[] = "BEGIN IMMEDIATE", commit_sql[] = "COMMIT", rollback_sql[] = "ROLLBACK";
 static const char savepoint_sql[] = "SAVEPOINT command", undo_sql[] = "ROLLBACK TO command",
                   release_sql[] = "RELEASE command";

@@ -18,8 +18,9 @@ struct submit_key {
     int64_t created_at;         /* milliseconds since 1970 */
 };
 
-/* Returns what the submission `asked` does when the database has the key `kept` (NULL: no such key). asked->created_at
- * is the current time. STORAGE_CREATED: `kept` is NULL, another key, or expired. */
+/* Returns the outcome of the submission `asked` if the database has the key `kept` (NULL: none). asked->created_at is
+ * the current time. STORAGE_CREATED: `kept` is NULL, another key, or expired; STORAGE_REPLAYED: it belongs to the same
+ * request; STORAGE_KEY_REUSED: it belongs to another request. */
 enum storage_submit_outcome submit_key_outcome(const struct submit_key *kept, const struct submit_key *asked);
 
 #endif

@@ -213,8 +213,8 @@ struct upload {
     int pause;             /* milliseconds before the next try, if the last try made no progress */
 };
 
-/* Reads how many bytes the daemon has. An answer is invalid if it reports more than `most` bytes, or all bytes without
- * the sequence number of the stored checkpoint. */
+/* Reads from an answer how many bytes the daemon has received. The answer is invalid if it reports more than `most`
+ * bytes, or if it reports all bytes but not the sequence number of the stored checkpoint. */
 static bool read_received(const struct http_answer *answer, size_t most, struct upload *upload)
 {
     cJSON *root = message_json(answer);
@@ -261,8 +261,8 @@ static enum status send_part(struct remote *remote, const struct http_request *r
     return status;
 }
 
-/* Waits before the next try. Fails after patience_s seconds in which the daemon has accepted no bytes. remote_call()
- * cannot do this, because the daemon does answer. */
+/* Waits before the next try. Fails if the daemon has accepted no bytes for patience_s seconds. remote_call() does not
+ * notice this case, because the daemon still answers. */
 static enum status wait_for_progress(struct remote *remote, struct upload *upload, struct error *err)
 {
     if (!within_patience(remote, &upload->moved))

@@ -203,8 +203,8 @@ static void no_trainer_starts_before_the_daemon_serves(void **state)
 static pid_t stray;
 static bool ranks_of_stray;
 
-/* Reaps the stray process once it has ended. The executor kills a trainer before its first wait, and an mpirun before
- * its 201st wait, after 10 s. */
+/* Reaps the stray process once it has ended. The executor kills a stray trainer before its own first wait. It kills a
+ * stray mpirun before its 201st wait, which is after 10 s. */
 static void reap_stray(void)
 {
     if (stray > 0 && waits > (ranks_of_stray ? 200 : 0) && waitpid(stray, NULL, 0) == stray)

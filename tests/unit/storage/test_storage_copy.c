@@ -113,8 +113,8 @@ static void copy_of_a_busy_store_is_complete(void **state)
     assert_int_equal(facts.st_size, report.bytes);
     assert_int_equal(facts.st_mode & 0777, 0600);
     assert_false(there(to, ".part") || there(to, "-wal"));
-    /* Copies the copy once more, as a restore does, and opens it. The running job must be queued again, and its
-     * checkpoints must be complete. */
+    /* Copies the backup once more, as a restore does, and opens this copy. The running job must be queued again, and
+     * its checkpoints must be complete. */
     (void)snprintf(back.path, sizeof back.path, "%s/back.db", f->folder);
     OK(storage_copy(&(struct storage_copy_options){.from = to, .to = back.path, .to_be_used = true}, &report, &f->err));
     back.options.path = back.path;

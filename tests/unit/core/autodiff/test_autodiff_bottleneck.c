@@ -293,8 +293,8 @@ static void strand_maximum_says_which_strand_it_is(void **state)
     probe_close(&p);
 }
 
-/* Thresholds are 2 or higher. Values are below 1, except three values in images 1 and 2. Only one value, in image 1, is
- * above its threshold. */
+/* All thresholds are at least 2. All values are below 1, except three values in images 1 and 2. Of these three, only
+ * one value in image 1 is above its threshold. */
 static void lift_raises_the_strongest_value_of_images_without_one_above_its_threshold(void **state)
 {
     enum { IMAGES = 3, CHANNELS = 18, PIXELS = 5 * 7, ONE = CHANNELS * PIXELS };

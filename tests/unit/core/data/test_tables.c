@@ -231,8 +231,8 @@ static void a_failed_allocation_of_the_vocabulary_is_reported(void **state)
     drop("vocab.txt");
 }
 
-/* The example of Bolstad et al. (2003): every rank gets the mean of the sorted columns at this rank, and ties get the
- * mean of the values of their ranks. */
+/* The example of Bolstad et al. (2003). In each row, the k-th smallest value becomes the mean of the k-th smallest
+ * values of all rows. Equal values of a row get the mean over their ranks. */
 static void rows_get_the_same_quantiles(void **state)
 {
     float x[] = {5, 2, 3, 4, 4, 1, 4, 2, 3, 4, 6, 8}; /* three rows of four values */

@@ -13,8 +13,8 @@
 
 #define MOST 7
 
-/* Returns the best sum over all ways to give `left` of the rows from `row` on a column of their own, by plain
- * recursion. used: bits of the columns that are already given. */
+/* Returns the best sum if `left` of the rows from `row` on get a column each, by plain recursion. used: bits of the
+ * columns that are taken already. */
 static double brute(const double *score, int rows, int cols, int row, unsigned used, int left)
 {
     if (left == 0)

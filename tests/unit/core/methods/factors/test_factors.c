@@ -424,8 +424,8 @@ static bool note_look(void *context)
     return false;
 }
 
-/* A large factorisation begins by writing to each page of the codes for the first time, and the operating system
- * clears the page. The method must check during this time whether the pool was stopped. */
+/* A large factorisation first writes to each page of the codes, and the operating system clears the page at this first
+ * write. This takes long, so the method must check meanwhile whether the pool was stopped. */
 static void large_factorisation_checks_often_whether_it_must_stop(void **state)
 {
     enum { N = 300000, G = 4, K = 256 };

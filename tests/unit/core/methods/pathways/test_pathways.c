@@ -334,8 +334,8 @@ static void thresholds_keep_the_entries_of_their_definition(void **state)
     }
 }
 
-/* Checks the conditions of a minimum: each column a_k and the residual r satisfy |a_k . r| <= lambda, with equality
- * and the right sign where the entry x_k of the code is not zero. */
+/* Checks the conditions of a minimum for each column a_k of the dictionary and the residual r: |a_k . r| is at most
+ * lambda. Where the entry x_k of the code is not zero, it equals lambda, and a_k . r has the right sign. */
 static void pursuit_reaches_the_minimum_of_its_objective(void **state)
 {
     struct dictionary d;

@@ -97,9 +97,8 @@ static void compare(const struct model *m, const real *dense, const real *sparse
         const char *name = params_name(m->network->params, i);
         double tolerance = 1e-5;
         bool bias = strncmp(name, "g.", 2) == 0 && strstr(name, ".bias");
-        /* The next batch norm cancels most of this gradient, so its rounding errors are large relative to the gradient.
-         * The test therefore compares them with the larger one of two gradients: this one and that of the previous
-         * array. */
+        /* The next batch norm cancels most of this gradient, so rounding errors are large relative to it. The test
+         * therefore relates them to the larger one of two gradients: this one and that of the previous array. */
         if (bias || strcmp(name, "g.first.weight") == 0) {
             size = fmax(size, before);
             tolerance = 5e-5;

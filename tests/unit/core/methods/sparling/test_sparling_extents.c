@@ -154,8 +154,8 @@ static void a_centred_motif_is_reported_where_its_channel_reads(void **state)
     struct box box;
     (void)state;
     planes[2 * COLS + 1] = 5;
-    /* This channel reports each motif three columns further to the right. For the next two motifs, that is beyond the
-     * map. The last column reports only the larger one of them. */
+    /* This channel reports a motif three columns to the right of its position. For the next two motifs, this would be
+     * beyond the map. So the last column reports the larger one of them. */
     planes[3 * COLS + 8] = 2;
     planes[3 * COLS + 9] = 4;
     planes[PLACES + 2 * COLS + 1] = 7;

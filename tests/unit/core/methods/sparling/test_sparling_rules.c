@@ -226,8 +226,8 @@ static void distances_that_do_not_fit_are_not_tried(void **state)
     assert_true(rule_difference_of(&counts[0].order).p == 1);
 }
 
-/* An effect of the place: the sample begins at column 10, and the model overlooks A in the first 60 columns of the
- * sample. If A is before B with a large gap, A often lies there. This looks like a rule of the pair. */
+/* The sample begins at column 10, and the model overlooks A in the first 60 columns of the sample. If A comes before B
+ * with a large gap, A usually lies in these columns. So this effect of the place looks like a rule of the pair. */
 static bool a_unless_at_the_left(int a, int b)
 {
     (void)b;
@@ -324,8 +324,8 @@ static void arrangements_that_the_data_lack_have_no_rule(void **state)
     assert_string_equal(text, "CTCF before GATA 10 to 240 bases apart"); /* the rule is the same as before */
 }
 
-/* In 40 samples, the answer has the name 20 times without the motifs and 30 times (later 10 times) with both. As the
- * only test, this difference is a rule. As one of a thousand tests, it is none. */
+/* In 40 samples, the model answers with the name 20 times without the two motifs, and 30 times (later 10 times) with
+ * both. If this is the only test, the difference counts as a rule. Among a thousand tests, it does not. */
 static void simultaneous_intervals_are_wider(void **state)
 {
     struct rule_counts counts = {.samples = 40, .neither = 20};
