@@ -498,8 +498,9 @@ void pad_rows(const real *from, int rows, int columns, real *to, int to_rows, in
 /* Adds the upper left [rows][columns] part of `from`, which has from_columns columns, to `to`. */
 void unpad_rows_add(const real *from, int from_columns, real *to, int rows, int columns);
 
-/* Merges the moments `from` (of count_from values per channel) into `into` (of count_into values), by the formula of
- * Chan, Golub and LeVeque (1979). Both are [2][channels]: means, then sums of squared deviations. */
+/* Joins the moments of two sets of values: `into` (count_into values per channel) becomes those of both sets together;
+ * `from` has count_from values per channel. Both are [2][channels]: means, then sums of squared deviations. The formula
+ * is that of Chan, Golub and LeVeque (1979). */
 void moments_merge(double *into, int64_t count_into, const double *from, int64_t count_from, int channels);
 
 #endif

@@ -41,8 +41,8 @@ static int nearest(const struct search *s)
     return best;
 }
 
-/* Updates the distances of the long lines that are not final with the paths through the short line `from`. The search
- * reached `from` at distance `base` through the long line `last`. */
+/* Updates the distances of the long lines that are not final: a path may now lead through the short line `from`, which
+ * the search reached at the distance `base` through the long line `last`. */
 static void extend(struct search *s, int from, double base, int last)
 {
     for (int j = 0; j < s->longs; j++) {

@@ -31,8 +31,9 @@ static int positive(int value)
     return value > 0 ? value : 0;
 }
 
-/* Fills the counts of *p. Adds one motif after another, from left to right. After each motif, a table contains the
- * number of ways for each place of this motif and each number of free places to its left. */
+/* Fills the counts of *p by adding one motif after another, from left to right. After each motif, now[last][room] is
+ * the number of ways in which the last motif is at place `last` and one more motif would fit at `room` places to its
+ * left. */
 static enum status count_places(const struct importance_line *line, struct places *p, struct error *err)
 {
     int slots = line->slots, spacing = line->spacing;
@@ -71,10 +72,10 @@ static enum status count_places(const struct importance_line *line, struct place
     return STATUS_OK;
 }
 
-/* Returns the share of the data that has n motifs and gets a partner m2 with n - 1 motifs. The contribution of each m2
- * is the smaller of two probabilities: P(m2), and the probability that the process leads to m2. If m2 has `room` free
- * places, the process reaches it from `room` sets of places of m1, one for each free place. gain: the probability that
- * the process, when it has m1, deletes the motif that m2 lacks, times a factor for the symbols. */
+/* Returns the share of the data that has n motifs and gets a partner m2 with n - 1 motifs. Each m2 contributes the
+ * smaller of two probabilities: that of m2 in the data, and that with which the process makes m2. If one more motif
+ * fits at `room` places of m2, the process can make m2 from `room` sets of places, one for each. gain: the probability
+ * that the process deletes just the motif that m2 lacks, times a factor for the symbols. */
 static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
 {
     double sum = 0;
@@ -101,13 +102,13 @@ static double binomial(int n, int hits, double chance)
                (n - hits) * log1p(-chance));
 }
 
-/* Alpha for the deletion of a given symbol.
+/* Alpha for the deletion of a given symbol. m1 has n motifs, m2 has n - 1, and there are S symbols.
  *
- * Distinct symbols: m2 must not contain the symbol. Of the patterns of n - 1 motifs, a share (S - n + 1) / S does not
- * contain it, where S is the number of symbols. The motif that m1 has in addition to m2 has one of the S - n + 1 other
- * symbols, one of which is the given symbol.
+ * Distinct symbols: m2 must not contain the given symbol, which is true of a share (S - n + 1) / S of all patterns. The
+ * motif that m1 has in addition has one of the S - n + 1 symbols that m2 lacks, each with the same probability.
  *
- * Independent symbols: m2 may contain the symbol elsewhere, and the process picks one of all its occurrences in m1. */
+ * Independent symbols: m2 may contain the given symbol `kept` times. m1 then contains it kept + 1 times, and the
+ * process picks one of these motifs. */
 static double symbol(const struct importance_line *line, const struct places *p)
 {
     double sum = 0, kinds = line->symbols;
@@ -125,11 +126,11 @@ static double symbol(const struct importance_line *line, const struct places *p)
     return sum;
 }
 
-/* Alpha for exchanges, which do not change the places.
+/* Alpha for exchanges: the process gives one motif of an old symbol a new symbol. The places do not change.
  *
- * Independent symbols: m2 has `gained` motifs of the new symbol and `kept` motifs of the old one. The process
- * reaches it from `gained` patterns m1, one for each motif of the new symbol. Each of these m1 has kept + 1 motifs
- * of the old symbol, and the process picks one of them. */
+ * Independent symbols: let m2 have `gained` motifs of the new symbol and `kept` motifs of the old one. Any of the
+ * `gained` motifs may be the one that was changed, so there are `gained` patterns m1. Each of them has kept + 1 motifs
+ * of the old symbol, and the process picks the right one with probability 1 / (kept + 1). */
 static double exchange(const struct importance_line *line)
 {
     double sum = 0, kinds = line->symbols;

@@ -2,15 +2,15 @@
  *
  * The theorem: given the density of the true motifs, an end-to-end error below epsilon makes E_m (motif_errors.h) less
  * than k epsilon. The constant k depends on a share alpha: a motif that the model marks wrongly must make the answers
- * wrong for at least the share alpha of the data. Alpha is computed from a random process. It pairs motif patterns m1
- * with patterns m2 that have another label. A pattern m2 is used as a partner at most as often as it occurs; alpha is
- * the share of the data that gets a partner. The process makes m2 from m1 in one of two ways: it deletes a motif, or it
- * exchanges a motif's symbol for another.
+ * wrong for at least the share alpha of the data.
+ *
+ * Alpha is computed from a random process, which makes from a motif pattern m1 a pattern m2 with another label. It
+ * deletes a motif of m1, or exchanges a motif's symbol for another; it picks one of the motifs that it may change with
+ * equal probability. m2 is then the partner of m1, unless it has already been used as often as it occurs in the data.
+ * Alpha is the share of the data that gets a partner.
  *
  * The line (footnote 5, as the authors compute it) has `slots` places, and motifs are at least `spacing` places apart.
- * All sets of n places are equally likely, and so are all assignments of symbols to them. The process picks one of the
- * motifs that it may change with equal probability. It makes no pair if m2 would be used too often. Functions keep no
- * state. */
+ * All sets of n places are equally likely, and so are all assignments of symbols to them. Functions keep no state. */
 #ifndef MOTIF_CORE_METRICS_IMPORTANCE_H
 #define MOTIF_CORE_METRICS_IMPORTANCE_H
 
@@ -40,9 +40,10 @@ struct importance {
 /* Computes alpha. STATUS_INVALID: a value is out of its range, or patterns have more motifs than fit on the line. */
 enum status importance_of(const struct importance_line *line, struct importance *out, struct error *err);
 
-/* The constant k = 16 most^2 cell n (n - 1) / (mean alpha^2) (Appendix D.3; without n (n - 1) if n is 1). most, mean:
- * maximum and mean number of motifs of a sample. cell: number of positions of the map in a motif's cell (|Delta| in the
- * paper). symbols: n. The result is infinite if alpha is 0. */
+/* The constant of the theorem (Appendix D.3):
+ *     k = 16 most^2 cell n (n - 1) / (mean alpha^2), without n (n - 1) if n is 1
+ * most, mean: maximum and mean number of motifs of a sample. cell: number of positions of the map in a motif's cell
+ * (|Delta| in the paper). symbols: n. The result is infinite if alpha is 0. */
 double importance_constant(double most, double mean, double cell, int symbols, double alpha);
 
 #endif

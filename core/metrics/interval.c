@@ -1,6 +1,6 @@
-/* Confidence intervals of shares, their differences, and correlations (interval.h). The verdict on a training compares
- * its limits with the ends of an interval, not with the measured value. If there are few samples, the interval is wide,
- * and the verdict decides nothing. */
+/* Confidence intervals of shares, of their differences, and of correlations (interval.h). The verdict on a training
+ * compares its limits with the ends of these intervals, not with the measured values. With few samples the intervals
+ * are wide, so that chance alone causes no finding. */
 #include "core/metrics/interval.h"
 
 #include <math.h>

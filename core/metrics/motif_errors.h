@@ -42,8 +42,8 @@ struct motif_errors {
     int64_t *windows;
     int64_t *lone;  /* the part of `boxes` that comes from boxes with exactly one motif */
     int64_t weaker; /* WINDOWS: motifs that were not the strongest of their cell */
-    int64_t taken;  /* WINDOWS: symbols that are neither hit nor missed: there are motifs in their cell, but each of
-                     * them belongs to an overlapping cell whose point is nearer */
+    int64_t taken;  /* WINDOWS: symbols that are neither hit nor missed: their cells contain motifs, but all of these
+                     * belong to overlapping cells whose points are nearer */
     /* counts[n]: samples with n boxes; the last entry counts samples with MOTIF_COUNTS or more */
     int64_t counts[MOTIF_COUNTS + 1];
     int64_t most; /* largest number of boxes of a sample */
@@ -90,10 +90,10 @@ void motif_errors_fold(struct motif_errors *errors, int symbol);
  * returns the number of all. */
 int motif_scan(const float *map, int channels, int rows, int cols, struct motif *out, int room);
 
-/* E_m, the error of the paper's proof (section 3.2, Appendix B), with boxes as cells: 1 - c / max(motifs, truths). A
- * true symbol counts in c if its box contains exactly one motif and the channel of this motif represents the symbol.
- * Each channel represents the symbol that gives the largest c. NaN without motifs and truths. If motifs and truths are
- * equally many, FNE and FPE are at most E_m, and the CE by majority is at most twice E_m (Appendix E). */
+/* E_m, the error of the paper's proof (section 3.2, Appendix B), with boxes as cells: 1 - c / max(motifs, truths). c is
+ * the number of true symbols whose box contains exactly one motif, from a channel that represents the symbol. Channels
+ * represent the symbols that make c largest. NaN without motifs and truths. If motifs and truths are equally many, FNE
+ * and FPE are at most E_m, and the CE by majority is at most twice E_m (Appendix E). */
 double motif_errors_proof(const struct motif_errors *errors);
 
 /* Computes the report of one form. */

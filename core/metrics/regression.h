@@ -15,8 +15,8 @@ struct regression {
 enum { REGRESSION_NUMBERS = 10 };
 
 void regression_add(struct regression *sums, double y, double p);
-/* Adds a sample of several numbers y, p: [count] as one sample: its e^2 and y^2 are the sums over the numbers. Only
- * regression_r2() and regression_r2_interval() apply to sums with such samples. */
+/* Adds one sample that consists of `count` numbers. y, p: [count]. The sample's e^2 and y^2 are the sums over its
+ * numbers. Only regression_r2() and regression_r2_interval() can read sums with such samples. */
 void regression_add_all(struct regression *sums, const double *y, const double *p, int count);
 
 /* Share of the variance that the predictions explain: 1 - sum of e^2 / sum of (y - mean of y)^2. It is negative if the

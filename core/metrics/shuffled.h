@@ -23,10 +23,10 @@ struct shuffled_errors {
     struct bootstrap fpe, fne, ce, ce_majority; /* means of the errors over the shuffles, with 95 % intervals */
 };
 
-/* Each call of shuffling_next() does one shuffle and sets *done after the last one; shuffling_finish() then computes
- * the means. The sequences must outlive the shuffling. Symbols from `folded` on count as "none" (motif_errors_fold());
- * folded == symbols: no symbol does. shuffles >= 1. STATUS_INVALID: a motif is outside [first, first + length). Time is
- * proportional to motifs times boxes of a sequence, memory to positions. One thread at a time. */
+/* Shuffles the sequences `shuffles` >= 1 times. Each call of shuffling_next() does one shuffle and sets *done after the
+ * last one; shuffling_finish() then computes the means. The sequences must outlive the shuffling. folded: symbols from
+ * this index on count as "none" (motif_errors_fold()). STATUS_INVALID: a motif is outside [first, first + length). Time
+ * is proportional to motifs times boxes of a sequence, memory to positions. One thread at a time. */
 struct shuffling;
 enum status shuffling_create(const struct shuffled_sequence *sequences, int count, int first, int length, int symbols,
                              int folded, int channels, int shuffles, struct shuffling **out, struct error *err);

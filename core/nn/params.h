@@ -58,8 +58,8 @@ void params_begin_step(struct params *params);
 /* Freezes (no gradient, no update) or unfreezes every array whose name starts with `prefix`. */
 void params_freeze(struct params *params, const char *prefix, bool frozen);
 
-/* Returns the block of all gradients, in order of declaration, with padding between the arrays. Sets gradients to zero
- * that were not written in this step, but only those of the arrays from `first` on (NULL: the first array) that begin
+/* Returns the block of all gradients, in order of declaration, with padding between the arrays. Before, it zeroes the
+ * gradients that were not written in this step, among the arrays from `first` on (NULL: the first array) that begin
  * before offset `end` of the block. *from becomes the offset of `first`. Offsets are in reals. */
 real *params_gradients(struct params *params, const struct weight *first, size_t end, size_t *from);
 /* params_gradient_reals() returns the size of the gradient block in reals, params_arrays() the number of trained

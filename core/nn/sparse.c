@@ -90,8 +90,9 @@ static bool enough(const struct sparse *s, int64_t values, double density)
     return s->config.elements > 0 ? values >= s->config.elements : (double)values * density >= s->config.accumulate;
 }
 
-/* Drops collected values that can no longer give the exact quantile because the density rose. Also drops impossible
- * counts, which a damaged checkpoint may contain, because other code uses the counts as the lengths of arrays. */
+/* Drops the collected values if the density has risen since the last batch: they may then be too few for the exact
+ * quantile. With `elements` all values are stored, so this cannot happen. Also drops the values if their counts are
+ * impossible, as in a damaged checkpoint, because other code uses the counts as the lengths of arrays. */
 static void drop_unusable(struct sparse *s, double density)
 {
     bool sound = s->kept >= 0 && s->kept <= s->keep && s->kept <= s->collected && s->collected < INT64_C(1) << 53;

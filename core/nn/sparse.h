@@ -29,8 +29,8 @@ struct sparse_config {
     enum sparse_mode mode;
     int channels;
     double momentum;   /* momentum of the thresholds, usually 0.9 */
-    double accumulate; /* 0: update in every step. Else collect the values of batches until their number per
-                        * threshold, times the density, reaches this value (usually 10), and update then. */
+    double accumulate; /* 0: update in every step. Otherwise collect the values of several batches, and update when
+                        * (collected values for each threshold) * density reaches this value (usually 10). */
     int64_t elements;  /* 0: not used. Else used instead of `accumulate`: collect until each threshold has this many
                         * values */
     bool interpolate;  /* interpolate linearly between order statistics, instead of using the k-th value */

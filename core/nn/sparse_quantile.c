@@ -1,19 +1,15 @@
-/* Finds the quantiles of a sparse layer's batch.
+/* Finds the quantiles of a sparse layer's batch. There are three ways to find a quantile, all exact:
  *
- * There are three ways to find a quantile, all exact. Selection from a whole batch: a kernel selects the k-th value in
- * place.
- *
- * Selection from few large values: at low densities the quantile is among the largest values of a channel. The layer
- * keeps a bound for each channel, which it computed from an earlier batch, and collects the values above the bound. If
- * at least as many values are above the bound as above the quantile, the quantile is one of the collected values and is
- * selected among them. Otherwise the quantile is selected from the whole batch, and a new bound is set. Bounds change
- * the time of a step, never its result, so a checkpoint does not contain them.
- *
- * Selection from several batches: with `accumulate`, thresholds move only once the number of collected values times the
- * density reaches `accumulate`. Before the last batch, this product was below `accumulate`. If it is below `accumulate`
- * for the last batch alone as well, fewer than 2 * `accumulate` of all values are above the quantile. So it is enough
- * to store that many of the largest values, which limits the size of memory and checkpoint. If the density rises
- * meanwhile, the collected values are dropped. With `elements` the number of values is small enough to store them all.
+ * 1. From a whole batch: a kernel selects the k-th value in place.
+ * 2. From few large values. At low densities the quantile is among the largest values of a channel. The layer keeps a
+ *    bound for each channel, which it computed from an earlier batch, and collects the values above it. If there are
+ *    enough of them, the quantile is selected among them. Otherwise it is selected from the whole batch, and a new
+ *    bound is set. Bounds change the time of a step, never its result, so a checkpoint does not contain them.
+ * 3. From several batches, with `accumulate`: thresholds move once the number of collected values times the density
+ *    reaches `accumulate`. This product is the number of values above the quantile. It was below `accumulate` before
+ *    the last batch, and is below it for that batch alone, or else the batch would not be collected. So it is enough to
+ *    store the 2 * `accumulate` largest values. If the density rises meanwhile, the collected values are dropped. With
+ *    `elements` there are so few values that all are stored.
  *
  * Ranks that share a batch find the same quantiles. Where few large values are enough, every rank sends its largest
  * values to the others; otherwise the ranks select digit by digit (select_ranks.h). All ranks store the same collected
@@ -172,8 +168,8 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
 /* The selection from few large values is tried only if the quantile is among the TOP_MOST largest values. */
 enum { TOP_MOST = 512 };
 
-/* The number of values that a bound should leave above it for a quantile that is the `rank`-th largest value:
- * several times `rank`, because batches differ. */
+/* Returns how many values of a batch should be above a bound if the quantile is the `rank`-th largest value. The result
+ * is several times `rank`, because the next batch may have fewer values above the bound. */
 static int64_t top_wanted(int64_t rank)
 {
     return 6 * rank + 64;
@@ -219,15 +215,15 @@ static int64_t top_values(const struct top_task *t, int channel, real *values)
     return n;
 }
 
-/* The n values of a channel that are above its bound; `values` contains the `have` largest of them. The quantile is
- * the `top`-th largest value; top <= have <= n. */
+/* Large values of one channel. n values of the batch are above the channel's bound, and `values` contains the `have`
+ * largest of them. The quantile is the `top`-th largest value; top <= have <= n. */
 struct top_list {
     real *values;
     int64_t have, n, top;
 };
 
-/* Selects a channel's quantile, and raises the channel's bound if too many values are above it. Sets *sound to
- * false if too few values are above the bound, so that the next batch cannot use it. */
+/* Selects a channel's quantile from its large values. Raises the channel's bound if too many values are above it. Sets
+ * *sound to false if so few values are above it that the next batch cannot use the bound. */
 static void take_top(struct sparse *s, struct quantile_task *task, int channel, const struct top_list *list,
                      bool *sound)
 {
@@ -243,8 +239,8 @@ static void take_top(struct sparse *s, struct quantile_task *task, int channel, 
 }
 
 /* Does the work of select_from_top() for a batch that ranks share: every rank sends the largest values of its own
- * samples to all others. A rank without memory to collect them (t: NULL) sends a negative count, so that all ranks
- * select from the whole batch instead. */
+ * samples to all others. t: NULL if this rank has no memory to collect values. It then sends a negative count, and all
+ * ranks select from the whole batch instead. */
 static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const struct top_task *t,
                                      struct quantile_task *task, int64_t top, real *room)
 {
@@ -276,8 +272,8 @@ static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const str
     return found;
 }
 
-/* Selects the quantiles from the few largest values of each channel. `top`: the largest rank of any channel's quantile,
- * counted from the largest value. Returns false, and sets no error, if too few values are above the bounds. */
+/* Selects the quantile of each channel from the few values above the channel's bound. top: every quantile is one of the
+ * `top` largest values of its channel. Returns false, and sets no error, if too few values are above the bounds. */
 static bool select_from_top(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task,
                             int64_t top)
 {
@@ -346,10 +342,10 @@ static size_t gather_group(const struct quantile_task *t, int group, real *value
     return gather_values(&t->set, single ? 0 : group, single ? t->set.channels : group + 1, values);
 }
 
-/* Joins the values of this batch with the stored values of earlier batches, for one group. `values` contains n values
- * of this batch (all values or the largest ones) and has room for the stored ones, which are appended. If the
- * thresholds move, selects the quantile of all collected values; otherwise stores the largest ones again. The dropped
- * values are smaller than all stored ones. So the quantile keeps its rank, counted from the largest value. */
+/* For one group, joins the values of this batch with the stored values of earlier batches. values: n values of this
+ * batch (all values or the largest ones), and room for the stored ones, which the function appends. If the thresholds
+ * move, it selects the quantile of all collected values; otherwise it stores the largest values again. Values that were
+ * dropped earlier are smaller than all stored ones, so the quantile keeps its rank, counted from the largest value. */
 static void collect(const struct quantile_task *t, int group, real *values, size_t n)
 {
     const struct sparse *s = t->sparse;
@@ -377,9 +373,8 @@ static void collect_task(void *context, int group, int worker)
     collect(t, group, values, gather_group(t, group, values));
 }
 
-/* Calls collect() for each group of a batch that ranks share. The `keep` largest values of the batch are enough. The
- * groups use t->values one after another, first for the values of this rank, then for the largest values of all
- * ranks. */
+/* Calls collect() for each group of a batch that ranks share. Each rank takes the `keep` largest values of its samples,
+ * because more are never needed, and the ranks exchange them. The groups use the memory t->values one after another. */
 static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantile_task *t)
 {
     size_t keep = (size_t)s->keep;
@@ -440,8 +435,8 @@ static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantil
     return true;
 }
 
-/* Replaces the quantiles of reinitialised channels. Their density is s->times[c] times as high as that of other
- * channels, so another order statistic is their quantile. Each update moves the factor closer to 1. */
+/* Replaces the quantiles of reinitialised channels. The density of channel c is s->times[c] times as high as that of
+ * other channels, so its quantile is another order statistic. Each call moves s->times[c] closer to 1. */
 static bool reinitialised_quantiles(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
 {
     for (int c = 0; c < s->config.channels; c++) {

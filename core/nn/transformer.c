@@ -1,7 +1,8 @@
-/* Transformer stacks. Initial values are those of PyTorch's MultiheadAttention and Linear. The in-projection (query,
- * key and value) is Xavier-uniform with bias 0. Cross-attention stores the in-projection as two arrays, but both have
- * the scale of the undivided array. The out-projection is uniform with scale 1 / sqrt(width) and bias 0. The
- * feed-forward part has the default of linear layers. */
+/* Transformer stacks. Initial values are those of PyTorch's MultiheadAttention and Linear:
+ * - in-projection (query, key and value): Xavier-uniform, bias 0. Cross-attention stores it as two arrays, but
+ *   initialises both with the scale of one array of all three.
+ * - out-projection: uniform with scale 1 / sqrt(width), bias 0.
+ * - feed-forward part: the default of linear layers. */
 #include "core/nn/transformer.h"
 
 #include <stdio.h>

@@ -8,11 +8,12 @@
  * The first features form trees, breadth first: `roots` roots, then PLANTED_CHILDREN children of each feature that is
  * less than PLANTED_DEPTH edges below its root. A child is active only if its parent is active, and its value is
  * multiplied by the parent's value over the parent's mean. If several siblings are active, one of them, drawn
- * uniformly, stays active. So that a child c still has about the rate p_c, it fires with the probability
- *     p_c / p_parent * (1 + sum over its siblings s of p_s / p_parent), at most 1.
- * A feature fires when its normal number exceeds a threshold. The normal numbers of all features are A e + sqrt(D) eta,
- * where e has PLANTED_RANK dimensions, so they are correlated. The value of an active feature is max(0, mean_i +
- * deviation_i * normal). Directions are unit vectors that a few steps of Adam make nearly orthogonal.
+ * uniformly, stays active. A child c fires with the probability
+ *     p_c / p_parent * (1 + sum over its siblings s of p_s / p_parent), at most 1,
+ * so that it stays active at about the rate p_c. A feature fires when its normal number exceeds a threshold. The normal
+ * numbers of all features are A e + sqrt(D) eta, where e has PLANTED_RANK dimensions, so they are correlated. The value
+ * of an active feature is max(0, mean_i + deviation_i * normal). Directions are unit vectors that a few steps of Adam
+ * make nearly orthogonal.
  *
  * PLANTED_EXACTLY has exactly `active` features in each sample, drawn uniformly, with values |normal|, random
  * directions and no bias.

@@ -128,8 +128,9 @@ static int offsets_of_span(int width, int t, int begin, int end)
     return t >= width ? t - width + 1 : 0;
 }
 
-/* Adds the span's part to `below` of every target. tail: [units + 1] probability that the sum over the span is at least
- * the index. */
+/* Adds the log probability that a random sum over this span is below the score of target k to below[k], once for each
+ * offset at which the target covers just this span. tail: [units + 1]; tail[i] is the probability that the sum is at
+ * least i. */
 static void add_span(const struct matching *m, int begin, int end, const double *tail, int units)
 {
     const int *first = m->database->first;

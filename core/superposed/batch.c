@@ -242,8 +242,9 @@ static void read_task(void *context, int chunk, int worker)
     b->kernels->gemm(&call);
 }
 
-/* Turns z of one row into the gradient: factor x importance x error where the activation passes, else 0. Returns the
- * sum of weighted squared errors. Sums are kept in lanes, so that a compiler can hold them in registers. */
+/* Compares the outputs of a row with its inputs x. On entry, z contains the outputs before the activation; on return,
+ * the gradient: factor x importance x error where the activation passes, else 0. Returns the sum of weighted squared
+ * errors. Sums are kept in lanes, so that a compiler can hold them in registers. */
 static double compare_row(int n, const float *x, const float *thresholds, const float *importance, float cut,
                           float factor, float *z)
 {
@@ -268,8 +269,8 @@ static double compare_row(int n, const float *x, const float *thresholds, const 
     return sum;
 }
 
-/* Adds one row's part of the gradient of the gate to part[n_s]. The gate has a loss of its own: the weighted squared
- * error of ReLU(z - bias + gate) against x. */
+/* The gate has a loss of its own: the weighted squared error of ReLU(z - bias + gate) against x. Adds one row's part of
+ * the gradient of this loss to part[n_s]. */
 static void gate_row(const struct batch *b, const float *x, const float *z, float factor, float *part)
 {
     const float *bias = b->model->bias->value, *gate = b->model->gate->value;
@@ -385,8 +386,8 @@ static void gather_dense(const struct batch *b, struct piece f, const float *x, 
     b->kernels->gemm(&call);
 }
 
-/* Computes the gradients that need dense products. Runs after the sparse products and adds to their result if a matrix
- * is tied, so that only one pass at a time writes this matrix. */
+/* Computes the gradients that need dense products. A tied model has one matrix, and the sparse products have already
+ * written a part of its gradient. So this task runs after them and adds to their result. */
 static void gather_dense_task(void *context, int chunk, int worker)
 {
     struct batch *b = context;

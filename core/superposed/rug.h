@@ -28,8 +28,8 @@ struct rug {
 /* Draws S uniformly, as a function of (seed, draw). n_s must be a power of two up to RUG_FEATURES_MAX, and
  * 1 <= n_d <= n_s; otherwise STATUS_INVALID. */
 enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct rug *rug, struct error *err);
-/* Creates the best linear model. S contains row 0 of H, whose entries are all 1, and the n_d - 1 rows after it. The
- * function sets `each` to 1 / n_s instead of 1 / n_d, so that W is a projector. */
+/* Creates the best linear model. S contains rows 0 to n_d - 1 of H; all entries of row 0 are 1. The function sets
+ * `each` to 1 / n_s instead of 1 / n_d, so that W is a projector (W W = W). */
 enum status rug_create_projector(int n_s, int n_d, struct rug *rug, struct error *err);
 /* Sets the mask from `rows` after they were read from a checkpoint. STATUS_CORRUPT if `rows` is not a valid set. */
 enum status rug_fill(struct rug *rug, struct error *err);

@@ -19,8 +19,8 @@ struct statistics {
     double noise_variance; /* variance over kept rows of Var(nu_i) (Fig. 6) */
     /* noise_variance as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
     double noise_variance_code;
-    /* mean_variance: variance over rows of the mean of nu; mean_variance_code: as the authors' code computes it, with
-     * the diagonal in the mean of a row */
+    /* mean_variance: variance over rows of the mean of nu, the interference in the row. mean_variance_code: the same as
+     * the authors' code computes it, which includes the diagonal in the mean */
     double mean_variance, mean_variance_code;
     double saturation;    /* noise divided by the bound of eq. (6), at least 1; for kept rows and columns only */
     double lyapunov;      /* largest value over all rows of sum |W_ij|^3 / (sum W_ij^2)^1.5, eq. (3) */

@@ -118,8 +118,9 @@ double theory_linear_printed(double p, int n_s, int n_d)
     return p / 3 * (double)(n_s - n_d - 1) / (double)n_s;
 }
 
-/* If both features of a pair are on, with the values u > v, their dimension contains u - v. The model reads the first
- * feature as u - v and the second as 0. Both errors are then v, the smaller value, and E min(u, v)^2 = 1/6. */
+/* If both features of a pair are on, with the values u > v, their common dimension contains u - v. The model reads the
+ * first feature as u - v, and the second as 0. Both errors are v, the smaller value, and the mean of min(u, v)^2 is
+ * 1/6. */
 double theory_pairs(double p, double r)
 {
     return r >= 0.5 ? 2 * (1 - r) * p * p / 6 : NAN;

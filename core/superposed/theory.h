@@ -38,8 +38,8 @@ double theory_linear_printed(double p, int n_s, int n_d);
 
 /* Lower bound of the loss for every function of y alone: E Var[x | y]. */
 double theory_bayes(double p, double sigma);
-/* Lower bound of the loss if the function also knows which features are on: p E Var[u | y, on], where u is the value
- * of a feature that is on. Appendix D estimates this value (theory_oracle_printed()). */
+/* Lower bound of the loss for every function of y that also knows which features are on: p E Var[u | y, on], where u is
+ * the value of a feature that is on. Appendix D estimates this value (theory_oracle_printed()). */
 double theory_oracle(double p, double sigma);
 /* The estimate of Appendix D, as printed in the paper: p C P(y in [sigma, 1 - sigma] | on) sigma^2 with C = erf(1/sqrt
  * 2) (1 - 2 phi(1) / erf(1/sqrt 2)). NaN for sigma > 1/4, where the estimate does not hold. */

@@ -234,8 +234,8 @@ static void forward_task(void *context, int chunk, int worker)
 
 /* ---- backward ----------------------------------------------------------------------------------------- */
 
-/* s->sums contains the gradients of p_t, summed over the arcs so far. Computes from them gradients of the weights of
- * one unit, and adds these gradients, times `sign`, to the partial gradients of the task. */
+/* Called where a unit switches. From s->sums, the gradients of p_t summed over the arcs so far, computes gradients of
+ * the unit's weights, and adds them, times `sign`, to the partial gradients of the task. */
 static void give_unit(const struct arc_task *t, const struct arc_group *g, const struct arc_scratch *s, int unit,
                       real sign)
 {

@@ -21,8 +21,7 @@
         "seeds", "3"                                                                                                   \
     }
 /* Presets for tables of cells. Their encoder is linear. A nonlinear encoder can recognise the type of a cell from its
- * features. The latent variables would then contain the differences between types, and the edges of the tree no
- * changes. */
+ * features. The latent variables would then contain what differs between types, and not the edges of the tree. */
 #define CELLS(name)                                                                                                    \
     TABLE(name), LINEAR, {"target", "planted"}, {"features", "30"}, {"sharpness", "0.3"},                              \
     {                                                                                                                  \

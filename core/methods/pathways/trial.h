@@ -1,8 +1,8 @@
-/* One code x and its sign draws: the work item of the Monte Carlo.
+/* One code x and its draws of random signs: the work item of the Monte Carlo estimate.
  *
- * The probability in the paper is over the signs D alone, so several D are drawn for the same x (support, magnitudes)
- * and the same noise. Everything is a function of (seed, case, non-zeros, code number, draw), so any thread may run any
- * item in any order. A layer counts as recovered when the decoder's support equals the true one; a tie counts as a
+ * The probability in the paper is over the signs D alone, so the same x (support, magnitudes) and the same noise are
+ * used with several D. Everything is a function of (seed, case, non-zeros, code number, draw), so any thread may run
+ * any item in any order. A layer counts as recovered when the decoder's support equals the true one; a tie counts as a
  * miss. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_TRIAL_H
 #define MOTIF_CORE_METHODS_PATHWAYS_TRIAL_H

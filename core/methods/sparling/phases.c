@@ -1,9 +1,9 @@
 /* The phases of a run: training, validation, evaluation.
  *
- * run_advance() does pieces of the current phase until the step's time is over or the executor must act. Order at a
- * validation: update the weights, validate, decide whether the stage has ended, save, then evaluate or multiply the
- * density. A step that ends a stage requests a checkpoint. The density is multiplied at the start of the next step, so
- * the checkpoint contains the model of the stage that ended.
+ * run_advance() does pieces of the current phase until the step's time is over or the executor must act. After a
+ * validation, it decides whether the stage has ended. If so, the step ends and requests a checkpoint. The next step
+ * multiplies the density or, after the last stage, ends the training of g. In this order, the checkpoint contains the
+ * model of the stage that ended.
  *
  * A study (config.seeds > 1) uses the same functions for the seed that this rank trains (study_distribution.c). */
 #include <math.h>

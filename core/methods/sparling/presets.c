@@ -20,9 +20,9 @@ static const struct config_setting paper[] = {{NULL, NULL}};
         "validation_samples", "500"                                                                                    \
     }
 
-/* The next two presets interpolate each threshold between two neighbouring values of a batch. At the last density,
- * about four values of a channel in a batch of 8 should be above the threshold. Without interpolation, the threshold
- * would be one of the values, and five values would be above it, a quarter too many. */
+/* The next two presets interpolate each threshold between two neighbouring values of a batch. Without interpolation,
+ * each threshold is itself a value of the batch. At the last density, about four values of a channel in a batch of 8
+ * should be above the threshold; without interpolation there would be five, a quarter too many. */
 
 /* The paper's domain with a network that two CPU cores can train. */
 static const struct config_setting digitcircle[] = {RECIPE,
@@ -42,10 +42,10 @@ static const struct config_setting digitcircle[] = {RECIPE,
                                                     {"checkpoint_every", "20000"},
                                                     {NULL, NULL}};
 
-/* DigitCircle with smaller images: the whole run takes minutes. From the fourth last density on, training gives new
- * weights to channels that do not lower the loss. At this density, a channel that marks two digits still marks both. At
- * lower densities it drops one of the two, and a channel with new weights may no longer find the dropped digit. A stage
- * whose loss rises therefore waits for channels that do not lower the loss. */
+/* DigitCircle with smaller images: the whole run takes minutes. From the fourth last density on, training reinitialises
+ * channels that do not lower the loss. At that density, a channel that marks two digits can still mark both. At lower
+ * densities it drops one of them, and it is then too late for a reinitialised channel to find the dropped digit. So a
+ * stage whose loss rises waits as long as a channel does not lower the loss (reinitialise_wait). */
 static const struct config_setting quick[] = {RECIPE,
                                               {"quantile", "interpolated"},
                                               {"image_size", "64"},
@@ -135,9 +135,9 @@ static const struct config_setting quick_presence[] = {RECIPE,
     }
 
 /* Formulas of up to 12 tokens at two thirds of the published resolution, with half the noise. Pooling windows of 4
- * pixels are small enough to tell superscripts from subscripts. The windows of g, 13 pixels, are as high as a digit:
- * a window of 17 pixels may contain a whole small character although its centre, the motif, lies beside the
- * character. */
+ * pixels are small enough to tell superscripts from subscripts. The windows of g have 13 pixels, the height of a digit.
+ * In a window of 17 pixels, g could see a whole small character that lies beside the centre, and would mark a position
+ * beside the character. */
 static const struct config_setting latex_ocr[] = {RECIPE,
                                                   FORMULAS,
                                                   {"motifs", "64"},
@@ -175,8 +175,8 @@ static const struct config_setting latex_ocr_presence[] = {RECIPE,
                                                            {"checkpoint_every", "20000"},
                                                            {NULL, NULL}};
 
-/* LaTeX-OCR as published: windows of 65 pixels (16 units), 32 motifs, no gain in the batch norm, and thresholds that
- * are computed from as many batches as should contain ten motifs of a channel. */
+/* LaTeX-OCR as published: windows of 65 pixels (16 units), 32 motifs, and no gain in the batch norm. A threshold is
+ * computed from several batches together, so many that they should contain ten motifs of the channel. */
 static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
                                                         {"units", "16"},
                                                         {"motifs", "32"},
@@ -195,10 +195,10 @@ static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
         "quantile", "interpolated"                                                                                     \
     }
 
-/* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as
- * long as a word: a longer window may contain a whole word although its centre, the motif, lies beside the word. At
- * the last density, about two values of a channel in a batch should be above the threshold. Thresholds are
- * interpolated, because otherwise three values would be above the threshold. */
+/* Spoken digits in clips of six seconds, with a network that two CPU cores can train. The window of g has 21 frames,
+ * about the length of a word. In a longer window, g could see a whole word that lies beside the centre, and would mark
+ * a position beside the word. At the last density, about two values of a channel in a batch should be above the
+ * threshold; without interpolated thresholds there would be three. */
 static const struct config_setting audio[] = {RECIPE,
                                               CLIPS,
                                               {"curriculum", "30000"},

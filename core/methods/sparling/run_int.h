@@ -342,17 +342,17 @@ struct tensor *presence_loss(struct method_run *run, const struct batch *batch, 
  * each name is active. The batch is that of the last presence_loss(); motifs: the motif map of the batch. */
 void presence_count(struct method_run *run, const struct batch *batch, struct tensor *scores,
                     const struct tensor *motifs);
-/* presence_turning() returns whether a validation also reads its samples from the other strand, and
- * presence_count_turned() adds the losses of a batch that was read from the other strand. */
+/* presence_turning() returns whether a validation also reads its samples as reverse complements, that is, from the
+ * other strand. presence_count_turned() adds the losses of such a batch. */
 bool presence_turning(const struct method_run *run);
 void presence_count_turned(struct method_run *run, const struct batch *batch, struct tensor *scores);
 /* Sets the densities of the channels of run->network. */
 void presence_densities(struct method_run *run);
 /* Forgets the losses added so far. */
 void presence_clear(struct method_run *run);
-/* After a validation: publishes its presence loss. In the first phase, it also searches for new weights of the channel
- * of each name that g has not read for some time, and ends the phase if the loss no longer falls. Errors:
- * STATUS_NO_MEMORY, and those of the computation. */
+/* Called after a validation: publishes its presence loss. In the first phase, it also gives new weights to the channel
+ * of each name that g has not read for some time (prototype_search()), and ends the phase if the loss no longer falls.
+ * Errors: STATUS_NO_MEMORY, and those of the computation. */
 enum status presence_validated(struct method_run *run, struct error *err);
 /* Returns whether the entries "presence.*" that were read from a checkpoint have possible values. */
 bool presence_sound(const struct method_run *run);
@@ -360,10 +360,9 @@ bool presence_sound(const struct method_run *run);
 enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in alone.c. */
-/* Called after a validation of the first phase, with the loss of the objective that trains g. Ends the phase if this
- * loss has not fallen in the last `patience` validations (0: does not end it for this reason), or if the phase has used
- * its samples. better: the loss of a single name has fallen, which counts as a fall, too. Returns whether the phase
- * ends. */
+/* Called after a validation of the first phase; ends the phase and returns true in two cases. The phase has used its
+ * samples, or `loss`, that of the objective that trains g, has not fallen in the last `patience` validations (0: this
+ * case does not count). better: the loss of a single name has fallen, which counts as a fall of `loss`. */
 bool alone_ends(struct method_run *run, double loss, bool better, int64_t patience);
 /* Declares the state of the first phase as entries "presence.*", if g has an objective of its own. */
 enum status alone_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
@@ -374,8 +373,8 @@ enum status alone_snapshot(struct method_run *run, struct snapshot *snapshot, st
 enum status prototype_search(struct method_run *run, int name, struct error *err);
 
 /* Defined in counts.c. */
-/* Whether a name counts as present in a label. If labels are counts, the name of the smallest count above 0 stands for
- * all counts above 0, and the other names never count as present. */
+/* Whether a name counts as present in a label. If labels are counts, only one name can be present: that of the smallest
+ * count above 0. It is present if the label's count is above 0. */
 bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name);
 /* Returns the name of the smallest count above 0, or -1 if labels are no counts. */
 int presence_counted(const struct method_run *run);
@@ -471,10 +470,10 @@ struct channel_peaks {
     int right, wrong; /* numbers of the other peaks, which are active at any threshold: with the name (right), without
                          it (wrong) */
 };
-/* Returns how many elements of `score` the threshold should make active. It takes the largest peaks first, as long as
- * there are no more false than missed peaks. The scores of a matrix have few values, and chance copies of a word get
- * the same score as its sites. If the rule ends among peaks with the same score, either all or none of them are active,
- * whichever balances false and missed peaks better. */
+/* Returns how many elements of `score`, from the largest on, the threshold should make active: as many as possible
+ * without more false than missed peaks. A matrix gives few different scores, and a chance copy of a word gets the same
+ * score as a site. If the limit lies among peaks of the same score, either all or none of them are active, whichever
+ * balances false and missed peaks better. */
 int calibration_active_peaks(const struct channel_peaks *p);
 /* Prepares the calibration after a checkpoint was loaded. Returns false if its position is impossible. */
 bool calibration_loaded(struct method_run *run);
@@ -499,8 +498,8 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
 /* Does one piece of the evaluation. *done: it was the last piece. Errors are those of the domain and of reading
  * checkpoints. */
 enum status evaluation_piece(struct method_run *run, bool *done, struct error *err);
-/* Adds the motif errors of a batch of maps to run->evaluation.errors. While the run trains, these are the errors of the
- * validation in progress, afterwards those of the row in progress. */
+/* Adds the motif errors of a batch of maps to run->evaluation.errors. While the run trains, this struct contains the
+ * errors of the validation in progress, afterwards those of the model that the evaluation measures. */
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                              struct error *err);
 /* Number of samples of a part of the row in progress; 0: the part is skipped. */

@@ -68,8 +68,8 @@ int superposition_list(const char *text, double most, double values[SUPERPOSITIO
 int superposition_cases(const struct superposition_config *config, struct superposition_case *cases);
 /* Number of samples of the largest batch: `batch`, or fewer if training and tests have fewer samples. */
 int superposition_room(const struct superposition_config *config);
-/* The autoencoder of a trained case. If the configuration leaves a threshold or k (the number of outputs that a
- * k-sparse activation keeps) at 0, its value comes from theory.h. */
+/* Returns the sizes and the activation of the autoencoder of a trained case. The configuration sets the threshold and
+ * k, the number of outputs that a k-sparse activation keeps. If it sets 0, the value comes from theory.h. */
 struct autoencoder_shape superposition_shape(const struct superposition_config *config,
                                              const struct superposition_case *c);
 /* Weight of feature i's squared error. */

@@ -158,8 +158,8 @@ static int group_colour(const struct curves *k, int group)
     return sizes > 1 ? own : group;
 }
 
-/* The measured losses of a group at one value of the other parameter. With `gap`: by how many per cent the losses
- * exceed the closed form. */
+/* The measured losses of a group of cases along the x axis; `fixed` is the value of the parameter that is not on the x
+ * axis. With `gap`: by how many per cent the losses exceed the closed form. */
 static struct chart_series measured_series(struct curves *k, int group, double fixed, bool gap)
 {
     const struct method_run *run = k->run;

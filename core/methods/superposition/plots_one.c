@@ -97,8 +97,8 @@ static void histogram(const struct method_run *run, const float *row, struct pic
         p->shares[b] /= count * width;
 }
 
-/* Whether a bin has entries and both of its neighbours have none. The entries of a small rug have few different values.
- * A line needs two neighbouring bins and would not show them. */
+/* Whether a bin has entries and both of its neighbours have none. A line through the bins would not show such a bin.
+ * Small rugs have such bins, because their entries have few different values. */
 static bool gaps(const double *shares)
 {
     for (int b = 0; b < BINS; b++)

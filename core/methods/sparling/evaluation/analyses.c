@@ -1,12 +1,13 @@
 /* Parts of an evaluation beyond the motif and end-to-end errors.
  *
- * SINGLE (Table 2 of the paper): each sample has one symbol. Its class is the channel with the largest score before the
- * ReLU, and a channel stands for the symbol for which it wins most often.
- * BINNING (Appendix H): the first half of the samples calibrates bins of activations. The other half is decoded from
- * the motif map and from maps whose activations are replaced by the mean of their bin. PERTURB is in perturb.c.
+ * - SINGLE (Table 2 of the paper): each sample has one symbol. The channel with the largest score before the ReLU wins.
+ *   A channel stands for the symbol for which it wins most often.
+ * - BINNING (Appendix H): the first half of the samples calibrates bins of activations. The other half is decoded from
+ *   the motif map, and from maps whose activations are replaced by the mean of their bin.
+ * - PERTURB is in perturb.c.
  *
- * The counts are not saved. A run that is loaded in the middle of such a part repeats the part, with the same result.
- */
+ * The counts are not saved. A run that is loaded in the middle of such a part repeats the part, with the same
+ * result. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,12 @@
 /* Measures the motif errors of chance: those that the model's motifs have after their positions are shuffled
- * (core/metrics/shuffled.h). The samples are the first examples of a sequence domain. For comparison, the same samples
- * are used to compute the errors of the model (with and without the symbols that are trivial to find) and those of the
- * true motifs. After only a few samples of training, maps may be far denser than the thresholds should allow. Their
- * motifs then need more memory than the job's estimate, so fewer samples are used. The errors of the true motifs are
- * above 0 where boxes overlap, because the earlier box takes motifs of the later one. */
+ * (core/metrics/shuffled.h). The samples are the first examples of a sequence domain.
+ *
+ * For comparison, the same samples give the errors of the model (with and without the symbols that are trivial to find)
+ * and those of the true motifs. The true motifs have errors where boxes overlap, because the earlier box takes motifs
+ * of the later one.
+ *
+ * After only a few samples of training, maps may be far denser than the thresholds should allow. Their motifs then need
+ * more memory than the job's estimate, so fewer samples are used. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +122,8 @@ static struct chance_row row_of(const struct shuffled_errors *errors)
     return row;
 }
 
-/* Computes the errors of the collected motifs. Leaves out the symbols from index `folded` on. perfect: takes the
- * centres of the true boxes in place of the motifs. */
+/* Computes the errors of the collected motifs or, with `perfect`, of motifs at the centres of the true boxes. The
+ * symbols from index `folded` on do not count (motif_errors_fold()). */
 static enum status count_errors(const struct method_run *run, int folded, bool perfect, struct motif_report *report,
                                 struct error *err)
 {

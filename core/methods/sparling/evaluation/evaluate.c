@@ -58,8 +58,9 @@ static void begin_extents(struct method_run *run)
         run->evaluation.part = PART_EXTENTS;
 }
 
-/* Adds the checkpoint of a stage to the rows. If a density has several checkpoints, its row gets the last one. The
- * run's own density gets no row here; if the checkpoint contains the run's own model, *own becomes its number. */
+/* Adds a row of the evaluation for the checkpoint of a stage. A later checkpoint of the same density replaces an
+ * earlier one. A checkpoint at the run's own density gets no row here, but if it contains the run's own model, *own
+ * becomes the checkpoint's number. */
 static void list_stage(struct method_run *run, const struct method_checkpoint *stage, double *own)
 {
     struct evaluation *e = &run->evaluation;
@@ -197,8 +198,8 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
     return 0;
 }
 
-/* The request for the next piece of samples, which begins at sample `first` of the part. In the binning part, a piece
- * ends where the calibration ends. */
+/* Returns the request for the next piece of samples, which begins at sample `first` of the part. A piece of
+ * PART_BINNING contains either samples for the calibration or samples to decode, never both. */
 static struct batch_request request_at(const struct method_run *run, int64_t first)
 {
     const struct evaluation *e = &run->evaluation;

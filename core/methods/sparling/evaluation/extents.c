@@ -321,9 +321,9 @@ static void fill(const struct method_run *run, const struct crop *crop, const st
             }
 }
 
-/* The region that probe `probe` replaces. Probe 0 replaces nothing and probe 1 everything. Then each inner cut of the
- * rows, and after them each inner cut of the columns, has two probes: one replaces the part before the cut, the other
- * the part from the cut on. */
+/* The region that probe `probe` replaces. Probe 0 replaces nothing, and probe 1 everything. Then each inner cut has two
+ * probes: the first replaces the part before the cut, the second the part from the cut on. The cuts of the rows come
+ * before those of the columns. */
 static struct box region_of(const struct extent_work *w, const struct crop *crop, int probe)
 {
     struct box all = {.row1 = crop->rows, .col1 = crop->cols};

@@ -86,10 +86,9 @@ static void add_motif(struct alike *a, const struct domain_shape *shape, const s
                          (size_t)(r - top) * (size_t)a->wide + (size_t)(c - left));
 }
 
-/* Computes a->map. For each position of the window, adds up one term over the features: the squared difference between
- * the mean of the samples and the mean of their replacements, in units of the variance, minus the value of this
- * difference that is expected by chance. A position that lies inside the sample for less than half of the motifs gets
- * 0. */
+/* Computes a->map: how much the inputs at each position of the window differ, on average, from the inputs at the same
+ * place of the next samples. Each feature adds its squared mean difference, in units of its variance, minus the value
+ * expected by chance. A position that lies inside the sample for less than half of the motifs gets 0. */
 static void compute_map(struct alike *a, int motifs)
 {
     size_t window = (size_t)a->high * (size_t)a->wide;

@@ -206,8 +206,9 @@ int channel_places_reach(const struct channel_places *places, int channels)
     return most;
 }
 
-/* Whether the client changed the motif that was reported for an active element of the head's map. The motif was
- * reported at `at`, or at the position of a stronger element that marks the same motif. */
+/* Whether the client changed the motif of an active element of the head's map, whose reported position is `at`. If no
+ * motif is reported there, a stronger element stands for the same motif, and the function looks at the position of that
+ * element. */
 static bool changed(const struct report *report, int positions, int cols, const float *before, const float *after,
                     int at)
 {
@@ -293,9 +294,9 @@ void channel_places_describe(const struct channel_places *places, int channel, c
     channel_extent_write(channel_places_relative(places, channel, &box) ? &box : NULL, out);
 }
 
-/* Returns the offset at which the fall of the score reaches `most`, by interpolation between the neighbouring cuts j
- * and k. loss: the fall at each cut (channel_extent_interval()); at most `most` at cut j, above it at cut k. at: [cuts]
- * offset of each cut. */
+/* Returns the offset at which the fall of the score reaches `most`. The fall is at most `most` at cut j, and above it
+ * at the neighbouring cut k; the function interpolates between the two. loss: [cuts] fall at each cut
+ * (channel_extent_interval()). at: [cuts] offset of each cut. */
 static double crossing(const double *loss, const int *at, int j, int k, double most)
 {
     double share = (most - loss[j]) / (loss[k] - loss[j]);

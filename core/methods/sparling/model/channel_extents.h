@@ -27,8 +27,8 @@ enum { CHANNEL_EXTENT_REACH = 3 };
 
 #define CHANNEL_EXTENTS_ENTRY "extents.channels" /* name of the table's entry in a checkpoint: [channels][columns] */
 
-/* Returns whether the numbers of an extent that was read from a checkpoint are possible. half: the window of g reaches
- * this far from a motif. */
+/* Returns whether the numbers of an extent are possible; a damaged checkpoint may contain others. half: distance from a
+ * motif to the edge of the window of g. */
 bool channel_extent_sound(const struct channel_extent *extent, int half);
 /* Reads the extents from a checkpoint: [channels], which the caller frees. *extents is NULL if the checkpoint has none,
  * as before the first evaluation and after an import. Errors: STATUS_CORRUPT, STATUS_NO_MEMORY. */
@@ -46,14 +46,14 @@ struct channel_places {
  * larger one stays (of two equal ones, the first). planes: [channels][rows][cols]. Error: STATUS_NO_MEMORY. */
 enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
                                 struct error *err);
-/* Returns a distance in columns. Whether and where a motif is reported depends only on values of the map within this
- * distance. A motif is shifted to its centre. A stronger motif can remove it, unless a still stronger one removes that
- * motif, and so on. The distance is enough for the shift and for a chain of CHAIN such motifs; longer chains are too
- * rare to matter. */
+/* Returns how far, in columns, the report of a motif depends on the map. Values that are farther away change neither
+ * whether nor where the motif is reported. Two things count: the shift of a motif to the centre of its extent, and
+ * stronger motifs nearby. A stronger motif removes a motif, unless a still stronger one removes the stronger one, and
+ * so on. The distance is enough for chains of CHAIN such motifs; longer chains are too rare to matter. */
 int channel_places_reach(const struct channel_places *places, int channels);
-/* Applies a client's changes of motifs to the map that the head reads. Clients change reported positions, which
- * differ from the positions in the head's map. before, after: the map of reported positions before and after the
- * changes; planes: the head's map, which is changed. All [channels][rows][cols]. */
+/* Applies a client's changes of motifs to the map that the head reads. The client changes motifs at their reported
+ * positions; in the head's map, the same motifs are at other positions. before, after: the map of reported motifs
+ * before and after the changes. planes: the head's map, which the function changes. All [channels][rows][cols]. */
 void channel_places_change(const struct channel_places *places, int channels, int rows, int cols, const float *before,
                            const float *after, float *planes);
 /* Converts a reported position to the position of the channel's maximum. */
@@ -70,23 +70,25 @@ bool channel_places_relative(const struct channel_places *places, int channel, s
 /* Writes the box of channel_places_relative() as the member "extent", [row0, row1, col0, col1], or null. */
 void channel_places_describe(const struct channel_places *places, int channel, const struct sink *out);
 
-/* Finds the interval that contains the evidence along one axis.
+/* Finds the interval that contains the evidence along one axis. The caller has replaced parts of the window by other
+ * input and measured how much the score of the channel falls.
  *
- * The caller has replaced a part of the window by other input, and measured how much the score of the channel falls.
- * Cut j lies before offset at[j], and the offsets rise; the first cut lies before all positions, the last after all.
- * low[j]: the fall if everything before cut j is replaced, so low rises from 0. high[j]: the fall if everything after
- * cut j is replaced, so high falls to 0. The function first finds the interval that leaves a fixed share of the
- * evidence on each side. It then adds the length that these shares would take if the evidence outside were as dense as
- * inside. Returns false if there is no evidence: the score does not fall even when everything is replaced. */
+ * Cut j lies just before offset at[j]. The offsets rise, and all positions lie between the first cut and the last one.
+ * low[j]: the fall if everything before cut j is replaced; it rises from 0. high[j]: the fall if everything after cut j
+ * is replaced; it falls to 0.
+ *
+ * The function first cuts off a fixed share of the evidence on each side. To the interval that is left, it adds the
+ * length that the two shares would take if the evidence were as dense outside as inside. Returns false if there is no
+ * evidence: the score does not fall even when everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
                              double *last);
-/* Makes the columns of an extent symmetric about the motif, with the same number of columns or one more. A motif on
- * the other strand has its evidence on its other side, so a model of both strands needs an extent that fits both. */
+/* Makes the columns of an extent symmetric about the motif. Their number stays the same or grows by one. A motif on the
+ * other strand has its evidence on its other side, so a model of both strands needs an extent that fits both. */
 void channel_extent_mirror(struct channel_extent *extent);
-/* Grows an extent a row or column at a time, over positions at which the inputs around all motifs of the channel
- * resemble each other. alike: [2 * rows + 1][2 * cols + 1], how much they do at each position, with the motif in the
- * middle; 0: not at all. The extent grows as long as the mean of `alike` over the next row or column is at least a
- * fixed share of the mean over the extent so far. */
+/* Grows an extent, a row or column at a time, over positions at which the inputs around all motifs of the channel
+ * resemble each other. alike: [2 * rows + 1][2 * cols + 1], with the motif in the middle: how similar the inputs are at
+ * each position; 0: not at all. The extent grows as long as the mean of `alike` over the next row or column is at least
+ * a fixed share of the mean over the extent so far. */
 void channel_extent_grow(struct channel_extent *extent, const double *alike, int rows, int cols);
 
 #endif

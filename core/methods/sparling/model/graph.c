@@ -138,8 +138,9 @@ static void matrix_conv(struct writing *w, const char *name, const struct matrix
     node(w, "Conv", name, parts, 2, attributes, 3);
 }
 
-/* Replaces the channels that have a matrix (op_matrices()): the last result times matrix.keeps, which is 1 for the
- * other channels, plus the scores times matrix.scale and matrix.offset, which are 0 for them. */
+/* Writes op_matrices() as a sum for all channels: the last result times matrix.keeps, plus the score times
+ * matrix.scale, plus matrix.offset. For a channel with a matrix, keeps is 0. For every other channel, keeps is 1, and
+ * scale and offset are 0. */
 static void matrices(struct writing *w, const struct matrix_scores *m, int channels)
 {
     real keeps[4096], uses[4096], offset[4096];
@@ -263,9 +264,9 @@ static void remove_largest(struct writing *w, int i)
     take_step(w, &(struct graph_step){"ScatterElements", {values, at, zero}, rest});
 }
 
-/* Keeps the network_most() largest peaks of an image and the values above the next largest peak; all other values
- * become 0 (op_limit()). To find this next peak, the largest peaks are set to 0 one after another. Images are columns,
- * as in lift(). */
+/* Writes op_limit(): the network_most() largest peaks of an image and all values above the next largest peak stay; all
+ * other values become 0. To find that next peak, the graph sets the largest peak to 0, again and again. An image is a
+ * column, as in lift(). */
 static void limit(struct writing *w, const struct network *n)
 {
     static const float zero[1] = {0};

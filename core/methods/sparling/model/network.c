@@ -46,8 +46,8 @@ static void build_guide(struct network *n)
     linear_build(&n->guide, n->params, "presence.numbers", NULL, channels, n->shape.numbers);
 }
 
-/* Builds the weights of the presence objective: the logit of a name is gain * score + bias. A score is a mean over
- * positions, so names that are rare in labels begin as improbable. */
+/* Builds the weights of the presence objective: the logit of name k is gain_k * score_k + bias_k. The bias begins at
+ * PRESENCE_BIAS, below 0, so that every name begins as improbable. */
 static void build_presence(struct network *n)
 {
     if (sparling_guided(&n->config) && n->shape.numbers > 0)
@@ -248,8 +248,8 @@ void network_destroy(struct network *n)
     free(n);
 }
 
-/* Deviation of the noise at which an element of variance 1 carries as much information as a bit that is 1 with
- * probability `density`: log(1 + 1 / deviation^2) / 2 nats equal the entropy of that bit. */
+/* Returns the standard deviation of the noise with which an element of variance 1 can carry log(1 + 1 / deviation^2) /
+ * 2 nats of information. This must equal the entropy of a bit that is 1 with probability `density`. */
 static double noise_deviation(double density)
 {
     double entropy = -density * log(density) - (density < 1 ? (1 - density) * log1p(-density) : 0);
@@ -394,8 +394,8 @@ int network_most(const struct network *n)
     return n->limits && sparse_thresholds(n->sparse) ? (int)most : 0;
 }
 
-/* In evaluation, leaves only the peaks of the channels with a matrix, because a matrix also exceeds its threshold
- * beside a motif that repeats within itself. */
+/* In evaluation, keeps only the peaks of the channels that have a matrix (op_peaks()). If a motif repeats within
+ * itself, its matrix also exceeds the threshold at shifted places, which are no motifs. */
 static struct tensor *peaks(struct exec *e, struct network *n, struct tensor *z)
 {
     const real *thresholds = sparse_thresholds(n->sparse);

@@ -114,8 +114,8 @@ void network_follow_scale(struct exec *e, struct network *network, struct tensor
  * shape: sizes of the inputs, which may differ from the domain's. */
 struct tensor *network_scores(struct exec *e, struct network *network, const real *inputs, int count,
                               const struct domain_shape *shape);
-/* The scores of network_scores() with at most 0 where a channel with a matrix has no peak: above 0 are the motifs of a
- * window that may contain any number of them. */
+/* Scores as of network_scores(), but at most 0 where a channel with a matrix has no peak. The motifs are the positions
+ * above 0. Their number is not limited. */
 struct tensor *network_window(struct exec *e, struct network *network, const real *inputs, int count,
                               const struct domain_shape *shape);
 /* What the decoder attends to: the encoder's output for each position of the pooled map or, with attend "active", for

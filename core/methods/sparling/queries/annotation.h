@@ -59,9 +59,9 @@ enum status annotation_make(struct exec *e, struct network *network, const struc
 enum status annotation_of_map(struct exec *e, struct network *network, const struct open_domain *domain,
                               const struct channel_report *report, struct tensor *motifs, const float *input,
                               const struct domain_truth *truth, struct annotation *annotation, struct error *err);
-/* Largest distance, along each axis, at which motifs of two models count as the same: each is in the footprint of the
- * other, which is `2 * (reach / 2) + 1` positions wide. A model may mark any place in the footprint of a symbol, for
- * instance either end of a digit. */
+/* Largest distance, along each axis, at which motifs of two models count as the same. Each then lies in the footprint
+ * of the other; a footprint is `2 * (reach / 2) + 1` positions wide. A smaller distance would be too strict, because a
+ * model may mark any place in the footprint of a symbol, for instance either end of a digit. */
 int annotation_same(int reach);
 /* Sets `maximal` and `starred` of all motifs. */
 void annotation_mark(struct read_motif *motifs, int count);

@@ -15,8 +15,8 @@ struct channel_matrices {
     double background[BASES];        /* frequencies of the bases in the samples */
     const struct alphabet *alphabet; /* the alphabet of the samples; NULL: they are not sequences of bases */
     struct motif_library library;    /* the data set of motifs that the query names */
-    /* [count][best] matches of each channel in ascending order of p; NULL: not compared. An answer lists the first
-     * MATRIX_MATCHES and all further ones that are significant. */
+    /* [count][best] for each channel, the motifs of `library` that match its matrix, in ascending order of p; NULL: not
+     * compared. An answer lists the first MATRIX_MATCHES of them, and all others that are significant. */
     struct motif_hit *hit;
     int best;
     /* [count] for each channel, the channel whose matrix contains its sites; NULL: no channels were merged */
@@ -24,15 +24,20 @@ struct channel_matrices {
 };
 enum { MATRIX_MATCHES = 5, MATRIX_MATCHES_MOST = 50 };
 
-/* Aligns the bases around the motifs that the statistics have counted, for each channel or for the channel that the
- * question names. Ends that have less than 0.2 bits are removed. The E-value of a channel is the p-value of Fisher's
- * exact test, times the number of channels. The test compares the samples whose label has the channel's first name with
- * those that have a motif of the channel. The E-value is NaN for a channel without a name. If the question names a data
- * set of motifs, each matrix is compared with all of them. If it asks to merge, the windows of channels that show one
- * motif are aligned together. The matrix, its id and its E-value belong to the channel with the most sites, and the
- * width of the other channels is 0. The name then lists the names of all these channels. The caller calls
- * channel_matrices_close() also after a failure. Errors: STATUS_NO_MEMORY, STATUS_CANCELLED, and those of the domain
- * and of motif_library_open(). */
+/* Makes a matrix for each channel, or only for the channel that the question names: aligns the bases around the motifs
+ * that the statistics have counted, and removes ends that have less than 0.2 bits.
+ *
+ * The E-value of a channel is a p-value times the number of channels. Fisher's exact test gives the p-value: do samples
+ * whose label has the channel's first name contain motifs of the channel more often than other samples? The E-value is
+ * NaN for a channel without a name.
+ *
+ * If the question names a data set of motifs, each matrix is compared with all of them. If the question asks to merge,
+ * channels that show one motif get one matrix, from the windows of all of them. The matrix, its id and its E-value
+ * belong to the channel with the most sites, and the name lists the names of all these channels. The other channels get
+ * a matrix of width 0.
+ *
+ * The caller calls channel_matrices_close() also after a failure. Errors: STATUS_NO_MEMORY, STATUS_CANCELLED, and those
+ * of the domain and of motif_library_open(). */
 enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
                                   struct channel_matrices *out, struct error *err);
 /* Computes the statistics and the matrices that a question asks for. STATUS_CONFLICT: the samples are not sequences of

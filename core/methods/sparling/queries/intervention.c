@@ -57,8 +57,8 @@ static bool names(const struct method_edit *edit, int64_t channel, int64_t row, 
     return edit->channel == channel && (edit->everywhere || (edit->row == row && edit->col == col));
 }
 
-/* Removes from `map` the motifs that an edit names. If the edit changes them, adds the changed motifs to `made`; a
- * motif keeps its value from `before` if the edit sets none. */
+/* Applies an edit: removes the motifs that it names from `map` and, unless it only removes, adds them to `made` with
+ * the channel, position and value that it sets. What the edit does not set stays as in `before`. */
 static void move(const struct method_edit *edit, const struct map *before, const struct map *map,
                  const struct map *made)
 {

@@ -1,17 +1,20 @@
-/* Calibrates g after training: running statistics of the batch norms, then the thresholds of named channels.
- *
- * In training, running statistics and thresholds follow small batches, so at the end they depend mostly on the last few
+/* Calibrates g after training: running statistics of the batch norms, then the thresholds of named channels. Trained
+ * weights do not change. In training, both follow small batches, so at the end they depend mostly on the last few
  * batches. Motifs are rare, so these values are noisy, and even a small error of a threshold causes many false or
- * missed motifs. First, the calibration sets the running statistics to the means over many training batches. Then it
- * sets the threshold of channel k with the validation samples. A false sample is one in which the channel is active
- * although the label does not contain name k; a missed sample is one in which it is not active although the label
- * contains name k. The threshold becomes as low as possible, as long as there are no more false than missed samples. If
- * labels state how often a name occurs, the calibration counts the largest peaks of a channel in a sample instead of
- * samples: peak j is right if the label contains the name at least j times. With never_empty, the peak that comes
- * closest to its threshold in a sample without active channels counts as active. Which peak this is depends on all
- * thresholds, so thresholds are computed in several rounds. If targets are numbers, thresholds follow from them
- * (calibrate_numbers.c). Trained weights do not change. Each step of a calibration reads one batch. Checkpoints do not
- * contain the scores of validation samples, so after a resume the computation of the thresholds begins again. */
+ * missed motifs.
+ *
+ * 1. The running statistics become the means over many training batches.
+ * 2. The threshold of channel k is computed from validation samples. A false sample: the channel is active, but the
+ *    label does not contain name k. A missed sample: the channel is not active, but the label contains name k. The
+ *    threshold becomes as low as possible without more false than missed samples. If labels state how often a name
+ *    occurs, the largest peaks of a channel in a sample count instead of samples: peak j is right if the label contains
+ *    the name at least j times. If targets are numbers, calibrate_numbers.c computes the thresholds.
+ *
+ * With never_empty, a sample without active channels makes one channel active: the one whose peak is closest to its
+ * threshold. Which one this is depends on all thresholds, so thresholds are computed in several rounds.
+ *
+ * Each step of a calibration reads one batch. Checkpoints do not contain the scores of validation samples, so after a
+ * resume the computation of the thresholds begins again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,9 +191,9 @@ int calibration_active_peaks(const struct channel_peaks *p)
     return first;
 }
 
-/* Returns how far the threshold of a channel must rise; 0 if all peaks or no peaks have the name, because such peaks do
- * not determine a threshold. If labels are counts, one channel marks all motifs, and the channels without the name
- * become silent. */
+/* Returns how far the threshold of a channel must rise. 0: all peaks or no peaks have the name, and such peaks do not
+ * determine a threshold. If labels are counts, one channel marks all motifs. The peaks of the other channels then never
+ * have the name, and their thresholds rise so far that the channels become silent. */
 static real rise_of(const struct method_run *run, const struct channel_peaks *p)
 {
     if (p->with == p->count + p->right || (p->with == 0 && run->presence.counted < 0))

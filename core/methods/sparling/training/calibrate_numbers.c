@@ -1,8 +1,9 @@
-/* Thresholds of channels if targets are numbers (calibrate.c). No label states in which samples a motif occurs. So the
- * threshold of a channel becomes the one that divides the samples best into two groups with different numbers: those in
- * which the channel is active, and the others. What the other channels explain is removed before, by a regression of
- * the numbers on which channels are active. Two rounds are enough, because each threshold depends little on the others.
- * A threshold stays as it is if no division is certain. */
+/* Thresholds of channels if targets are numbers (calibrate.c).
+ *
+ * No label states in which samples a motif occurs. A threshold divides the samples into those in which the channel is
+ * active, and the others. The calibration chooses the threshold whose two groups differ most in their numbers. Before,
+ * a regression of the numbers on which channels are active subtracts what the other channels explain. Each threshold
+ * depends little on the others, so two rounds are enough. A threshold stays as it is if no division is certain. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,9 +102,9 @@ static int divide(const struct dividing *d, int channel)
             best = i + 1;
         }
     }
-    /* `between` measures how much the numbers of the two groups differ. If the channel has no effect, the mean of
-     * `between` is about `usual`, and the standard deviation of `between` is about `usual` * sqrt(2 / m), where each
-     * sample has m numbers. */
+    /* `between` measures how much the numbers of two groups differ; `most` is its largest value. If the channel has no
+     * effect, the mean of `between` is about `usual`, and its standard deviation about `usual` * sqrt(2 / m), where
+     * each sample has m numbers. */
     double usual = total / n;
     return most > usual * (1 + CERTAIN * CERTAIN / m) ? best : 0;
 }

@@ -37,8 +37,7 @@ double ending_rate(const struct method_run *run)
     return 1 - (1 - run->config.learning_rate_final) * at;
 }
 
-/* Returns over how many samples the learning rate would fall if it began now. The number is a multiple of the
- * samples between two validations. */
+/* Returns over how many samples the learning rate would fall if the fall began now. The fall ends at a validation. */
 static int64_t length_of_fall(const struct method_run *run)
 {
     int64_t every = run->config.validation_every;

@@ -11,9 +11,9 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* CLEAR: share of the variance that the regression must explain before validations also read samples from the other
- * strand. TURNED: training uses both strands if R squared with samples read from the other strand is more than TURNED
- * times R squared with the same samples as they are. */
+/* CLEAR: validations also read samples from the other strand once the regression explains more than this share of the
+ * variance. TURNED: training uses both strands if R squared on samples read from the other strand is more than this
+ * share of R squared on the same samples as they are. */
 static const double CLEAR = 0.15, TURNED = 0.75;
 
 struct tensor *guide_loss(struct method_run *run, const struct batch *batch, struct tensor *scores)

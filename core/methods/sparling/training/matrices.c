@@ -1,22 +1,21 @@
 /* Fits a position matrix to the motifs of each named channel, and uses the matrix instead of the channel where it is at
  * least as good.
  *
- * g is a network with many weights. It has learned from labels where a motif is, but it weighs the letters of the motif
- * less well than a position matrix does, which has three free numbers for each position. The fit has four steps:
+ * g has learned from labels where a motif is. But it has many weights, and weighs the letters of the motif less well
+ * than a position matrix, which has three free numbers for each position. The fit has four steps:
  *
- * 1. DRAW: reads training samples. g marks the strongest motif of each channel in the first of them.
+ * 1. DRAW: reads training samples. In the first of them, g marks the strongest motif of each channel.
  * 2. ALIGN: for each channel, aligns the letters around these marks (position_matrix_align()).
  * 3. REFINE: expectation maximisation with known labels (Bailey and Elkan 1995, the model of one or more sites for each
- *    sequence). The samples whose label has the name c times contain c sites; each position gets its share of them.
- * 4. CHOOSE: compares on validation samples how well the matrix and the channel of g predict the name, by the area
+ *    sequence). A sample whose label has the name c times contains c sites; each position gets its share of them.
+ * 4. CHOOSE: on validation samples, compares how well the matrix and the channel of g predict the name, by the area
  *    under the ROC curve.
  *
- * Each letter of a site that is no base (N, or padding) lowers its score by OUTSIDE: parts of motifs at the ends of
- * samples are mostly chance matches. Matrices that are used have one scale, so that their scores remain log odds up to
- * this factor and can be compared with each other. Scale and offsets give the scores of samples with the name the mean
- * and at most about the deviation that g's values have there, because the thresholds and the head know g's values.
- * Everything is computed in a fixed order on one thread. A piece of REFINE and CHOOSE ends after a number of letters,
- * between two samples. */
+ * Parts of motifs at the ends of samples are mostly chance matches, so each letter of a site that is no base (N, or
+ * padding) lowers its score by OUTSIDE. All matrices in use have one scale, so that their scores are log odds up to one
+ * factor and can be compared. The thresholds and the head know g's values. So in samples with the name, the scores get
+ * the mean of g's values and at most about their deviation. One thread computes everything in a fixed order. A piece
+ * of REFINE and CHOOSE ends after a number of letters, between two samples. */
 #include "core/methods/sparling/training/matrices.h"
 
 #include <math.h>
@@ -380,8 +379,8 @@ static int by_matrix(const void *a, const void *b)
     return x->matrix != y->matrix ? (x->matrix > y->matrix) - (x->matrix < y->matrix) : x->has - y->has;
 }
 
-/* Returns the number of pairs of a sample with and one without the name in which the former has the larger value. Equal
- * values count for the sample with the name, whatever the values are. */
+/* Returns the number of pairs of a sample with the name and a sample without it in which the former has the larger
+ * value, or both have the same one. */
 static double pairs_in_order(struct matrices_fit *f, int name, int (*order)(const void *, const void *))
 {
     double without = 0, pairs = 0;
@@ -417,8 +416,9 @@ static int moments_of(const struct matrices_fit *f, int name, double mean[2], do
     return count;
 }
 
-/* Writes a matrix to the network. Each entry has -OUTSIDE added and the offset has it subtracted as often, so that only
- * positions without a base, whose letters are all 0, lower a score. */
+/* Writes a matrix to the network. At a position without a base all letters are 0, so the position adds nothing to the
+ * score. It should add OUTSIDE, which is below 0. So OUTSIDE is subtracted from each entry of the matrix, and the
+ * offset adds it again for each position. */
 static void use(struct method_run *run, struct matrices_fit *f, int name, double scale, const double mean[2])
 {
     struct network *n = run->network;

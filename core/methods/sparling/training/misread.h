@@ -17,8 +17,8 @@ enum { MISREAD_MOTIFS = 8, PROBES = 32 };
  * read. */
 struct misread {
     int motifs, samples, strands;
-    int32_t *middle; /* [MISREAD_MOTIFS][samples] column of the middle of the best site; -1: the sample has no site,
-                        does not have the name, or g reads the name in it */
+    int32_t *middle; /* [MISREAD_MOTIFS][samples] column of the middle of the best site. -1: the sample has no site or
+                        no such name, or g reads the name in it */
     bool *reverse;   /* [MISREAD_MOTIFS][samples] whether the site lies on the other strand */
 };
 

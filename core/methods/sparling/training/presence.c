@@ -30,9 +30,8 @@ enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 static const double LEAST_WEIGHT = 0.1;
 /* Largest weight of a name. Names in few labels get larger weights, but the few samples must not dominate the loss. */
 static const double LARGEST_WEIGHT = 20;
-/* CLEAR: g recognises a name if its level is at most this limit. STRAND: motifs lie on either strand if, for each
- * recognised name, level' < level + STRAND * (1 - level), where level' is the level of the name with samples read from
- * the other strand. */
+/* CLEAR: g recognises a name if its level is at most this limit. STRAND: motifs lie on either strand if, with samples
+ * read from the other strand, the level of every recognised name rises by less than this share of 1 - level. */
 static const double CLEAR = 0.6, STRAND = 0.25;
 /* FACTOR_MOST: largest factor on the density of a channel. FACTOR_STEP: largest change of this factor after one
  * validation. */
@@ -238,9 +237,9 @@ static double level_of(const struct presence_phase *p, int name, double samples)
     return constant > 0 ? column(p, PRESENCE_LOSS)[name] / constant : 1;
 }
 
-/* A validation reads the other strand only when g recognises half of the names, because before that the comparison of
- * strands would show nothing. Names that no validation sample has do not count: of counts, only one name counts as
- * present (counts.c). */
+/* A validation also reads the other strand only once g recognises half of the names. Before that, a comparison of the
+ * strands would show nothing. Names that no validation sample has do not count. If labels are counts, that is true of
+ * all names but one (counts.c). */
 bool presence_turning(const struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;
@@ -262,10 +261,10 @@ void presence_count_turned(struct method_run *run, const struct batch *batch, st
             column(p, PRESENCE_TURNED)[k] += loss_of(run, scores, i, k);
 }
 
-/* Decides whether motifs lie on either strand. If they do, training samples contain motifs of both strands, and g
- * recognises names nearly as well when it reads a sample from the other strand. Training then reads half of its
- * samples from the other strand. Only names that g recognises (CLEAR) count. If g fails to recognise one of them
- * from the other strand, motifs lie on one strand only. */
+/* Decides whether motifs lie on either strand; training then reads half of its samples from the other strand. If motifs
+ * lie on either strand, g has seen both forms of them, and recognises a name nearly as well in a sample that it reads
+ * from the other strand. Only names that g recognises (CLEAR) count. If it fails to recognise one of them from the
+ * other strand, motifs lie on one strand only. */
 static void decide_strands(struct presence_phase *p)
 {
     bool either = true;
@@ -331,10 +330,10 @@ static enum status search_unread(struct method_run *run, struct error *err)
     return status;
 }
 
-/* Moves the density of each channel towards a density at which the channel is active in as many samples as have its
- * name. One active position for each token is not right for every channel: a motif that repeats within itself takes
- * several positions, and chance copies of a short motif take some of the positions. Only the last density is adapted,
- * because earlier densities are larger on purpose. */
+/* Adapts the densities of the channels, so that each becomes active in as many samples as have its name. A density of
+ * one active position for each token is not right for every channel: a motif that repeats within itself takes several
+ * positions, and chance copies of a short motif take some of the positions. The function does nothing before the last
+ * density, because earlier densities are larger on purpose. */
 static void adapt_densities(struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;

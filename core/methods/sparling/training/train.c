@@ -46,9 +46,9 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
                      (long long)run->updates, (long long)run->samples, cause.message, good);
 }
 
-/* Returns the request for a training batch. first: index of its first sample among all training samples of the run; the
- * index in the request counts from the beginning of the present start (starts.c). Once g is final, samples are as
- * clients send them, without the letters that training replaces: the head must learn from the maps that clients get. */
+/* Returns the request for a training batch. first: index of its first sample among all training samples of the run. The
+ * request counts samples from the beginning of the present start (starts.c). Once g is final, only the head trains, and
+ * it must learn from the maps that clients get. So samples are then as clients send them, without replaced letters. */
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
     bool final = reading_now(run) || run->phase == PHASE_CALIBRATE;

@@ -30,9 +30,9 @@ void association_close(struct association *a);
 /* Forgets all samples. */
 void association_clear(struct association *a);
 
-/* Adds a sample. active: [channels] whether the channel has a motif; NULL keeps the bits of `active`, which then come
- * from a checkpoint. label: [length] token indices; indices outside of [0, tokens) are left out. Samples after the
- * first `room` are dropped. */
+/* Adds a sample. active: [channels] whether the channel has a motif; NULL: a checkpoint has supplied these bits, and
+ * they stay. label: [length] token indices; indices outside of [0, tokens) are left out. Samples after the first `room`
+ * are dropped. */
 void association_add(struct association *a, const bool *active, const int32_t *label, int length);
 
 /* The tokens that a channel stands for, the strongest first. */
@@ -45,9 +45,9 @@ struct association_channel {
                      without names */
 };
 /* Returns the names of a channel. The first name is the token with the largest correlation, if the correlation is at
- * least ASSOCIATION_LEAST and not due to chance. For further names, only the samples count whose label has none of the
- * earlier names. A token becomes a further name if the channel is active in more than half of the counted samples with
- * the token, and in a smaller share of those without it. */
+ * least ASSOCIATION_LEAST and not due to chance. A further name must explain samples that the earlier names do not
+ * explain: among the samples whose label has no earlier name, the channel must be active in more than half of those
+ * with the token, and in a smaller share of the others. */
 struct association_channel association_of_channel(const struct association *a, int channel);
 #define ASSOCIATION_LEAST 0.3
 
@@ -56,8 +56,8 @@ struct association_token {
     int64_t present;  /* number of samples whose label has the token */
     int channel;      /* channel of the largest correlation; -1: none */
     double strength;  /* correlation of `channel` with the token; NaN: the token is in every label or in none */
-    double explained; /* correlation of the token with the fact that at least one channel of a greedily chosen set is
-                         active; the set has up to CHANNEL_NAMES channels */
+    double explained; /* correlation of two facts: the label has the token; a channel of a set is active. The set is
+                         chosen greedily and has up to CHANNEL_NAMES channels */
 };
 /* Returns how well the channels explain a token. scratch: [words]. */
 struct association_token association_of_token(const struct association *a, int token, uint64_t *scratch);

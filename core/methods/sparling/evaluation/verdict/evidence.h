@@ -47,8 +47,7 @@ _Static_assert(sizeof(struct evidence_sums) == EVIDENCE_SUMS * sizeof(double), "
 /* Counts for one name of the vocabulary. A sample counts once, however often its label contains the name. */
 struct evidence_token {
     /* numbers of test samples that have the token in the label, in the answer, and in both. If labels are counts, the
-     * token is a count: numbers of test samples in which the label, the answer, and both are at least this count (for
-     * the count 0: are 0). */
+     * token is a count c, and a label or answer has it if it is at least c (for c = 0: if it is 0). */
     double present, read, both;
     double trained;                      /* number of training samples of PART_EVIDENCE whose label has the token */
     double channel, strength, explained; /* as in struct association_token */

@@ -49,15 +49,13 @@ static bool weak(const struct evidence *e, int token)
            interval_correlation(phi, n, limits.sure).high < limits.weak;
 }
 
-/* Returns whether a name that the model reads poorly has a channel of its own: the model then reads the name nearly as
- * well as this channel can, and labels do not show whether another channel could do better. Four conditions must hold.
- *
- * First, the channel that predicts the name best predicts no other name better. Second, answers and labels are
- * certainly correlated. The other two compare two correlations: that of channel and name on training samples, and that
- * of answers and labels on test samples. Third, the correlation of the channel is not clearly higher; otherwise the
- * channel has learned training samples by heart. Fourth, the correlation of the channel is not certainly lower;
- * otherwise the head reads the name from other channels.
- *
+/* Returns whether a name that the model reads poorly has a channel of its own. The model then reads the name nearly as
+ * well as this channel can, and labels do not show whether another channel could do better. Four conditions must hold:
+ *   1. The channel that predicts the name best predicts no other name better.
+ *   2. Answers and labels (test samples) are certainly correlated.
+ *   3. The correlation of channel and name (training samples) is not clearly higher than that of answers and labels.
+ *      Otherwise the channel has learned training samples by heart.
+ *   4. It is not certainly lower either. Otherwise the head reads the name from other channels.
  * Classes and counts may share channels, so for them the function returns false. */
 static bool own_channel(const struct method_run *run, int token)
 {

@@ -17,8 +17,9 @@ struct judge_limits {
     /* Finding "no-better-than-constant": the edit error is lower than that of a constant answer by less than this
      * share. */
     double useless;
-    /* Finding "low-accuracy": the edit error is lower than that of a constant answer by less than this share. Other
-     * findings use the same limit for a share of samples, names or motifs. */
+    /* A share that several findings use as their limit. "low-accuracy": by how much, as a share of the edit error of a
+     * constant answer, the model's error must be lower. Other findings compare a share of samples, names or motifs with
+     * it. */
     double half;
     double drop;             /* minimum difference of accuracies or errors that causes a finding */
     double heart;            /* minimum difference between the accuracies on training and test samples for the finding

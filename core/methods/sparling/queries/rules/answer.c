@@ -127,8 +127,9 @@ static void write_name(const struct rules *r, int index, int name, const struct 
     sink_end_object(out);
 }
 
-/* Returns whether the answer lists a name: it has a rule, or an effect that is significant after a correction for the
- * number of all effects that were measured. If the question names both channels, the answer lists all names. */
+/* Returns whether the answer lists a name for a pair. The name must have a rule, or an effect that is significant after
+ * a correction for the number of all effects that were measured. If the question names both channels of the pair, the
+ * answer lists all names. */
 static bool is_listed(const struct rules *r, const struct rule_pair *pair, int name)
 {
     const struct rule_counts *c = &pair->counts[name];

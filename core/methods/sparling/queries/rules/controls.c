@@ -1,9 +1,9 @@
 /* Measures the controls of the pairs that seem to have a rule, for the query "rules" (effects.h).
  *
- * Some controls put a third motif in place of one of the pair. The third motif must not change the answer by itself, so
- * the query first tries each such motif alone. The question's limit `trials` bounds these trials and the controls
- * together. If it does not allow the controls of all pairs, the least frequent pairs are left out, because without
- * controls a rule of a pair looks the same as an effect of one of its motifs. */
+ * Some controls replace one motif of the pair by a third motif. The third motif must not change the answer by itself,
+ * so the query first tries each such motif alone. The question's limit `trials` counts these trials and the controls
+ * together. If it is too low for all pairs, the query drops the least frequent pairs: without controls, it could not
+ * tell a rule of a pair from an effect of one of its motifs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,8 +167,8 @@ static enum status try_singles(struct rules *r, const struct rule_sample *sample
     return status;
 }
 
-/* Returns whether a third motif may replace one of a pair in controls: it is not in the pair, and does not itself
- * change how often the model answers a name for which the pair seems to have a rule. */
+/* Returns whether a third motif may replace one of a pair in controls. It must not be a motif of the pair. By itself,
+ * it must not change how often the model answers a name for which the pair seems to have a rule. */
 static bool may_replace(const struct rules *r, const struct rules_controls *w, int third, int pair)
 {
     const bool *wanted = w->doubtful + (ptrdiff_t)pair * r->names;

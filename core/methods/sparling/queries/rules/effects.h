@@ -74,33 +74,33 @@ struct rule_counts {
     /* order: effect of the first motif before the second; distance: of a short gap; strand: of both on one strand */
     struct rule_effect order, distance, strand;
     int control[RULE_CONTROLS][RULE_ORDERS][RULE_BINS]; /* number of controls in which the model answers the name */
-    int same, opposite; /* numbers of samples, of the strand.samples that were tried, in which the model answers the
-                           name. same: with the pair on one strand; opposite: with the pair on opposite strands */
+    int same, opposite; /* numbers of samples in which the model answers the name: with both motifs on one strand, and
+                           with the motifs on opposite strands. strand.samples samples were tried */
 };
-/* Adds a trial. tried: [RULE_BINS] whether a bin was tried; other bins are not counted. used: the arrangements that
- * count for the effects of order and distance. */
+/* Adds a trial. tried: [RULE_BINS] whether the trial contains a bin (a range of gaps); other bins are not counted.
+ * used: the arrangements that count for the effects of order and distance. */
 void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried,
                      const bool used[RULE_ORDERS][RULE_BINS]);
-/* Adds a sample. same, opposite: whether the model answers the name if the pair is on one strand, and if one motif
- * is on the other strand. */
+/* Adds a sample in which both strands were tried. same: whether the model answers the name if both motifs are on one
+ * strand. opposite: whether it does if they are on opposite strands. */
 void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite);
 
 /* Returns the normal quantile of `tests` simultaneous two-sided intervals of 95 % (Bonferroni). tests: at least 1. */
 double rule_quantile(double tests);
 
-/* Decides for which arrangements there is a rule about one name. The share of an arrangement is the share of its trials
- * in which the model answers the name. marks: 1 if the share is above the reference, -1 if it is below the reference,
- * and else 0. The reference is the largest of three shares: with neither motif, with the first only, and with the
- * second only. An arrangement gets a mark under three conditions:
- *   1. Enough samples of the data set contain it (seen).
- *   2. Its share differs from the reference by at least RULE_CLEAR, and the interval of this difference (Newcombe) does
- *      not contain 0. quantile: the normal quantile of the interval.
- *   3. Only if `controlled`, and if there are controls: condition 2 also holds for two other references. One is the
- *      larger of two shares: each motif alone at its place. The other is the larger of two shares: each motif at its
- *      place, with a third motif in place of the other one. From the reference with the third motif, the share need not
- *      differ by RULE_CLEAR, and the interval is always that of one test of 95 %, because the third motif may have a
- *      rule of its own.
- * Returns whether any arrangement has a mark. */
+/* Decides for which arrangements there is a rule about one name.
+ *
+ * The share of an arrangement is the share of its trials in which the model answers the name. The reference is the
+ * largest of three shares: with neither motif, with the first only, and with the second only. marks: 1 if the share is
+ * above the reference, -1 if it is below the reference, and 0 without a rule. A rule requires:
+ *   1. Enough samples of the data set contain the arrangement (seen).
+ *   2. The share differs from the reference by at least RULE_CLEAR, and Newcombe's interval of this difference does not
+ *      contain 0. quantile: the normal quantile of the interval.
+ *   3. Only with `controlled`, and if there are controls: the share also differs from the shares of the controls. With
+ *      only one of the motifs at its place, condition 2 must hold for the larger of the two shares. With a third motif
+ *      in place of one of the two, the interval alone must exclude 0 for the larger share, and it is that of a single
+ *      test of 95 %, because the third motif may have a rule of its own.
+ * Returns whether any arrangement has a rule. */
 #define RULE_CLEAR 0.15
 bool rule_mark(const struct rule_counts *counts, const struct rule_evidence *evidence, double quantile, bool controlled,
                int marks[RULE_ORDERS][RULE_BINS]);

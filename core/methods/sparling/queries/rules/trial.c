@@ -61,8 +61,8 @@ static void put(const struct trial *t, float *map, const struct rule_motif *moti
     map[(size_t)motif->channel * (size_t)cols + (size_t)at] = motif->value;
 }
 
-/* Adds three maps: one without the two motifs, one with only the first, and one with only the second. The single motif
- * is at the same place in the last two. */
+/* Adds three maps to the trial: one with neither motif, one with the first only, and one with the second only. Both
+ * motifs are put at the same random place. */
 static void add_alone(struct trial *t)
 {
     const struct rule_sample *s = t->sample;

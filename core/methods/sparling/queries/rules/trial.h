@@ -52,9 +52,10 @@ struct rule_pair {
 unsigned rule_arrangements(const struct rule_motif *first, const int *one, int ones, const struct rule_motif *second,
                            const int *other, int others);
 
-/* Tries the arrangements of a pair in a sample, and adds the answers to the pair's counts. A bin is tried in both
- * orders if it fits into the sample and, in addition, one of its arrangements is seen or pair->all is set. maps:
- * scratch [RULE_MAPS][channels][cols]. has: scratch [RULE_MAPS][names]. Errors are those of the reader. */
+/* Tries the arrangements of a pair in a sample, and adds the answers to the pair's counts. An arrangement is an order
+ * of the motifs and a bin, a range of gaps. A bin that fits into the sample is tried in both orders if the data set
+ * contains one of these arrangements often enough (seen), or if pair->all is set. maps: scratch
+ * [RULE_MAPS][channels][cols]. has: scratch [RULE_MAPS][names]. Errors are those of the reader. */
 enum status rule_try(const struct rule_reader *reader, const struct rule_sample *sample, struct rule_pair *pair,
                      float *maps, bool *has, struct error *err);
 

@@ -57,9 +57,9 @@ void site_name(const struct site_finder *finder, int channel, char out[SITE_NAME
     out[used] = '\0';
 }
 
-/* Returns whether a stronger motif within ANNOTATION_REACH hides the motif of `channel` at `col`. Of equally strong
- * motifs, the one with the lowest channel stays, then the one with the lowest position. annotation_mark() has the same
- * rule. */
+/* Returns whether a stronger motif within ANNOTATION_REACH positions hides the motif of `channel` at `col`. Of two
+ * equally strong motifs, the one of the lower channel stays, and in one channel the one at the lower position.
+ * annotation_mark() has the same rule. */
 static bool hidden(const struct scan_window *w, int channels, int channel, int col)
 {
     float mine = w->map[(size_t)channel * (size_t)w->width + (size_t)col];

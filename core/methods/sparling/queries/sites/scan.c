@@ -87,11 +87,10 @@ void scan_destroy(struct scan *scan)
 
 /* ---- windows ------------------------------------------------------------------------------------------------- */
 
-/* Computes the motif maps of the waiting windows, which are all `width` positions wide. If a window is as long as the
- * model's inputs, it is an ordinary input. For wider windows, the map contains the scores minus the thresholds, if the
- * bottleneck has thresholds; positions above 0 are active. If the model limits the number of motifs of an input
- * (never_empty, network_most()), the function computes the scores for windows of any width, because a window of a
- * genome may contain any number of motifs. */
+/* Computes the motif maps of the waiting windows, which are all `width` positions wide. A window as long as the model's
+ * inputs is an ordinary input. In all other cases the map contains the scores minus the thresholds, if the bottleneck
+ * has thresholds, and positions above 0 are active. This is also true of any window if the model limits the number of
+ * motifs of an input (never_empty, network_most()), because a window of a genome may contain any number. */
 static struct tensor *maps(struct scan *s, int width)
 {
     struct network *network = s->question->model->network;
@@ -188,8 +187,9 @@ static int64_t window_start(const struct scan *s)
     return s->next > s->flank ? s->next - s->flank : 0;
 }
 
-/* Computes all complete windows except the last one of the record, and drops the bases that no further window needs.
- * The last window may begin up to CORE bases before the place where the next full window would begin. */
+/* Computes all complete windows except the last one of the record, and drops the bases that no later window needs. It
+ * keeps CORE bases before the next full window, because the last window may begin up to CORE bases earlier than a full
+ * one. */
 static enum status advance(struct scan *s, struct error *err)
 {
     enum status status = STATUS_OK;
