@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-static const char letters[BASES] = {'A', 'C', 'G', 'T'};
+/* Readers of JASPAR's format know only these letters, so a matrix of RNA has the row T too. */
+static const char jaspar_letters[BASES] = {'A', 'C', 'G', 'T'};
 
 /* Writes a name. White space, control characters, '=' and '>', which have a meaning in these formats, become '_'. */
 static void write_name(struct buf *out, const char *name)
@@ -17,19 +18,19 @@ static void write_name(struct buf *out, const char *name)
     }
 }
 
-static void write_header(struct buf *out, const double background[BASES], int strands)
+static void write_header(struct buf *out, const double background[BASES], const struct alphabet *alphabet)
 {
-    buf_text(out, "MEME version 4\n\nALPHABET= ACGT\n\n");
-    buf_text(out, strands == 2 ? "strands: + -\n\n" : "strands: +\n\n");
+    buf_format(out, "MEME version 4\n\nALPHABET= %s\n\n", alphabet->symbols);
+    buf_text(out, alphabet->strands == 2 ? "strands: + -\n\n" : "strands: +\n\n");
     buf_text(out, "Background letter frequencies\n");
     /* The last frequency is chosen so that the sum of the rounded frequencies is 1. */
     double rest = 1;
     for (int b = 0; b < BASES - 1; b++) {
         double rounded = round(background[b] * 1e6) / 1e6;
-        buf_format(out, "%c %.6f ", letters[b], rounded);
+        buf_format(out, "%c %.6f ", alphabet->symbols[b], rounded);
         rest -= rounded;
     }
-    buf_format(out, "%c %.6f\n\n", letters[BASES - 1], rest);
+    buf_format(out, "%c %.6f\n\n", alphabet->symbols[BASES - 1], rest);
 }
 
 /* Writes the probabilities of a position, rounded so that their sum is 1: the rounding error of the sum is added to the
@@ -49,10 +50,10 @@ static void write_row(struct buf *out, const struct position_matrix *m, int posi
     buf_format(out, " %.6f  %.6f  %.6f  %.6f\n", p[0], p[1], p[2], p[3]);
 }
 
-void motif_file_meme(const struct named_motif *motifs, int count, const double background[BASES], int strands,
-                     struct buf *out)
+void motif_file_meme(const struct named_motif *motifs, int count, const double background[BASES],
+                     const struct alphabet *alphabet, struct buf *out)
 {
-    write_header(out, background, strands);
+    write_header(out, background, alphabet);
     for (int i = 0; i < count; i++) {
         const struct named_motif *m = &motifs[i];
         if (m->matrix.width == 0)
@@ -80,7 +81,7 @@ void motif_file_jaspar(const struct named_motif *motifs, int count, struct buf *
         buf_text(out, m->name[0] != '\0' ? "\t" : "");
         write_name(out, m->name);
         for (int b = 0; b < BASES; b++) {
-            buf_format(out, "\n%c  [", letters[b]);
+            buf_format(out, "\n%c  [", jaspar_letters[b]);
             for (int position = 0; position < m->matrix.width; position++)
                 buf_format(out, " %6.0f", m->matrix.count[position][b]);
             buf_text(out, " ]");

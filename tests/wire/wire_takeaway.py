@@ -615,11 +615,11 @@ def fasta_gives_the_answers_of_its_array(daemon, other, folder, job):
 
 
 def strict_meme(text):
-    """Reads MEME's minimal format by the letter of its rules; returns {id: (name, sites, rows)}."""
+    """Reads MEME's minimal format of RNA by the letter of its rules; returns {id: (name, sites, rows)}."""
     head, *motifs = text.split("MOTIF ")
-    assert head.startswith("MEME version 4\n") and "\nALPHABET= ACGT\n" in head and "\nstrands: +\n" in head, head
+    assert head.startswith("MEME version 4\n") and "\nALPHABET= ACGU\n" in head and "\nstrands: +\n" in head, head
     letters = head.split("Background letter frequencies\n")[1].split()
-    assert letters[::2] == list("ACGT") and abs(sum(map(float, letters[1::2])) - 1) < 1e-9, letters
+    assert letters[::2] == list("ACGU") and abs(sum(map(float, letters[1::2])) - 1) < 1e-9, letters
     found = {}
     for motif in motifs:
         first, matrix, *rows = motif.rstrip("\n").split("\n")
@@ -688,6 +688,7 @@ def matrices_have_the_same_numbers_in_every_format(daemon, other, folder, job):
     assert own and set(own) == set(strict) == set(simple) == set(counts), (list(own), list(strict), list(simple), list(counts))
     for name, matrix in own.items():
         assert strict[name][1] == matrix["sites"] and len(matrix["consensus"]) == len(matrix["counts"]) == len(matrix["information"])
+        assert set(matrix["consensus"].upper()) <= set("ACGU."), matrix["consensus"]
         for position, row in enumerate(matrix["counts"]):
             assert 0 < sum(row) <= matrix["sites"]
             assert [column[position] for column in counts[name]] == row

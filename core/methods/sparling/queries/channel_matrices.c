@@ -460,7 +460,7 @@ enum status sparling_channels_meme(const struct method_question *question, struc
     struct channel_matrices matrices;
     enum status status = channel_matrices_ask(question, &matrices, err);
     if (!status)
-        motif_file_meme(matrices.motif, matrices.count, matrices.background, matrices.alphabet->strands, out);
+        motif_file_meme(matrices.motif, matrices.count, matrices.background, matrices.alphabet, out);
     channel_matrices_close(&matrices);
     return status;
 }

@@ -336,6 +336,9 @@ static void motifs_are_read_from_meme_and_jaspar_files(void **state)
         "MEME version 4\r\nMOTIF M1 Arnt extra words\r\nlog-odds matrix: alength= 4 w= 2\r\n-1 2 3 4\r\n1 2 3 4\r\n"
         "letter-probability matrix: nsites= 8 w=2\r\n0.5 0.25 0.25 0\r\n0 0 0 0.99\r\nMOTIF M2\r\n"
         "letter-probability matrix: w= 1 nsites= 8\r\n0 1 0 0",
+        "MEME version 4\n\nALPHABET= ACGU\nstrands: +\nBackground letter frequencies\nA 0.25 C 0.25 G 0.25 U 0.25\n"
+        "MOTIF M1 Arnt\nletter-probability matrix: alength= 4 w= 2 nsites= 8 E= 0\n 0.5 0.25 0.25 0\n 0 0 0 1\n\n"
+        "MOTIF M2\nletter-probability matrix: alength= 4 w= 1 nsites= 8 E= 0\n0 1 0 0\n\n",
         "\n>M1 Arnt\nA  [ 4  0 ]\nC  [ 2 0 ]\nG [2 0]\nT  [0 8]\n>M2\n0\n8\n0\n0\n"};
     static const float first[] = {4, 0, 2, 0, 2, 0, 0, 8}, second[] = {0, 8, 0, 0};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {

@@ -252,7 +252,7 @@ static void files_have_the_published_form(void **state)
     struct named_motif motifs[2] = {{"channel-0", "GATA 1", small(), 0.00123}, {"channel-1", "", {0}, NAN}};
     struct buf out;
     buf_init(&out, 1 << 16);
-    motif_file_meme(motifs, 2, even, 2, &out);
+    motif_file_meme(motifs, 2, even, &alphabet_dna, &out);
     buf_append(&out, "", 1);
     assert_string_equal(out.data, meme);
     buf_clear(&out);
@@ -268,7 +268,7 @@ static void rows_of_a_file_have_the_sum_one(void **state)
         "x", "", {.width = 3, .sites = 3, .count = {{1, 1, 1, 0}, {2, 1, 0, 0}, {1, 5, 1, 0}}}, NAN};
     struct buf out;
     buf_init(&out, 1 << 16);
-    motif_file_meme(&motif, 1, even, 1, &out);
+    motif_file_meme(&motif, 1, even, &alphabet_rna, &out);
     buf_append(&out, "", 1);
     const char *row = strstr(out.data, "E= 0\n");
     assert_non_null(row);
@@ -280,7 +280,19 @@ static void rows_of_a_file_have_the_sum_one(void **state)
             sum += strtod(row, &end);
         assert_near(sum, 1, 1e-9);
     }
+    buf_close(&out);
+}
+
+static void a_file_of_rna_has_the_letter_u_and_one_strand(void **state)
+{
+    struct named_motif motif = {"x", "", small(), NAN};
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    motif_file_meme(&motif, 1, even, &alphabet_rna, &out);
+    buf_append(&out, "", 1);
+    assert_non_null(strstr(out.data, "\nALPHABET= ACGU\n"));
     assert_non_null(strstr(out.data, "strands: +\n"));
+    assert_non_null(strstr(out.data, "A 0.250000 C 0.250000 G 0.250000 U 0.250000\n"));
     buf_close(&out);
 }
 
@@ -375,6 +387,7 @@ int main(void)
         cmocka_unit_test(fisher_test_has_the_textbook_values),
         cmocka_unit_test(files_have_the_published_form),
         cmocka_unit_test(rows_of_a_file_have_the_sum_one),
+        cmocka_unit_test(a_file_of_rna_has_the_letter_u_and_one_strand),
         cmocka_unit_test(sites_are_placed_where_they_were_planted),
         cmocka_unit_test(names_of_records_give_coordinates),
         cmocka_unit_test(one_motif_in_two_matrices_is_recognised_on_both_strands),
