@@ -30,8 +30,8 @@ static double sample(const struct draw_image *image, int row, int column, int sh
     return mean < 0 ? 0 : mean > 1 ? 1 : mean;
 }
 
-/* Returns the motif to draw in a cell of text: the strongest maximal motif in the cell (draw.h). If the cell has no
- * maximal motif, returns its strongest motif; if it has no motif, NULL. */
+/* Returns the motif to draw in a cell of text: the strongest of the cell's motifs that have no stronger motif nearby
+ * (`maximal`, draw.h). If the cell has none of these, returns its strongest motif; if it has no motif, NULL. */
 static const struct draw_motif *motif_in(const struct draw_motif *motifs, size_t count, int line, int column,
                                          int shrink)
 {

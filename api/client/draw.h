@@ -17,7 +17,7 @@ struct draw_motif {
     double row, column; /* position of the motif, in pixels of the image */
     int channel;
     double value;
-    bool maximal; /* true: this is the strongest of all motifs within its footprint */
+    bool maximal; /* whether no motif of any channel within five positions is stronger */
 };
 
 /* Draws two rows of pixels per line of text (Unicode half blocks in true colour). The picture is at most `columns`

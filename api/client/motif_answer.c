@@ -10,8 +10,8 @@
 
 #define SIDE_MAX 4096
 #define CHANNELS_MAX 4096
-/* If an image has fewer than CROWD pixels per motif, only maximal motifs are drawn (those without a stronger motif in
- * their footprint), because all motifs together would hide the input. */
+/* If an image has fewer than CROWD pixels per motif, only maximal motifs are drawn (those without a stronger motif
+ * within five positions), because all motifs together would hide the input. */
 #define CROWD 20
 
 static double number_at(const cJSON *list, int index)
@@ -189,7 +189,7 @@ static const struct motif_box *box_of(const struct motif_answer *answer, size_t 
     return NULL;
 }
 
-/* Appends the extents of the maximal motifs of a channel: "  at rows 3-9, columns 20-26; ...". */
+/* Appends the extents of a channel's maximal motifs (draw.h): "  at rows 3-9, columns 20-26; ...". */
 static void append_extents(const struct motif_answer *answer, int channel, struct buf *out)
 {
     enum { LISTED = 8 };

@@ -97,8 +97,9 @@ static bool begins_alike(const char *pattern, const struct segments *path)
     return path->count > 0 && strlen(path->text[0]) == length && strncmp(path->text[0], pattern + 1, length) == 0;
 }
 
-/* Returns whether a path matches a pattern, and copies the path's parameters to *match. If the path would match with
- * another text of a parameter, match->refused and match->pattern describe this parameter. */
+/* Returns whether a path matches a pattern, and copies the path's parameters to *match. If the path does
+ * not match only because a parameter has a text that is not allowed, match->refused and match->pattern describe this
+ * parameter. */
 static bool matches(const char *pattern, const struct segments *path, struct route_match *match)
 {
     match->count = 0;

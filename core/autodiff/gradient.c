@@ -3,8 +3,8 @@
  *
  * The first operation that has a gradient for a tensor writes it to the buffer, later operations add to it. A gradient
  * that is zero outside a region (region.h) is defined inside that region only. Before an operation that needs the whole
- * map runs, the rest is filled with zeros. Buffers that are no longer read go into a list of spares, so a backward pass
- * needs few buffers. */
+ * map runs, the rest is filled with zeros. Buffers that are no longer read go into a list of free buffers (tape.spare)
+ * and are used again, so a backward pass needs few buffers. */
 #include <string.h>
 
 #include "core/autodiff/region.h"

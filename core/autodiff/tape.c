@@ -1,8 +1,8 @@
 /* The tape: records nodes in a chain and runs their backward passes in reverse.
  *
  * A tensor's gradient buffer is in use from the first backward pass that writes to it until the backward pass of the
- * operation that computed the tensor. Then the buffer becomes a spare for the next tensor of exactly that size. The
- * backward pass of a deep stack of equal layers therefore needs only a few buffers. */
+ * operation that computed the tensor. Then the buffer is free for the next tensor of exactly that size. The backward
+ * pass of a deep stack of equal layers therefore needs only a few buffers. */
 #include <string.h>
 
 #include "core/autodiff/region.h"

@@ -80,8 +80,8 @@ static inline bool weight_wants(const struct exec *e, const struct weight *w)
 /* Returns the gradient buffer of x to an operation that computes a gradient. The operation must write to the buffer if
  * *add is false, and add to it if *add is true. NULL if there is no memory. */
 real *grad_open(struct exec *e, struct tensor *x, bool *add);
-/* grad_buffer() returns a spare or new buffer with the size and kind of x; the halo of a map is zero. grad_release()
- * returns a buffer to the spares. */
+/* grad_buffer() returns a buffer with the size and kind of x, a free one or else a new one; the halo of a map is zero.
+ * grad_release() puts a buffer into the list of free buffers (tape.spare). */
 real *grad_buffer(struct exec *e, const struct tensor *x);
 void grad_release(struct exec *e, real *at, size_t count);
 /* Passes the gradient of `from` on to `to`: moves the buffer if `to` has none yet, else adds. `from` has no gradient

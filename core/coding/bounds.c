@@ -136,7 +136,8 @@ static void measure(const struct dictionary *d, const struct dictionary *next, c
 static void conclude(const struct dictionary *d, const struct spikes *x, double delta, bool instance, double *scratch,
                      struct layer_guarantee *g)
 {
-    /* without non-zeros, the decoder certainly finds the empty support if the layer's input has no error */
+    /* The code is zero, so its support is empty. The decoder certainly finds this support if the layer's input has no
+     * error; otherwise nothing is guaranteed. */
     if (x->count == 0) {
         g->uniform = g->zeta_in == 0;
         g->uniform_limit = g->probabilistic_limit = NAN;

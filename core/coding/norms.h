@@ -21,7 +21,8 @@ struct local_window {
 /* Computes the norm over aligned windows, alpha 0 or 2. map: [height][width][channels]. scratch: 2 * height * width
  * doubles. Takes time proportional to the number of entries. */
 double local_norm(const struct local_window *window, const float *map, int alpha, double *scratch);
-/* Computes the norm with windows of `window` consecutive entries that may start at any of the `count` entries. */
+/* Computes the norm as the paper defines it. map: a vector of `count` entries. Each window has `window` consecutive
+ * entries and may start at any entry. */
 double local_norm_literal(const float *map, size_t count, size_t window, int alpha);
 
 #endif

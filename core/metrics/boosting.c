@@ -83,7 +83,7 @@ static void scan(struct grower *g, int column, int from, int to)
     }
 }
 
-/* Splits those of the nodes [from, to) for which scan() found a split. Returns the index after the last child. */
+/* Splits each of the nodes [from, to) for which scan() found a split. Returns the index after the last child. */
 static int split(struct grower *g, int from, int to)
 {
     int next = to;

@@ -42,7 +42,7 @@ enum status dataset_list_holding(const char *root, const char *const *files, str
 /* Reads a file of a data set into the arena and adds a NUL. NOT_FOUND: the data set or the file does not exist. */
 enum status dataset_read(const char *root, const char *name, const char *file, struct arena *arena, const char **bytes,
                          size_t *size, struct error *err);
-/* Whether a data set of a name exists, and who created it. */
+/* What a name of a data set stands for: nothing, a folder of the operator, or an upload. */
 enum dataset_kind {
     DATASET_NONE,
     DATASET_FOREIGN, /* created by the operator: it has no about.json */

@@ -24,8 +24,8 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 
-/* Checks the table of one route: each parameter of its path has a pattern and a description. If the route takes a body
- * of the media type `text`, it has a list of media types. */
+/* Checks the table of one route. Each parameter of its path must have a pattern and a description. `text` is tried as a
+ * Content-Type: a route that takes a body of this type must have a list of media types. */
 static void check_rules(const struct api_route *route, const char *text)
 {
     const char *name, *meaning;

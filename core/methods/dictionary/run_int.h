@@ -36,7 +36,8 @@ struct outcome {
     /* MCC with the true codes. code_encoder: of the encoder's codes; code_learned: of FISTA's codes with the learned
      * dictionary; code_true: of FISTA's codes with the true dictionary */
     double code_encoder, code_learned, code_true;
-    /* For each classical decoder: mean Jaccard index of its supports and those of the encoder. */
+    /* For each classical decoder: mean Jaccard index of the supports that it finds and the supports that the encoder
+     * finds. */
     double overlap_fista, overlap_omp, overlap_iht;
     /* For the encoder and for each classical decoder: the share of the latents in its supports that are right. A latent
      * is right if the true feature matched to it is active in the sample. */

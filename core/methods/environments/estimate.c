@@ -139,7 +139,7 @@ static double refit_bytes(const struct environments_config *c, const struct rows
     return sums + fmax(codes, 4 * unknowns * (unknowns + 3));
 }
 
-/* Bytes of a case: those of its data, and those of the largest phase. Four phases follow each other: comparison of
+/* Bytes of a case: its data, and what its largest phase allocates. Four phases follow each other: comparison of
  * restarts, refit, evaluation, drawing. */
 static double case_bytes(const struct environments_config *c, const struct rows *r)
 {

@@ -41,8 +41,9 @@ static double errors(const struct environments *e, const float *z, const float *
     return e->rows ? sum : NAN;
 }
 
-/* Returns the mean squared error on unseen environments: the first rows of each environment fit its change, and the
- * other rows measure the error. */
+/* Returns the mean squared error on unseen environments, after a fit to a few rows. For each environment,
+ * least_change() fits a change of the parent's weights to the first `few` rows. The error is the mean over all other
+ * rows. */
 static double errors_fitted(const struct method_run *run, const float *z, const float *w)
 {
     const struct environments *e = run->unseen;

@@ -96,9 +96,9 @@ static double fit_bytes(const struct factors_config *c, const struct fit_setup *
     return bytes + BLOCKS * (encoder + decoder);
 }
 
-/* Bytes and parameters of a case after its table was read. The bytes are those of the larger of two phases. In the
- * first, all restarts train, and a copy of the best fit is kept. In the second, the only fit left computes the codes of
- * the training rows, and pictures are drawn, which needs `pictures` bytes. */
+/* Bytes and parameters of a case after its table was read. A case has two phases, and the bytes are what the larger
+ * phase needs. In the first, all restarts train, and a copy of the best fit is kept. In the second, the only fit left
+ * computes the codes of the training rows, and pictures are drawn, which needs `pictures` bytes. */
 static enum status case_bytes(const struct factors_config *c, const struct factors_case *one,
                               const struct table_bytes *table, int train, double pictures, double *bytes,
                               int64_t *parameters, struct error *err)

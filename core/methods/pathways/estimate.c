@@ -1,6 +1,7 @@
-/* What a configuration costs. The relevant range of non-zeros is unknown before the run, so the estimate takes the
- * middle of the curve. It assumes the middle at S50 = 0.6 / mu^2, where mu is the expected coherence of random
- * filters. */
+/* Estimates the operations and the memory of a run from its configuration. A configuration may leave out the numbers of
+ * non-zeros. The run then chooses numbers around S50, the stripe sparsity at which half of the codes are recovered. S50
+ * is unknown before the run, so the estimate uses a guess. For random filters and signs, the guess is S50 = 0.6 / mu^2,
+ * where mu is the expected coherence of the filters. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -434,9 +434,9 @@ static void count_together(const struct drawing *w, int64_t first, int count, st
 
 /* ---- adversarial signs ------------------------------------------------------------------------------ */
 
-/* Finds the two columns on which the choice of signs has the largest effect. outside: the column outside the support
- * whose entry can become largest. inside: the column inside the support whose entry can become smallest. The entries
- * are those of A^T A x, over all choices of signs. */
+/* Finds the two columns on which the choice of signs has the largest effect. "Entry" means an entry of A^T A x, over
+ * all choices of signs. outside: the column outside the support whose entry can become largest. inside: the column
+ * inside the support whose entry can become smallest. */
 static void choose_targets(const struct drawing *w, int64_t *outside, int64_t *inside)
 {
     const struct spikes *x = &w->t->truth[0];

@@ -36,7 +36,8 @@ struct work_item {
     double work, seen;      /* work: number of updates; seen: number of samples */
     /* fraction: share of the item's work that is done; left: samples still to be seen, NaN if unknown */
     double fraction, left;
-    double weight; /* total work of the item, by which its fraction counts in the progress of the run; in any unit */
+    /* total work of the item, in any unit; the run's progress is the mean of `fraction` with these weights */
+    double weight;
     double density, target, accuracy;
 };
 enum { DISTRIBUTION_COLUMNS = 11 };

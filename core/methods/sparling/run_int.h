@@ -98,7 +98,7 @@ struct chance_samples; /* chance.c */
 struct motif_counts {
     /* samples: number of all samples; dense: number of samples with too many motifs to analyse */
     double samples, dense;
-    double motifs, tokens; /* numbers of maximal motifs and of tokens in the labels */
+    double motifs, tokens; /* motifs: number of maximal motifs (annotation.h); tokens: number of tokens in the labels */
     double as_many;        /* samples with as many motifs as tokens */
     /* met: number of samples with overlapping footprints; meeting: number of motifs whose footprint overlaps another */
     double met, meeting;
@@ -109,7 +109,8 @@ enum { MOTIF_COUNTS_NUMBERS = 8 };
 _Static_assert(sizeof(struct motif_counts) == MOTIF_COUNTS_NUMBERS * sizeof(double),
                "a motif_counts is a row of doubles");
 struct motif_counts_channel {
-    double motifs, inputs; /* motifs: number of maximal motifs; inputs: number of samples with at least one */
+    /* motifs: number of maximal motifs (annotation.h); inputs: number of samples with at least one */
+    double motifs, inputs;
 };
 
 struct evaluation {
@@ -153,7 +154,7 @@ struct presence_phase {
     bool exact;     /* whether labels state how often a name occurs, and not only whether it occurs */
     real *weight;   /* [names] weight of the samples whose label contains the name */
     double *share;  /* [2][motif channels] density of each channel as a multiple of the common density: [0]: from the
-                       frequencies of names in labels; [1]: those of [0] times PRESENCE_FACTOR */
+                       frequencies of names in labels; [1]: the values of [0] times PRESENCE_FACTOR */
     int64_t alone;  /* 1: the run is in the first phase, in which g trains alone */
     int64_t flat;   /* number of validations of the first phase since the loss last fell */
     int64_t ended_updates; /* number of updates at the end of the first phase */
@@ -186,10 +187,10 @@ enum presence_column {
 struct starts {
     int64_t count;            /* number of starts to compare; 1: there is only one, or the comparison has ended */
     int64_t now, best;        /* now: index of the start in progress; best: index of the best of the earlier starts */
-    int64_t samples, updates; /* number of samples and updates when the start `now` began */
+    int64_t samples, updates; /* numbers of samples and updates of the run when the start in progress began */
     /* lowest presence loss of a validation; lowest: in the best start; loss: in the start in progress */
     double lowest, loss;
-    bool due; /* the next step begins the start `now`; not saved */
+    bool due; /* the next step begins the start with the index `now`; not saved */
 };
 
 /* State of the rule that decides when the run ends (ending.c). Checkpoints contain it. */
@@ -531,8 +532,9 @@ enum status analysis_binning(struct method_run *run, struct network *network, co
                              struct error *err);
 enum status analysis_perturb(struct method_run *run, struct network *network, int64_t first, int count,
                              struct error *err);
-/* perturb.c: reduces the map `planes` to its maximal motifs. If the channel of a motif stands for the symbol `from`,
- * the motif moves to the channel `channel` and keeps its value and position. symbol_of: [channels]. */
+/* perturb.c: keeps only those motifs in the map `planes` that have no stronger motif nearby. If the channel of a motif
+ * stands for the symbol `from`, the motif moves to the channel `channel` and keeps its value and position. symbol_of:
+ * [channels]. */
 enum status perturb_move(struct method_run *run, const int *symbol_of, int from, int channel, float *planes,
                          struct error *err);
 void analysis_finish(struct method_run *run);

@@ -1,11 +1,12 @@
 /* Measures where in the window of g the evidence of each channel lies (PART_EXTENTS).
  *
- * The part first collects maximal motifs of each channel from training samples. For the strongest motifs of each
- * channel, it then cuts the window around the motif out of the input. In this crop, it replaces everything before or
- * after a cut by the same place of the next training sample, whose values are as typical as those of the sample itself.
- * The fall of the score at each cut is a mean over the motifs. How this fall grows as the cut moves through the window
- * shows on which positions the score depends (channel_extent_interval()). The window of a position alone decides its
- * score, so the crop gives the same score as the whole input. Labels and true boxes are not used. */
+ * The part first collects motifs of each channel from training samples. It takes only maximal motifs: those without a
+ * stronger motif nearby (annotation.h). For the strongest motifs of each channel, it then cuts the window around the
+ * motif out of the input. In this crop, it replaces everything before or after a cut by the same place of the next
+ * training sample, whose values are as typical as those of the sample itself. The fall of the score at each cut is a
+ * mean over the motifs. How this fall grows as the cut moves through the window shows on which positions the score
+ * depends (channel_extent_interval()). The window of a position alone decides its score, so the crop gives the same
+ * score as the whole input. Labels and true boxes are not used. */
 #include "core/methods/sparling/evaluation/extents.h"
 
 #include <stdlib.h>
@@ -219,7 +220,8 @@ int64_t extents_samples(const struct method_run *run)
     return evidence_samples(run);
 }
 
-/* Collects the maximal motifs of one sample. planes: its motif map, [channels][rows][cols]. */
+/* Collects the motifs of one sample that have no stronger motif nearby. planes: its motif map,
+ * [channels][rows][cols]. */
 static enum status collect(struct method_run *run, const float *planes, int64_t sample, struct error *err)
 {
     const struct domain_shape *shape = &run->domain.shape;

@@ -2,8 +2,8 @@
  * to the channel of another, and check whether the label follows.
  *
  * The channels of a symbol are those that mark it more often than any other symbol, by the confusion matrix of the
- * model. Together they must mark more than three quarters of its occurrences. Only maximal motifs stay in the map. The
- * choice of the two symbols is a function of the sample's index. */
+ * model. Together they must mark more than three quarters of its occurrences. Only motifs without a stronger motif
+ * nearby (maximal, annotation.h) stay in the map. The choice of the two symbols is a function of the sample's index. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -160,8 +160,9 @@ static void add_samples(const struct method_run *run, struct least_squares *s)
     }
 }
 
-/* Names a channel by the numbers that it changes, those with the largest t-values first. The strength is the partial
- * correlation. t: [count] */
+/* Names a channel by the target numbers on which it has an effect: at most CHANNEL_NAMES numbers, the largest |t|
+ * first. The strength of a name is the partial correlation of the channel with the number. t: [count] t-values of the
+ * channel's effects */
 static void name_channel(const struct least_squares *s, const double *t, struct channel_name *out)
 {
     double rest = s->samples - s->terms;

@@ -20,8 +20,9 @@ void matrix_scores_build(struct matrix_scores *m, struct params *params, int cha
 void matrix_scores_clear(struct matrix_scores *m);
 /* Whether a channel has a matrix. */
 bool matrix_scores_used(const struct matrix_scores *m);
-/* Replaces the values of the channels that have a matrix. x: a map of one row; inputs: [images][4][columns]. The step
- * must not train. NULL after a failure. */
+/* Returns a copy of the motif map x in which the values of each channel with a matrix come from the scores of its
+ * matrix (op_matrices()). x: a map of one row; inputs: [images][4][columns], the sequences that the matrices read. The
+ * copy has no gradient, so a training step must not call this. NULL after a failure. */
 struct tensor *matrix_scores_forward(struct exec *e, const struct matrix_scores *m, struct tensor *x,
                                      const real *inputs);
 

@@ -1,6 +1,6 @@
 /* Lists the motifs of a map, reads the label from it, and draws both over the input (annotation.h).
  *
- * The evaluation uses the same rules for maximal motifs. */
+ * The evaluation decides by the same rules which motifs are maximal, that is, have no stronger motif nearby. */
 #include "core/methods/sparling/queries/annotation.h"
 
 #include <math.h>
@@ -83,7 +83,8 @@ static enum status list_motifs(const float *planes, struct annotation *annotatio
     return STATUS_OK;
 }
 
-/* Lists the positions at which a class other than the common one has a probability above 1/2. */
+/* Lists the sites of a sequence with a label at every position. A site is a position at which a class other than 0, the
+ * common class, has a probability above 1/2. */
 static enum status list_sites(struct exec *e, const struct tensor *classes, struct annotation *annotation,
                               struct error *err)
 {

@@ -1,8 +1,8 @@
 /* Makes position matrices from the motifs of channels.
  *
- * top_activations.c lists where each channel has a maximal motif. This file draws the samples again, cuts the bases
- * around these places, and aligns the windows of each channel (core/sequence/position_matrix.h). Only the windows are
- * kept, so memory grows with the number of motifs and not with the length of the samples. */
+ * top_activations.c lists where each channel has a motif without a stronger motif nearby. This file draws the samples
+ * again, cuts the bases around these places, and aligns the windows of each channel (core/sequence/position_matrix.h).
+ * Only the windows are kept, so memory grows with the number of motifs and not with the length of the samples. */
 #include "core/methods/sparling/queries/channel_matrices.h"
 
 #include <ctype.h>

@@ -6,7 +6,7 @@
 #include "core/methods/sparling/queries/query_int.h"
 #include "core/metrics/agreement.h"
 
-/* Lists the maximal motifs of a map, in the arena of the inquiry. */
+/* Lists the motifs of a map that have no stronger motif nearby. The list is in the arena of the inquiry. */
 static enum status list_maximal(struct inquiry *inquiry, int channels, const struct domain_shape *s, struct motif **out,
                                 int *count, struct error *err)
 {

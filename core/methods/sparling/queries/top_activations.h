@@ -13,7 +13,8 @@ struct top_activations_top {
     int symbol;      /* symbol of the true box around this motif; -1: no box, or unknown */
 };
 
-/* A maximal motif of a sequence of bases. */
+/* Place of a motif in a sample that is a sequence of bases. The motif is maximal: no stronger motif is near it (struct
+ * read_motif). */
 struct top_activations_site {
     int64_t sample;
     int channel, col;

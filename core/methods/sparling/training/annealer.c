@@ -27,9 +27,9 @@ static bool plateau(struct annealer *a, const struct annealer_rule *rule, double
     return rule->plateau_validations > 0 && a->flat >= rule->plateau_validations && a->density > rule->plateau_density;
 }
 
-/* Whether a stage that makes no progress goes on as long as a channel is spare (annealer_update()). The wait begins
- * only if the loss is higher than at the density before. It continues after the loss has fallen, because the channel
- * may be in the middle of a change. */
+/* Whether a stage that makes no progress waits because a channel is spare (annealer.h). The wait begins only if the
+ * loss is higher than at the density before. It continues after the loss has fallen, because the channel may be in the
+ * middle of a change. */
 static bool waits(const struct annealer *a, const struct annealer_rule *rule, double loss, bool spare)
 {
     return spare && a->waited < rule->wait && (a->waited > 0 || loss > WORSE * a->before) &&

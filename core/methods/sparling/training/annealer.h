@@ -4,8 +4,9 @@
  * the accuracy exceeds the target, the stage ends and `pending` is set. The weights, statistics and thresholds of that
  * moment are the model of this density, so the trainer saves them before annealer_advance() multiplies the density. Two
  * optional rules are not in the paper and off by default. The first ends a stage when the validation loss no longer
- * falls. The second lets such a stage wait while the loss is higher than at the density before and a channel is spare.
- * A caller uses an annealer on one thread. */
+ * falls. The second lets such a stage wait if the loss is higher than at the density before. It waits as long as a
+ * channel is spare: the channel does not lower the loss, or got new weights a short time ago. A caller uses an annealer
+ * on one thread. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_ANNEALER_H
 #define MOTIF_CORE_METHODS_SPARLING_TRAINING_ANNEALER_H
 
@@ -23,7 +24,7 @@ struct annealer_rule {
     int64_t spacing; /* minimum number of samples between two validations; the annealer ignores closer ones */
     int64_t plateau_validations; /* 0: the plateau rule is off */
     double plateau_gain, plateau_density;
-    int64_t wait; /* upper limit of the validations by which a spare channel makes a stage longer; 0: the rule is off */
+    int64_t wait; /* largest number of validations by which a stage waits for a spare channel; 0: no stage waits */
 };
 
 /* The state, which checkpoints contain. */
@@ -35,7 +36,7 @@ struct annealer {
     double best_loss; /* lowest loss of this stage; infinite before its first validation */
     int64_t flat;     /* validations without a better loss */
     double before;    /* validation loss at the end of the stage before; infinite in the first stage */
-    int64_t waited;   /* validations at which this stage would have ended without the rule of the spare channel */
+    int64_t waited;   /* validations at which this stage waited for a spare channel instead of ending */
 };
 
 /* Sets the state at the start of training. samples: number of samples seen so far. */

@@ -115,7 +115,7 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     int count = batch->request.count;
     reading_follow(run);
     if (!reading_now(run) && matrix_scores_used(&n->matrix))
-        matrix_scores_clear(&n->matrix); /* those of the model in `from`: they scored the motifs of its g */
+        matrix_scores_clear(&n->matrix); /* they came from the job `from` and scored the motifs of its g */
     if (run->direct) {
         const struct domain_shape *shape = &run->single.shape;
         f.motifs = network_scores(e, n, batch->images, count, shape);

@@ -71,7 +71,9 @@ struct rule_counts {
     /* numbers of trials in which the model answers the name: with neither motif, with only the first, with only the
      * second, and with both in each arrangement */
     int neither, first, second, with[RULE_ORDERS][RULE_BINS];
-    /* order: effect of the first motif before the second; distance: of a short gap; strand: of both on one strand */
+    /* Effects on the model's answer. order: the first motif before the second, compared with the second before the
+     * first; distance: a short gap between the motifs, compared with a long gap; strand: both motifs on one strand,
+     * compared with opposite strands */
     struct rule_effect order, distance, strand;
     int control[RULE_CONTROLS][RULE_ORDERS][RULE_BINS]; /* number of controls in which the model answers the name */
     int same, opposite; /* numbers of samples in which the model answers the name: with both motifs on one strand, and

@@ -255,8 +255,9 @@ static void write_hash(const char *text)
     assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* Two hashes must match: that of the uploaded file, which the job contains, and that of the numbers that the run has
- * read, which the checkpoint contains. */
+/* A run refuses to go on if its data set has changed. The job contains the hash of the uploaded file, and the
+ * checkpoint contains the hash of the numbers that the run has read. Each of the two hashes must equal the hash of the
+ * present data. */
 static void a_checkpoint_refuses_other_data(void **state)
 {
     struct environments_config config;

@@ -144,7 +144,8 @@ static void plateau_ends_a_stage_only_above_its_density(void **state)
     }
 }
 
-/* One validation of a case below: accuracy and loss, whether a channel is spare, and whether the stage then ends. */
+/* One validation of a case below. accuracy, loss: its results; spare: whether a channel does not lower the loss or got
+ * new weights a short time ago; ends: whether the stage must end at this validation. */
 struct check {
     double accuracy, loss;
     bool spare, ends;

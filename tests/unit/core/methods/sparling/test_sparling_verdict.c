@@ -214,7 +214,8 @@ static void poorly_read_name_with_a_channel_that_is_no_better_on_training_sample
     assert_null(found(f, "symbol-read-poorly"));
     token->strength = 0.9; /* the channel has learned training samples by heart */
     assert_int_equal(verdict_by(f, "symbol-read-poorly"), VERDICT_PARTLY);
-    token->strength = 0.4; /* the answers are better than the channel, so they need other channels */
+    token->strength = 0.4; /* the model's answers predict the name better than its channel does, so they also depend on
+                              other channels */
     assert_int_equal(verdict_by(f, "symbol-read-poorly"), VERDICT_PARTLY);
     token->strength = 0.6;
     token->both = 660; /* correlation .32 over 2,000 samples: the true correlation may be below .3 */
