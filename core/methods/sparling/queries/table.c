@@ -386,8 +386,11 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
      NULL, false},
     {"RuleLeft", "first PairChannel, second PairChannel", NULL, false},
     {"RuleEffect", "samples integer, difference number, low number, high number, p number", NULL, false},
+    {"RuleCompared", "rule RuleShare, reference RuleShare", NULL, false},
+    {"RuleLabels", "more RuleCompared?, less RuleCompared?", NULL, false},
     {"RuleName",
-     "name text, rule text?, samples integer?, neither RuleShare, first_alone RuleShare, second_alone RuleShare, "
+     "name text, rule text?, samples integer?, labels RuleLabels?, neither RuleShare, first_alone RuleShare, "
+     "second_alone RuleShare, "
      "first_before_second [RuleArrangement], second_before_first [RuleArrangement], order RuleEffect?, distance "
      "RuleEffect?, strand RuleEffect?",
      NULL, false},

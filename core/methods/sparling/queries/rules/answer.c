@@ -93,6 +93,34 @@ static void write_effect(const char *key, const struct rule_effect *effect, cons
     sink_end_object(out);
 }
 
+static void write_compared(const char *key, const struct rule_labels *l, enum rule_group group,
+                           enum rule_group reference, const struct sink *out)
+{
+    if (l->of[group] == 0) {
+        sink_null(out, key);
+        return;
+    }
+    sink_begin_object(out, key);
+    write_share("rule", l->with[group], l->of[group], out);
+    write_share("reference", l->with[reference], l->of[reference], out);
+    sink_end_object(out);
+}
+
+/* Writes how often the labels of the data set have the name, in samples with the arrangements of the rule and in those
+ * with which they are compared. */
+static void write_labels(const struct rules *r, const struct rule_checked *checked, const struct sink *out)
+{
+    if (!checked) {
+        sink_null(out, "labels");
+        return;
+    }
+    enum rule_group reference = rule_labels_reference(&checked->labels, (int)r->asked->support);
+    sink_begin_object(out, "labels");
+    write_compared("more", &checked->labels, GROUP_MORE, reference, out);
+    write_compared("less", &checked->labels, GROUP_LESS, reference, out);
+    sink_end_object(out);
+}
+
 static void write_name(const struct rules *r, int index, int name, const struct sink *out)
 {
     static const char *const orders[RULE_ORDERS] = {"first_before_second", "second_before_first"};
@@ -104,7 +132,7 @@ static void write_name(const struct rules *r, int index, int name, const struct 
     motif_name(r, pair->second.channel, second);
     sink_begin_object(out, NULL);
     sink_text(out, "name", query_token(&r->question->model->domain, TOKEN_FIRST + name));
-    if (rule_mark(c, &pair->evidence, r->quantile, true, marks)) {
+    if (rules_marks(r, index, name, marks)) {
         rule_text(marks, pair->evidence.bins, first, second, unit_of(r), text);
         sink_text(out, "rule", text);
         sink_integer(out, "samples", rules_samples(r, index, marks));
@@ -112,6 +140,7 @@ static void write_name(const struct rules *r, int index, int name, const struct 
         sink_null(out, "rule");
         sink_null(out, "samples");
     }
+    write_labels(r, rules_checked(r, index, name), out);
     write_share("neither", c->neither, c->samples, out);
     write_share("first_alone", c->first, c->samples, out);
     write_share("second_alone", c->second, c->samples, out);
@@ -130,14 +159,14 @@ static void write_name(const struct rules *r, int index, int name, const struct 
 /* Returns whether the answer lists a name for a pair. The name must have a rule, or an effect that is significant after
  * a correction for the number of all effects that were measured. If the question names both channels of the pair, the
  * answer lists all names. */
-static bool is_listed(const struct rules *r, const struct rule_pair *pair, int name)
+static bool is_listed(const struct rules *r, int index, int name)
 {
+    const struct rule_pair *pair = &r->pair[index];
     const struct rule_counts *c = &pair->counts[name];
     double tests = 3.0 * r->pairs * (r->names - r->first_name);
     int marks[RULE_ORDERS][RULE_BINS];
-    return pair->all || rule_mark(c, &pair->evidence, r->quantile, true, marks) ||
-           rule_difference_of(&c->order).p * tests < SURE || rule_difference_of(&c->distance).p * tests < SURE ||
-           rule_difference_of(&c->strand).p * tests < SURE;
+    return pair->all || rules_marks(r, index, name, marks) || rule_difference_of(&c->order).p * tests < SURE ||
+           rule_difference_of(&c->distance).p * tests < SURE || rule_difference_of(&c->strand).p * tests < SURE;
 }
 
 enum status rules_list(struct rules *r, struct error *err)
@@ -150,7 +179,7 @@ enum status rules_list(struct rules *r, struct error *err)
         if (status)
             return status;
         for (int k = r->first_name; k < r->names; k++)
-            r->listed[(ptrdiff_t)i * r->names + k] = is_listed(r, &r->pair[i], k);
+            r->listed[(ptrdiff_t)i * r->names + k] = is_listed(r, i, k);
     }
     return STATUS_OK;
 }

@@ -139,6 +139,56 @@ bool rule_mark(const struct rule_counts *counts, const struct rule_evidence *evi
     return any;
 }
 
+/* ---- labels ---------------------------------------------------------------------------------------------------- */
+
+struct rule_sets rule_sets_of(const struct rule_evidence *e, const int marks[RULE_ORDERS][RULE_BINS])
+{
+    struct rule_sets sets = {0};
+    for (int o = 0; o < RULE_ORDERS; o++)
+        for (int b = 0; b < RULE_BINS; b++) {
+            bool known = e->tried[b] > 0 && e->seen[o][b];
+            sets.more |= marks[o][b] > 0 ? rule_bit(o, b) : 0;
+            sets.less |= marks[o][b] < 0 ? rule_bit(o, b) : 0;
+            sets.other |= known && marks[o][b] == 0 ? rule_bit(o, b) : 0;
+        }
+    return sets;
+}
+
+void rule_labels_add(struct rule_labels *l, const struct rule_sets *sets, unsigned found, bool first, bool second,
+                     bool has)
+{
+    const bool member[RULE_GROUPS] = {
+        [GROUP_MORE] = (found & sets->more) != 0,
+        [GROUP_LESS] = (found & sets->less) != 0,
+        [GROUP_OTHER] = (found & sets->other) != 0 && (found & (sets->more | sets->less)) == 0,
+        [GROUP_FIRST] = first && !second,
+        [GROUP_SECOND] = second && !first,
+    };
+    for (int g = 0; g < RULE_GROUPS; g++) {
+        l->of[g] += member[g];
+        l->with[g] += member[g] && has;
+    }
+}
+
+static double share_of(const struct rule_labels *l, enum rule_group group)
+{
+    return l->of[group] > 0 ? (double)l->with[group] / l->of[group] : 0;
+}
+
+enum rule_group rule_labels_reference(const struct rule_labels *l, int support)
+{
+    if (l->of[GROUP_OTHER] >= support)
+        return GROUP_OTHER;
+    return share_of(l, GROUP_FIRST) >= share_of(l, GROUP_SECOND) ? GROUP_FIRST : GROUP_SECOND;
+}
+
+bool rule_labels_agree(const struct rule_labels *l, int mark, int support)
+{
+    enum rule_group group = mark > 0 ? GROUP_MORE : GROUP_LESS, reference = rule_labels_reference(l, support);
+    return l->of[group] > 0 && l->of[reference] > 0 &&
+           sign_of(l->with[group], l->of[group], share_of(l, reference), l->of[reference], Z, 0) == mark;
+}
+
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
 /* Appends up to three strings to a text, and cuts a text that becomes too long. */

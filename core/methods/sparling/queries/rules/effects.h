@@ -107,6 +107,33 @@ double rule_quantile(double tests);
 bool rule_mark(const struct rule_counts *counts, const struct rule_evidence *evidence, double quantile, bool controlled,
                int marks[RULE_ORDERS][RULE_BINS]);
 
+/* ---- labels of the data set ----------------------------------------------------------------------------------- */
+
+/* The samples of the data set, by what they have of a pair. MORE and LESS: an arrangement that a rule marks with 1 and
+ * with -1; OTHER: only arrangements that the query has tried and that no rule marks; FIRST and SECOND: only one of the
+ * two motifs. */
+enum rule_group { GROUP_MORE, GROUP_LESS, GROUP_OTHER, GROUP_FIRST, GROUP_SECOND, RULE_GROUPS };
+/* Sets of arrangements (rule_bit) of a rule about one name. */
+struct rule_sets {
+    unsigned more, less, other;
+};
+/* For each group: its number of samples, and how many of them have the name in their label. */
+struct rule_labels {
+    int of[RULE_GROUPS], with[RULE_GROUPS];
+};
+struct rule_sets rule_sets_of(const struct rule_evidence *evidence, const int marks[RULE_ORDERS][RULE_BINS]);
+/* Adds a sample. found: its arrangements of the pair. first, second: whether it contains the motifs. has: whether its
+ * label has the name. */
+void rule_labels_add(struct rule_labels *labels, const struct rule_sets *sets, unsigned found, bool first, bool second,
+                     bool has);
+/* Returns the group with which the labels of a rule's samples are compared: OTHER if it has at least `support` samples,
+ * and otherwise FIRST or SECOND, whichever has the name more often. */
+enum rule_group rule_labels_reference(const struct rule_labels *labels, int support);
+/* Returns whether the labels agree with the marks `mark` (1 or -1): the name must be more frequent (or rarer) in the
+ * samples with these arrangements than in the reference, and Newcombe's interval of 95 % of the difference must not
+ * contain 0. */
+bool rule_labels_agree(const struct rule_labels *labels, int mark, int support);
+
 /* Writes a rule as text, such as "CTCF before GATA within 30 bases". The text names the arrangements with the mark 1,
  * and after "not " those with the mark -1. bins: number of ranges of gaps that fit into a sample. unit: "bases" or
  * "positions". Without marks, the text is "". */

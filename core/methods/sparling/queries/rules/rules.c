@@ -6,7 +6,8 @@
  *
  * The query says only what the data support. It leaves out arrangements that the data set seldom contains (support.c).
  * The intervals of all arrangements hold simultaneously. For each arrangement that seems to have a rule, the query
- * measures controls (controls.c). */
+ * measures controls (controls.c). At last it compares the rules that remain with the labels of the data set
+ * (labels.c). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -140,7 +141,9 @@ static enum status measure(struct rules *r, struct error *err)
     status = rules_measure_controls(r, err);
     if (status || r->pairs == 0)
         return status;
-    status = r->strands ? rules_strands(r, err) : STATUS_OK;
+    status = rules_check_labels(r, err);
+    if (!status && r->strands)
+        status = rules_strands(r, err);
     return status ? status : rules_list(r, err);
 }
 
@@ -175,6 +178,7 @@ enum status sparling_rules(const struct method_question *question, const struct 
     free(r.counts);
     free(r.sets);
     free(r.left);
+    free(r.checked);
     free(r.listed);
     free(r.map);
     free(r.maps);

@@ -14,6 +14,19 @@ struct rule_ranked {
     int index, samples;
 };
 
+/* The motifs of a sample of the data set. */
+struct rule_found {
+    int *centre; /* [channels][RULE_PLACES] columns of their centres */
+    int *count;  /* [channels] number of motifs; further ones than RULE_PLACES are left out */
+};
+
+/* What the labels of the data set say about a rule. */
+struct rule_checked {
+    int pair, name;
+    struct rule_sets sets;
+    struct rule_labels labels;
+};
+
 struct rules_controls; /* controls.c defines it */
 
 /* The query in progress. */
@@ -35,16 +48,18 @@ struct rules {
     struct rule_left *left; /* [lefts] pairs that the query left out, because they would take too long */
     int lefts, unseen;      /* unseen: number of pairs of which the data set contains no arrangement often enough */
     struct rules_controls *controls; /* while controls are measured */
-    bool *listed;                    /* [pairs][names] whether the answer lists a name */
-    int first_name;                  /* names with a lower index are no answers; 1 if labels are at positions, else 0 */
-    double quantile;                 /* normal quantile of the intervals that decide about rules */
-    struct map_shape shape;          /* shape of a motif map */
-    float *map;                      /* [channels][cols] of the current sample */
-    float *maps;                     /* [RULE_MAPS][channels][cols] */
-    bool *has;                       /* [RULE_MAPS][names] */
+    struct rule_checked *checked;    /* [checks] the rules that the labels can confirm, by pair and name */
+    int checks;
+    bool *listed;           /* [pairs][names] whether the answer lists a name */
+    int first_name;         /* names with a lower index are no answers; 1 if labels are at positions, else 0 */
+    double quantile;        /* normal quantile of the intervals that decide about rules */
+    struct map_shape shape; /* shape of a motif map */
+    float *map;             /* [channels][cols] of the current sample */
+    float *maps;            /* [RULE_MAPS][channels][cols] */
+    bool *has;              /* [RULE_MAPS][names] */
     bool strands;
 };
-enum { RULE_LEAST = 5, RULE_SETS = 1 << (RULE_ORDERS * RULE_BINS) };
+enum { RULE_LEAST = 5, RULE_PLACES = 64, RULE_SETS = 1 << (RULE_ORDERS * RULE_BINS) };
 
 /* Makes the list of all pairs that the question asks for, without counts. Refuses more than 2048 pairs. */
 enum status rules_make_pairs(struct rules *rules, struct error *err);
@@ -67,6 +82,19 @@ void rules_rank(struct rule_ranked *list, int count);
 enum status rules_support(struct rules *rules, struct error *err);
 /* Returns how many samples of the data set contain a pair in one of the arrangements that have a mark. */
 int rules_samples(const struct rules *rules, int pair, const int marks[RULE_ORDERS][RULE_BINS]);
+/* Finds the motifs in up to 10,000 samples of the data set, at equal distances, and calls `see` for each sample. truth:
+ * the truth of the sample, NULL unless `labels`. */
+typedef void (*rules_see)(struct rules *rules, const struct rule_found *found, const struct domain_truth *truth);
+enum status rules_search(struct rules *rules, bool labels, rules_see see, struct error *err);
+/* Returns the set of the arrangements (rule_bit) of a pair in a sample. */
+unsigned rules_found(const struct rules *rules, int pair, const struct rule_found *found);
+/* Compares all rules with the labels of the data set, and fills rules->checked. Does nothing if labels are at positions
+ * or no pair has a rule. */
+enum status rules_check_labels(struct rules *rules, struct error *err);
+/* Returns the entry of rules->checked; NULL if there is none. */
+const struct rule_checked *rules_checked(const struct rules *rules, int pair, int name);
+/* rule_mark() with controls, without the marks that the labels contradict. */
+bool rules_marks(const struct rules *rules, int pair, int name, int marks[RULE_ORDERS][RULE_BINS]);
 /* Sets rules->quantile, and measures the controls of the arrangements that seem to have a rule. Leaves out pairs whose
  * controls exceed the limit of trials. */
 enum status rules_measure_controls(struct rules *rules, struct error *err);

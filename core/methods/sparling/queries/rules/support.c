@@ -9,14 +9,8 @@
 #include "core/methods/sparling/queries/rules/rules_int.h"
 #include "core/methods/sparling/run_int.h"
 
-/* MOST_SAMPLES, MOST_POSITIONS: limits for the samples that are read. MOST_PLACES: motifs of a channel in a sample;
- * further ones are not counted. */
-enum { MOST_SAMPLES = 10000, MOST_POSITIONS = 4 << 20, MOST_PLACES = 64 };
-
-struct places {
-    int *centre; /* [channels][MOST_PLACES] centres of the motifs in the current sample */
-    int *count;  /* [channels] */
-};
+/* Limits for the samples that are read. */
+enum { MOST_SAMPLES = 10000, MOST_POSITIONS = 4 << 20 };
 
 /* Returns whether the data set has a sample `index`. Generators have no end. */
 static bool exists(const struct open_domain *domain, int64_t index)
@@ -40,28 +34,34 @@ static int64_t count_samples(const struct open_domain *domain, int64_t most)
     return low;
 }
 
-static void find_places(const struct rules *r, int length, struct places *p)
+static void find_places(const struct rules *r, int length, struct rule_found *found)
 {
     for (int c = 0; c < r->channels; c++) {
-        p->count[c] = 0;
-        for (int i = 0; i < length && p->count[c] < MOST_PLACES; i++)
+        found->count[c] = 0;
+        for (int i = 0; i < length && found->count[c] < RULE_PLACES; i++)
             if (r->map[(size_t)c * (size_t)r->cols + (size_t)i] > 0)
-                p->centre[c * MOST_PLACES + p->count[c]++] = i;
+                found->centre[c * RULE_PLACES + found->count[c]++] = i;
     }
 }
 
-static void count_pairs(const struct rules *r, const struct places *p)
+unsigned rules_found(const struct rules *r, int pair, const struct rule_found *found)
 {
-    for (int i = 0; i < r->pairs; i++) {
-        const struct rule_pair *pair = &r->pair[i];
-        int a = pair->first.channel, b = pair->second.channel;
-        unsigned found = rule_arrangements(&pair->first, p->centre + (ptrdiff_t)a * MOST_PLACES, p->count[a],
-                                           &pair->second, p->centre + (ptrdiff_t)b * MOST_PLACES, p->count[b]);
-        r->sets[(size_t)i * RULE_SETS + found]++;
-    }
+    const struct rule_pair *p = &r->pair[pair];
+    int a = p->first.channel, b = p->second.channel;
+    return rule_arrangements(&p->first, found->centre + (ptrdiff_t)a * RULE_PLACES, found->count[a], &p->second,
+                             found->centre + (ptrdiff_t)b * RULE_PLACES, found->count[b]);
 }
 
-static enum status read_samples(struct rules *r, struct places *p, struct error *err)
+static void count_pairs(struct rules *r, const struct rule_found *found, const struct domain_truth *truth)
+{
+    (void)truth;
+    for (int i = 0; i < r->pairs; i++)
+        r->sets[(size_t)i * RULE_SETS + rules_found(r, i, found)]++;
+    r->searched++;
+}
+
+static enum status read_samples(struct rules *r, struct rule_found *found, struct domain_truth *truth, rules_see see,
+                                struct error *err)
 {
     const struct method_model *model = r->question->model;
     const struct open_domain *domain = &model->domain;
@@ -77,17 +77,34 @@ static enum status read_samples(struct rules *r, struct places *p, struct error 
             (void)domain->domain->record(domain->state, &request, &record);
         status = method_question_stopped(r->question, err);
         if (!status)
-            status = domain_sample(domain, &request, r->inquiry.planes, NULL, err);
+            status = domain_sample(domain, &request, r->inquiry.planes, truth, err);
         if (!status)
             status = rules_map(r, err);
         if (!status)
             status = channel_places_move(&model->places, r->channels, 1, r->cols, r->map, err);
         if (status)
             break;
-        find_places(r, record.length, p);
-        count_pairs(r, p);
-        r->searched++;
+        find_places(r, record.length, found);
+        see(r, found, truth);
     }
+    return status;
+}
+
+enum status rules_search(struct rules *r, bool labels, rules_see see, struct error *err)
+{
+    size_t channels = (size_t)r->channels;
+    struct rule_found found = {malloc(channels * RULE_PLACES * sizeof *found.centre),
+                               calloc(channels, sizeof *found.count)};
+    struct domain_truth *truth = NULL;
+    enum status status =
+        found.centre && found.count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
+    if (!status && labels)
+        status = domain_truths_create(&r->question->model->domain.shape, 1, &truth, err);
+    if (!status)
+        status = read_samples(r, &found, truth, see, err);
+    domain_truths_destroy(truth);
+    free(found.centre);
+    free(found.count);
     return status;
 }
 
@@ -105,10 +122,7 @@ int rules_samples(const struct rules *r, int pair, const int marks[RULE_ORDERS][
 
 enum status rules_support(struct rules *r, struct error *err)
 {
-    size_t channels = (size_t)r->channels;
-    struct places p = {malloc(channels * MOST_PLACES * sizeof *p.centre), calloc(channels, sizeof *p.count)};
-    enum status status = p.centre && p.count ? read_samples(r, &p, err)
-                                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
+    enum status status = rules_search(r, false, count_pairs, err);
     for (int i = 0; !status && i < r->pairs; i++)
         for (int o = 0; o < RULE_ORDERS; o++)
             for (int b = 0; b < RULE_BINS; b++) {
@@ -118,7 +132,5 @@ enum status rules_support(struct rules *r, struct error *err)
                 evidence->samples[o][b] = rules_samples(r, i, one);
                 evidence->seen[o][b] = evidence->samples[o][b] >= r->asked->support;
             }
-    free(p.centre);
-    free(p.count);
     return status;
 }

@@ -347,6 +347,60 @@ static void simultaneous_intervals_are_wider(void **state)
     assert_false(rule_mark(&counts, &evidence, rule_quantile(1), true, marks));
 }
 
+/* Adds `of` samples with the same arrangements and motifs, of which `with` have the name in their label. */
+static void add_samples(struct rule_labels *labels, const struct rule_sets *sets, unsigned found, bool first,
+                        bool second, int of, int with)
+{
+    for (int i = 0; i < of; i++)
+        rule_labels_add(labels, sets, found, first, second, i < with);
+}
+
+/* The trials say that the first motif before the second, with a gap of the first bin, makes the name more frequent, and
+ * the second before the first rarer. A rule stays only where the labels of the data set say so, too. */
+static void rules_that_the_labels_contradict_are_dropped(void **state)
+{
+    struct rule_evidence evidence = {.bins = 2, .tried = {40, 40}, .seen = {{true, true}, {true, true}}};
+    int marks[RULE_ORDERS][RULE_BINS] = {{1, 0}, {-1, 0}};
+    struct rule_sets sets = rule_sets_of(&evidence, marks);
+    unsigned more = rule_bit(0, 0), less = rule_bit(1, 0), other = rule_bit(0, 1) | rule_bit(1, 1);
+    struct rule_labels labels = {0}, few = {0};
+    (void)state;
+    assert_int_equal(sets.more, more);
+    assert_int_equal(sets.less, less);
+    assert_int_equal(sets.other, other);
+    add_samples(&labels, &sets, more, true, true, 50, 40);             /* 80 % */
+    add_samples(&labels, &sets, less | other, true, true, 50, 24);     /* 48 % */
+    add_samples(&labels, &sets, rule_bit(1, 1), true, true, 200, 100); /* 50 % */
+    add_samples(&labels, &sets, 0, true, true, 30, 30); /* the motifs overlap: the samples belong to no group */
+    add_samples(&labels, &sets, 0, true, false, 60, 59);
+    add_samples(&labels, &sets, 0, false, true, 60, 0);
+    assert_int_equal(labels.of[GROUP_MORE], 50);
+    assert_int_equal(labels.of[GROUP_LESS], 50);
+    assert_int_equal(labels.of[GROUP_OTHER], 200);
+    assert_int_equal(labels.with[GROUP_OTHER], 100);
+    assert_int_equal(labels.of[GROUP_FIRST], 60);
+    assert_int_equal(labels.with[GROUP_FIRST], 59);
+    assert_int_equal(rule_labels_reference(&labels, 22), GROUP_OTHER);
+    assert_true(rule_labels_agree(&labels, 1, 22));
+    assert_false(rule_labels_agree(&labels, -1, 22)); /* 48 and 50 %: no difference */
+    labels.with[GROUP_LESS] = 10;
+    assert_true(rule_labels_agree(&labels, -1, 22));
+    labels.with[GROUP_LESS] = 40;
+    assert_false(rule_labels_agree(&labels, -1, 22)); /* the labels differ in the other direction */
+
+    /* With too few other arrangements, one motif alone is the reference: here the first, which has the name more often.
+     */
+    add_samples(&few, &sets, more, true, true, 50, 40);
+    add_samples(&few, &sets, rule_bit(0, 1), true, true, 21, 0);
+    add_samples(&few, &sets, 0, true, false, 60, 50);
+    add_samples(&few, &sets, 0, false, true, 60, 0);
+    assert_int_equal(rule_labels_reference(&few, 22), GROUP_FIRST);
+    assert_false(rule_labels_agree(&few, 1, 22));
+    assert_int_equal(rule_labels_reference(&few, 21), GROUP_OTHER);
+    assert_true(rule_labels_agree(&few, 1, 21));
+    assert_false(rule_labels_agree(&few, -1, 21)); /* no sample has these arrangements */
+}
+
 /* The longest text: both names are as long as names can be, and the marks of neighbouring ranges differ. */
 static void the_longest_rule_is_not_cut(void **state)
 {
@@ -537,6 +591,7 @@ int main(void)
         cmocka_unit_test(rules_of_the_pair_stay_with_controls),
         cmocka_unit_test(arrangements_that_the_data_lack_have_no_rule),
         cmocka_unit_test(simultaneous_intervals_are_wider),
+        cmocka_unit_test(rules_that_the_labels_contradict_are_dropped),
         cmocka_unit_test(the_longest_rule_is_not_cut),
         cmocka_unit_test(pairs_that_need_too_much_memory_are_left_out),
         cmocka_unit_test(controls_of_many_motifs_and_names_need_little_memory),
