@@ -82,6 +82,7 @@ void regions_close(struct regions *s)
     free(s->mean);
     name_list_close(&s->labels);
     free(s->region);
+    free(s->covered);
     free(s->letters);
     free(s->bases);
     free(s->other);
@@ -101,11 +102,16 @@ static enum status fault(const struct line *line, const char *detail, struct err
     return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: %s", (long long)line->number, detail);
 }
 
+enum status regions_full(const struct regions *s, struct error *err)
+{
+    return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld regions, the most that is allowed",
+                     (long long)s->b->limits.samples);
+}
+
 static enum status append(struct regions *s, const struct region *region, struct error *err)
 {
     if (s->count >= s->b->limits.samples)
-        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld regions, the most that is allowed",
-                         (long long)s->b->limits.samples);
+        return regions_full(s, err);
     if (s->count == s->room) {
         int64_t room = s->room > 0 ? 2 * s->room : 1024;
         struct region *more = realloc(s->region, (size_t)room * sizeof *more);
@@ -164,8 +170,8 @@ static enum status find_label(struct regions *s, const struct line *line, struct
 
 /* Sets the window of a region. The window is around the middle of the region or, if the line has the ten columns of
  * narrowPeak and states a summit, around the summit. If the option `window` is 0, the window is the region itself. */
-static enum status find_window(const struct regions *s, const struct line *line, const struct plain_line *field,
-                               int fields, struct region *r, struct error *err)
+static enum status find_window(struct regions *s, const struct line *line, const struct plain_line *field, int fields,
+                               struct region *r, struct error *err)
 {
     int64_t start = plain_integer(field[1], INT64_MAX / 4), end = plain_integer(field[2], INT64_MAX / 4);
     if (start < 0 || end <= start || end > r->chromosome->length)
@@ -177,7 +183,7 @@ static enum status find_window(const struct regions *s, const struct line *line,
     r->end = window == 0 ? end : r->start + window;
     if (r->end - r->start > ((int64_t)1 << 24))
         return fault(line, "the region is longer than 16777216 bases; state a window", err);
-    return STATUS_OK;
+    return s->options->negatives == NEGATIVES_GC ? regions_cover(s, r, start, end, err) : STATUS_OK;
 }
 
 static enum status add_line(struct regions *s, const struct line *line, struct plain_line name, struct error *err)

@@ -14,6 +14,12 @@ struct region {
     bool reverse, inner /* inner: the region belongs to the sample of another region */;
 };
 
+/* An interval of a chromosome. */
+struct place {
+    const struct faidx_sequence *chromosome;
+    int64_t start, end;
+};
+
 struct regions {
     struct builder *b;
     const struct collection_options *options;
@@ -21,6 +27,8 @@ struct regions {
     struct name_list labels; /* texts of labels */
     struct region *region;   /* [count] in the order of the files */
     int64_t count, room, left_out, unmatched;
+    struct place *covered; /* [covers] with NEGATIVES_GC: where no negative may lie, one place for each region */
+    int64_t covers;
     int files;
     int64_t longest; /* bases of the longest window */
     char *letters;   /* letters, bases and other: scratch for one window, [longest] each */
@@ -35,6 +43,8 @@ enum status regions_bases(struct regions *s, const struct region *r, uint8_t *ba
 /* Adds a window as a sample without a label. The sample is named by the place of the window, followed by `ending`. */
 enum status regions_sample(struct regions *s, const uint8_t *bases, const struct region *r, const char *ending,
                            struct error *err);
+/* Reports that there are more regions than the limit. Returns STATUS_LIMIT. */
+enum status regions_full(const struct regions *s, struct error *err);
 /* Orders regions by chromosome and start, for qsort(). */
 int regions_by_place(const void *a, const void *b);
 /* Sets the error for a genome that cannot be read, from `status` and *cause. A fault of its files becomes
@@ -49,6 +59,10 @@ enum status regions_open_signal(struct regions *s, struct error *err);
  * genome do not fit each other. */
 enum status regions_add_signal(struct regions *s, const struct region *r, struct error *err);
 
+/* Records that no negative may overlap a region or its window (regions_negatives.c). start, end: the region's own ends.
+ * STATUS_LIMIT: there are too many regions. */
+enum status regions_cover(struct regions *s, const struct region *window, int64_t start, int64_t end,
+                          struct error *err);
 /* Adds a negative sample for each sample that has a label (regions_negatives.c). */
 enum status regions_negatives(struct regions *s, struct error *err);
 

@@ -2,8 +2,8 @@
  * order that keeps the counts of all pairs of neighbours. GC: another place of the genome with about the same number of
  * G and C. The negative of a region depends only on the region's index, and not on other negatives. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "core/base/grown.h"
 #include "core/base/random/philox.h"
 #include "core/data/splicing/splicing.h"
 #include "core/data/uploads/sequences/dinucleotides.h"
@@ -14,23 +14,64 @@ enum { TRIES = 2000, STREAM_MATCHED = 0x4743, STREAM_SHUFFLED_REGIONS = 0x5352 }
  * the numbers of G and C of window and region may differ; UNKNOWN_MOST: how many bases of the window may be unknown. */
 static const double GC_BIN = 0.02, UNKNOWN_MOST = 0.1;
 
-/* Returns whether window `r` overlaps any region. sorted: the regions, sorted by place. */
-static bool overlaps(const struct regions *s, const struct region *sorted, const struct region *r)
+/* ---- covered places ------------------------------------------------------------------------------------------ */
+
+enum status regions_cover(struct regions *s, const struct region *window, int64_t start, int64_t end, struct error *err)
 {
-    struct region key = {.chromosome = r->chromosome, .start = r->start - s->longest + 1};
-    int64_t low = 0, high = s->count;
+    if (s->covers >= s->b->limits.samples)
+        return regions_full(s, err);
+    struct place *more = grown(s->covered, (size_t)s->covers, sizeof *more);
+    if (!more)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+    s->covered = more;
+    /* a window contains the summit or the middle of its region, so the two are one interval */
+    s->covered[s->covers++] = (struct place){.chromosome = window->chromosome,
+                                             .start = window->start < start ? window->start : start,
+                                             .end = window->end > end ? window->end : end};
+    return STATUS_OK;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->chromosome != y->chromosome)
+        return (x->chromosome > y->chromosome) - (x->chromosome < y->chromosome);
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Sorts the covered places, and joins those that overlap. */
+static void settle(struct regions *s)
+{
+    int64_t kept = 0;
+    if (s->covers > 0)
+        qsort(s->covered, (size_t)s->covers, sizeof *s->covered, by_start);
+    for (int64_t i = 0; i < s->covers; i++) {
+        const struct place *now = &s->covered[i];
+        struct place *last = kept > 0 ? &s->covered[kept - 1] : NULL;
+        if (!last || last->chromosome != now->chromosome || last->end < now->start)
+            s->covered[kept++] = *now;
+        else if (last->end < now->end)
+            last->end = now->end;
+    }
+    s->covers = kept;
+}
+
+/* Returns whether a window overlaps a covered place. settle() has sorted the places, so their ends ascend too. */
+static bool overlaps(const struct regions *s, const struct region *window)
+{
+    int64_t low = 0, high = s->covers; /* finds the first place that ends after the start of the window */
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (regions_by_place(&sorted[middle], &key) < 0)
+        const struct place *p = &s->covered[middle];
+        if (p->chromosome < window->chromosome || (p->chromosome == window->chromosome && p->end <= window->start))
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < s->count && sorted[low].chromosome == r->chromosome && sorted[low].start < r->end; low++)
-        if (sorted[low].end > r->start)
-            return true;
-    return false;
+    return low < s->covers && s->covered[low].chromosome == window->chromosome && s->covered[low].start < window->end;
 }
+
+/* ---- negatives ----------------------------------------------------------------------------------------------- */
 
 /* Counts G and C, and unknown bases. */
 static void count_bases(const uint8_t *bases, int64_t length, int64_t *gc, int64_t *unknown)
@@ -61,10 +102,10 @@ static bool draw_window(const struct regions *s, int64_t length, const struct ph
     return false;
 }
 
-/* Adds a negative sample for a region. Draws random windows of the genome until one fits: it overlaps no region, and at
- * most a tenth of its bases are unknown. Its number of G and C must be that of the region, within 2 % of the length. If
- * none of TRIES draws fits, the region gets no negative. */
-static enum status add_matched(struct regions *s, const struct region *sorted, int64_t number, struct error *err)
+/* Adds a negative sample for a region. Draws random windows of the genome until one fits: it overlaps no region and no
+ * window of a region, and at most a tenth of its bases are unknown. Its number of G and C must be that of the region,
+ * within 2 % of the length. If none of TRIES draws fits, the region gets no negative. */
+static enum status add_matched(struct regions *s, int64_t number, struct error *err)
 {
     const struct region *r = &s->region[number];
     struct philox from = philox_stream(0, STREAM_MATCHED, (uint64_t)number);
@@ -74,7 +115,7 @@ static enum status add_matched(struct regions *s, const struct region *sorted, i
     count_bases(s->bases, length, &gc, &unknown);
     for (int i = 0; !status && i < TRIES; i++) {
         struct region drawn;
-        if (!draw_window(s, length, &from, &at, &drawn) || overlaps(s, sorted, &drawn))
+        if (!draw_window(s, length, &from, &at, &drawn) || overlaps(s, &drawn))
             continue;
         status = regions_bases(s, &drawn, s->other, err);
         count_bases(s->other, length, &other_gc, &unknown);
@@ -89,11 +130,7 @@ static enum status add_matched(struct regions *s, const struct region *sorted, i
 enum status regions_negatives(struct regions *s, struct error *err)
 {
     enum status status = STATUS_OK;
-    struct region *sorted = malloc((size_t)s->count * sizeof *sorted + 1);
-    if (!sorted)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
-    memcpy(sorted, s->region, (size_t)s->count * sizeof *sorted);
-    qsort(sorted, (size_t)s->count, sizeof *sorted, regions_by_place);
+    settle(s);
     for (int64_t i = 0; !status && i < s->count; i++) {
         const struct region *r = &s->region[i];
         struct philox from = philox_stream(0, STREAM_SHUFFLED_REGIONS, (uint64_t)i);
@@ -101,7 +138,7 @@ enum status regions_negatives(struct regions *s, struct error *err)
         if (r->inner || r->label < 0)
             continue;
         if (s->options->negatives == NEGATIVES_GC) {
-            status = add_matched(s, sorted, i, err);
+            status = add_matched(s, i, err);
             continue;
         }
         status = regions_bases(s, r, s->bases, err);
@@ -110,6 +147,5 @@ enum status regions_negatives(struct regions *s, struct error *err)
         dinucleotides_shuffle(s->bases, r->end - r->start, &from, &at, s->other);
         status = regions_sample(s, s->other, r, "_shuffled", err);
     }
-    free(sorted);
     return status;
 }

@@ -133,6 +133,28 @@ static void negatives_of_the_genome_have_as_many_g_and_c(void **state)
     collection_close(&c);
 }
 
+/* The regions cover chr2, and chr1 except [2600, 2900); their windows cover much less. The window of the last region
+ * crosses the end of chr1, so this region gives no sample, but it may contain no negative either. */
+static void negatives_lie_outside_of_whole_regions(void **state)
+{
+    enum { WINDOW = 50 };
+    struct collection_options options = {
+        .label = "", .group = "", .data = genome_root, .genome = "tiny", .window = WINDOW, .negatives = NEGATIVES_GC};
+    struct collection c;
+    static const char text[] = "chr2\t0\t3000\n"
+                               "chr1\t0\t1000\nchr1\t400\t450\nchr1\t500\t2600\tx\t0\t.\t0\t0\t0\t40\n"
+                               "chr1\t2900\t3000\tx\t0\t.\t0\t0\t0\t99\n";
+    assert_int_equal(read_regions(text, &options, &c), STATUS_OK);
+    assert_true(c.count > 4 && c.count <= 8 && c.warnings > 0);
+    assert_string_equal(c.warning[0].code, "regions-left-out");
+    for (int64_t i = 4; i < c.count; i++) {
+        int number, start;
+        assert_int_equal(sscanf(c.records.name[i], "chr%d:%d-", &number, &start), 2);
+        assert_true(number == 1 && start >= 2600 && start + WINDOW <= 2900);
+    }
+    collection_close(&c);
+}
+
 static void faulty_regions_are_refused_with_the_line(void **state)
 {
     struct collection_options options = {.label = "", .group = "", .data = genome_root, .genome = "tiny", .window = -1};
@@ -429,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_become_windows_of_the_genome),
         cmocka_unit_test(negatives_of_the_genome_have_as_many_g_and_c),
+        cmocka_unit_test(negatives_lie_outside_of_whole_regions),
         cmocka_unit_test(faulty_regions_are_refused_with_the_line),
         cmocka_unit_test(a_column_has_the_number_of_a_region),
         cmocka_unit_test(a_signal_gives_a_mean_or_a_profile_for_each_region),
