@@ -77,6 +77,7 @@ COMMANDS = (
     ("sites-gff", "sites @3 --samples 8 --output s.gff", 0, "s.gff"), ("sites-json", "sites @3 --samples 4 --format json", 0, '"sites"'),
     ("sites-file", "sites @3 --input seq.fa --format narrowpeak", 0, ""), ("sites-what", "sites @3 --input in.npy", 2, ""), ("sites-none", "sites @ --samples 8", 1, ""),
     ("sites-format", "sites @3 --format what", 2, ""), ("signal", "signal @3 --samples 4 --channel 1", 0, ""), ("logos", "logos @3 --samples 40 --output l.svg", 0, "l.svg"),
+    ("logos-what", "logos @3 --samples 4 --output l.pdf", 2, ""), ("sites-ending", "sites @3 --samples 4 --output s.xls", 2, ""),
     ("logo", "logos @3 0 --samples 40 --output one.png", 0, "one.png"), ("pairs", "pairs @3", 0, "FIRST"), ("pairs-json", "pairs @3 --json", 0, '"pairs"'),
     ("rules", "rules @3 --samples 8", 0, ""), ("letters", "motifs @3 --seed 1", 0, "prediction"), ("letters-file", "motifs @3 --input seq.fa", 0, "prediction"),
     ("records", "predict @3 --input seq.fa", 0, ""), ("matrices", "channels @3 --samples 40 --output c.meme", 0, "c.meme"), ("matrix", "channels @3 0 --samples 40", 0, "channel 0"),

@@ -596,6 +596,12 @@ class Site:
         assert run("sites", self.job, "--input", os.path.join(self.folder, "none.fa")).returncode == 1
         broken = os.path.join(self.folder, "broken.bed")
         assert run("sites", self.job, "--channel", "77", "--output", broken).returncode != 0 and not os.path.exists(broken)
+        for query, ending, form, allowed in (("logos", "pdf", "svg", ".svg"), ("sites", "xls", "bed", ".bed"), ("signal", "svg", "bedgraph", ".bedGraph")):
+            path = os.path.join(self.folder, f"unknown.{ending}")
+            done = run(query, self.job, "--samples", "4", "--output", path)
+            assert done.returncode == 2 and "ending" in done.stderr and allowed in done.stderr and not os.path.exists(path), done
+            assert run(query, self.job, "--samples", "4", "--format", form, "--output", path).returncode == 0 and os.path.exists(path)
+        assert run("logos", self.job, "--samples", "4", "--output", os.path.join(self.folder, "no-ending")).returncode == 0
         logo = os.path.join(self.folder, "l.svg")
         assert run("logos", self.job, "--output", logo).returncode == 0 and open(logo, encoding="utf-8").read().startswith("<?xml")
 

@@ -16,7 +16,7 @@
 #define FILE_OPTIONS                                                                                                   \
     {"output", "FILE", "file to which the answer is written (standard output)"},                                       \
     {                                                                                                                  \
-        "format", "NAME", "format of the answer (by the ending of --output, else the first format of the query)"       \
+        "format", "NAME", "format of the answer (by the ending of --output; without an ending, the query's first one)" \
     }
 
 static const struct option_spec options[] = {
@@ -41,13 +41,20 @@ static const struct option_spec logo_options[] = {
     {NULL, NULL, NULL},
 };
 
+/* Returns whether the last part of a file's path has an ending. A path such as /dev/stdout has none. */
+static bool has_ending(const char *file)
+{
+    const char *slash = strrchr(file, '/'), *last = slash != NULL ? slash + 1 : file, *dot = strrchr(last, '.');
+    return dot != NULL && dot != last;
+}
+
 /* Finds the media type of the answer. --format determines it, else the ending of --output, else --json (JSON), else the
- * query's first format. If the query does not have the format that --format names, prints a message, sets *code to an
- * error and returns NULL. */
+ * query's first format. If the query does not have the format that --format or the ending names, prints a message, sets
+ * *code to an error and returns NULL. */
 static const char *answer_type(struct ctl *ctl, const struct options *args, const cJSON *formats, int *code)
 {
     const char *name = options_value(args, "format"), *file = options_value(args, "output"), *type = NULL;
-    char fault[120];
+    char fault[300];
     if (name != NULL && strcmp(name, "json") == 0)
         return "application/json";
     if (name != NULL) {
@@ -61,6 +68,11 @@ static const char *answer_type(struct ctl *ctl, const struct options *args, cons
     if (type == NULL &&
         (ctl->json || (file != NULL && strlen(file) > 5 && strcmp(file + strlen(file) - 5, ".json") == 0)))
         return "application/json";
+    if (type == NULL && file != NULL && has_ending(file)) {
+        snprintf(fault, sizeof fault, "the ending of %.200s is not that of a format of this query", file);
+        *code = query_formats_usage(ctl, formats, true, fault);
+        return NULL;
+    }
     return type != NULL ? type : json_string(cJSON_GetArrayItem(formats, 0), "media_type");
 }
 
