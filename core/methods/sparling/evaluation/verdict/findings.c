@@ -74,7 +74,7 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
     [STOPPED] = {"stopped-early", FINDING_NOTE, VERDICT_LEARNED,
                  "Training used all its samples before it reached the last density.",
                  AGAIN "--set total_samples=400000"},
-    [IMPROVING] = {"still-improving", FINDING_NOTE, VERDICT_LEARNED, "The accuracy was still rising at the end.",
+    [IMPROVING] = {"still-improving", FINDING_NOTE, VERDICT_LEARNED, "Training ended while the model still improved.",
                    AGAIN "--set total_samples=400000"},
     [UNUSED] = {"unused-channel", FINDING_NOTE, VERDICT_LEARNED, "A channel marks nothing.",
                 "motifctl channels JOB --png channels.png"},

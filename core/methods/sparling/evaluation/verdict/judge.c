@@ -297,6 +297,38 @@ static double late_gain(const struct evidence *e)
     return half[0] - half[1];
 }
 
+/* Notes that a run that ends by itself (ending.c) ended although its last validations were better than earlier ones.
+ * Either it came to the limit of its samples, or it ended before because the accuracy reached its target or, if the
+ * plateau rule applies to the last density, because the loss did not fall. */
+static void judge_end(const struct method_run *run, struct findings *findings)
+{
+    const struct sparling_config *c = &run->config;
+    const struct ending *end = &run->ending;
+    long long samples = run->samples, most = c->total_samples;
+    double higher = (1 + c->target_max) / 2;
+    const char *constant = c->target_decay > 0 ? " --set target_decay=0" : "";
+    if (end->from == 0 || end->to >= reading_limit(run)) {
+        findings_add(findings, &sparling_findings[IMPROVING],
+                     "Training ended after %lld of %lld samples, because of the limit total_samples, while the model "
+                     "still improved.",
+                     samples, most);
+        next_longer(run, findings);
+    } else if (c->plateau_validations > 0 && sparling_last_density(c) > c->plateau_density) {
+        findings_add(findings, &sparling_findings[IMPROVING],
+                     "Training ended after %lld of %lld samples, because the loss did not fall in %lld validations or "
+                     "the accuracy reached its target, while the model still improved.",
+                     samples, most, (long long)c->plateau_validations);
+        findings_next(findings, AGAIN "--set plateau_validations=0 --set target_start=%.4g --set target_max=%.4g%s",
+                      higher, higher, constant);
+    } else {
+        findings_add(findings, &sparling_findings[IMPROVING],
+                     "Training ended after %lld of %lld samples, because the accuracy reached its target of at most "
+                     "%.4g %%, while the model still improved; at the end the accuracy is %.4g %%.",
+                     samples, most, 100 * c->target_max, 100 * run->accuracy);
+        findings_next(findings, AGAIN "--set target_start=%.4g --set target_max=%.4g%s", higher, higher, constant);
+    }
+}
+
 void judge_training(const struct method_run *run, struct findings *findings)
 {
     const struct evidence *e = &run->evaluation.evidence;
@@ -316,11 +348,8 @@ void judge_training(const struct method_run *run, struct findings *findings)
             (long long)c->total_samples, run->annealer.density, sparling_last_density(c));
         next_longer(run, findings);
     }
-    if (c->patience > 0 && run->ending.flat < c->patience && run->accuracy < target) {
-        findings_add(findings, &sparling_findings[IMPROVING],
-                     "Training used all its %lld samples while the model still improved.", (long long)run->samples);
-        next_longer(run, findings);
-    }
+    if (c->patience > 0 && run->ending.flat < c->patience && run->accuracy < target)
+        judge_end(run, findings);
     if (c->patience == 0 && gain > limits.gain &&
         gain > limits.sure * sqrt(2 * run->accuracy * (1 - run->accuracy) / checked)) {
         findings_add(findings, &sparling_findings[IMPROVING],

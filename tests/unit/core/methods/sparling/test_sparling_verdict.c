@@ -415,6 +415,46 @@ static void rising_accuracy_at_the_last_density_is_a_note(void **state)
     assert_null(found(f, "still-improving"));
 }
 
+/* Sets a run that ends by itself, whose learning rate fell from 48 to 112 samples after a better validation. */
+static void end_by_itself(struct fixture *f)
+{
+    f->run->config.patience = 3;
+    f->run->config.target_max = 0.98;
+    f->run->annealer.target = 0.98;
+    f->run->accuracy = 0.97;
+    f->run->samples = 112;
+    f->run->ending = (struct ending){.loss = 0.1, .accuracy = 0.98, .flat = 1, .from = 48, .to = 112};
+}
+
+static void an_end_at_the_target_is_not_called_the_limit_of_samples(void **state)
+{
+    struct fixture *f = *state;
+    end_by_itself(f);
+    const struct finding *finding = found(f, "still-improving");
+    assert_non_null(finding);
+    assert_non_null(strstr(finding->text, "after 112 of 160 samples, because the accuracy reached its target"));
+    assert_non_null(strstr(finding->next, "--set target_start=0.99 --set target_max=0.99"));
+    assert_null(strstr(finding->next, "total_samples"));
+    f->run->config.plateau_validations = 2;
+    f->run->config.plateau_density = 0.001;
+    finding = found(f, "still-improving");
+    assert_non_null(strstr(finding->text, "because the loss did not fall in 2 validations or the accuracy reached"));
+    assert_non_null(strstr(finding->next, "--set plateau_validations=0"));
+    f->run->ending.flat = 3;
+    assert_null(found(f, "still-improving"));
+}
+
+static void an_end_at_the_limit_recommends_more_samples(void **state)
+{
+    struct fixture *f = *state;
+    end_by_itself(f);
+    f->run->samples = f->run->ending.to = 160;
+    const struct finding *finding = found(f, "still-improving");
+    assert_non_null(finding);
+    assert_non_null(strstr(finding->text, "after 160 of 160 samples, because of the limit total_samples"));
+    assert_non_null(strstr(finding->next, "--set total_samples=320 --set patience=6"));
+}
+
 /* Trains for the 160 samples of `tiny`, far too few to learn anything. */
 static void train(struct fixture *f, const char *motif_samples, struct run_env_bytes *bytes)
 {
@@ -532,6 +572,8 @@ int main(void)
         TEST(an_accuracy_above_the_configured_target_is_no_finding),
         TEST(end_before_the_last_density_is_a_note_with_more_samples_to_try),
         TEST(rising_accuracy_at_the_last_density_is_a_note),
+        TEST(an_end_at_the_target_is_not_called_the_limit_of_samples),
+        TEST(an_end_at_the_limit_recommends_more_samples),
         TEST(very_short_training_gives_not_learned),
         TEST(run_that_is_loaded_after_its_end_has_the_same_findings_and_names),
         TEST(damaged_names_in_a_checkpoint_are_refused),
