@@ -26,7 +26,7 @@ static const struct option_spec options[] = {
     RECORD_OPTIONS,
     {"coordinates", "HOW",
      "how to read names such as chr1:100-200. record: not as a place; bedtools: a place counted from 0; ucsc: a place "
-     "counted from 1 (record)"},
+     "counted from 1; a name that contains no place is read like record (record)"},
     {"channel", "K", "only this channel (all)"},
     FILE_OPTIONS,
     {NULL, NULL, NULL},

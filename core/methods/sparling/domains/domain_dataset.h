@@ -67,8 +67,9 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
                 "Share of the letters of a training sample that are replaced by random letters each time it is "       \
                 "drawn; a larger share keeps a model from learning few samples by heart."),                            \
     DOMAIN_TEXT(dataset, motif_start, "motif_start", "", ADVANCED,                                                     \
-                "Data set of known motifs, such as JASPAR, whose matrices become the initial filters of a model of "   \
-                "DNA or RNA; empty begins with random filters."),                                                      \
+                "Data set of the few known motifs whose matrices become the initial filters of a model of DNA or "     \
+                "RNA, at most width filters; a motif of DNA needs two, one for each strand, or one with "              \
+                "strands=both, so all of JASPAR is too much; empty begins with random filters."),                      \
     DOMAIN_FLAG(dataset, motif_words, "motif_start_words", "false", ADVANCED,                                          \
                 "Whether a model of DNA or RNA begins with motifs that motifd finds by counting words: the first "     \
                 "filters with those most enriched in the training samples of each name, and in the first phase the "   \

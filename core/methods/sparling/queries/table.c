@@ -54,7 +54,8 @@
     {                                                                                                                  \
         "against", FIELD_TEXT, AT(against), "", 0, 0, false, false, NULL, "",                                          \
             "Name of a data set of motifs, such as JASPAR; the answer then names the motifs of this set that are "     \
-            "most similar to each channel.",                                                                           \
+            "most similar to each channel. T and U count as one letter, so a model of RNA can be compared with "       \
+            "motifs of DNA, on one strand.",                                                                           \
             GROUP_EVALUATION, LEVEL_BASIC, NULL                                                                        \
     }
 static const struct config_field channels_fields[] = {
@@ -104,7 +105,8 @@ const char *const sites_sets[] = {"all", "test", "validation", NULL};
      coordinates_names,                                                                                                \
      "",                                                                                                               \
      "What the names of records mean: record counts positions in each record from 0; bedtools reads chr1:100-200 as "  \
-     "positions of a genome counted from 0, ucsc as positions counted from 1.",                                        \
+     "positions of a genome counted from 0, ucsc as positions counted from 1. A name that contains no place has "      \
+     "positions of the record in each case.",                                                                          \
      GROUP_EVALUATION,                                                                                                 \
      LEVEL_BASIC,                                                                                                      \
      NULL},                                                                                                            \
