@@ -36,12 +36,12 @@ static enum status list_rules(struct rules *r, struct error *err)
 static bool has_name(const struct domain_truth *truth, int name)
 {
     for (int i = 0; i < truth->length; i++)
-        if (truth->label[i] == TOKEN_FIRST + name)
+        if (truth->label[i] == name)
             return true;
     return false;
 }
 
-static void add_labels(struct rules *r, const struct rule_found *found, const struct domain_truth *truth)
+void rules_add_labels(struct rules *r, const struct rule_found *found, const struct domain_truth *truth)
 {
     unsigned set = 0;
     for (int i = 0; i < r->checks; i++) {
@@ -59,7 +59,7 @@ enum status rules_check_labels(struct rules *r, struct error *err)
     if (r->question->model->network->shape.positions)
         return STATUS_OK;
     enum status status = list_rules(r, err);
-    return status || r->checks == 0 ? status : rules_search(r, true, add_labels, err);
+    return status || r->checks == 0 ? status : rules_search(r, true, rules_add_labels, err);
 }
 
 static int by_pair(const void *a, const void *b)

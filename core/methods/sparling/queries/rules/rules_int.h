@@ -91,6 +91,8 @@ unsigned rules_found(const struct rules *rules, int pair, const struct rule_foun
 /* Compares all rules with the labels of the data set, and fills rules->checked. Does nothing if labels are at positions
  * or no pair has a rule. */
 enum status rules_check_labels(struct rules *rules, struct error *err);
+/* Adds the label of a sample to the entries of rules->checked. */
+void rules_add_labels(struct rules *rules, const struct rule_found *found, const struct domain_truth *truth);
 /* Returns the entry of rules->checked; NULL if there is none. */
 const struct rule_checked *rules_checked(const struct rules *rules, int pair, int name);
 /* rule_mark() with controls, without the marks that the labels contradict. */

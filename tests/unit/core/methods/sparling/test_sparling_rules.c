@@ -401,6 +401,31 @@ static void rules_that_the_labels_contradict_are_dropped(void **state)
     assert_false(rule_labels_agree(&few, -1, 21)); /* no sample has these arrangements */
 }
 
+/* Samples contain motif 0 before motif 1 with a gap of 5, or motif 0 alone. Label 1 stands for the second name. */
+static void labels_of_the_data_set_count_by_name(void **state)
+{
+    int32_t label[] = {0, 1};
+    int centre[2 * RULE_PLACES] = {[0] = 10, [RULE_PLACES] = 20}, one[] = {1, 1}, alone[] = {1, 0};
+    const struct rule_found both = {centre, one}, first = {centre, alone};
+    const struct domain_truth truth = {.length = 2, .label = label}, other = {.length = 1, .label = label};
+    struct rule_pair pair = {.first = {.channel = 0, .width = 5}, .second = {.channel = 1, .width = 5}};
+    struct rule_checked checked[] = {{.pair = 0, .name = 0, .sets.more = rule_bit(0, 0)},
+                                     {.pair = 0, .name = 1, .sets.more = rule_bit(0, 0)}};
+    struct rules r = {.pair = &pair, .pairs = 1, .channels = 2, .names = 2, .checked = checked, .checks = 2};
+    (void)state;
+    rules_add_labels(&r, &both, &truth);
+    rules_add_labels(&r, &both, &other);
+    rules_add_labels(&r, &first, &truth);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(checked[k].labels.of[GROUP_MORE], 2);
+        assert_int_equal(checked[k].labels.with[GROUP_MORE], k == 0 ? 2 : 1);
+        assert_int_equal(checked[k].labels.of[GROUP_FIRST], 1);
+        assert_int_equal(checked[k].labels.with[GROUP_FIRST], 1);
+    }
+    assert_ptr_equal(rules_checked(&r, 0, 1), &checked[1]);
+    assert_null(rules_checked(&r, 1, 0));
+}
+
 /* The longest text: both names are as long as names can be, and the marks of neighbouring ranges differ. */
 static void the_longest_rule_is_not_cut(void **state)
 {
@@ -592,6 +617,7 @@ int main(void)
         cmocka_unit_test(arrangements_that_the_data_lack_have_no_rule),
         cmocka_unit_test(simultaneous_intervals_are_wider),
         cmocka_unit_test(rules_that_the_labels_contradict_are_dropped),
+        cmocka_unit_test(labels_of_the_data_set_count_by_name),
         cmocka_unit_test(the_longest_rule_is_not_cut),
         cmocka_unit_test(pairs_that_need_too_much_memory_are_left_out),
         cmocka_unit_test(controls_of_many_motifs_and_names_need_little_memory),
