@@ -363,7 +363,7 @@ class Site:
         assert status == 201 and made["samples"] == 80 and made["shape"]["cols"] == COLS and made["options"]["window"] == COLS, made
         assert put("windows", f"&genome=tiny&window={COLS}&label=name&negatives=gc")[0] == 200
         assert put("windows", "&genome=tiny&window=50&label=name&negatives=gc")[0] == 409
-        for query, says in (("", "need a genome"), ("&genome=none", "there is no data set none"), ("&genome=windows", "no file"), ("&genome=../tiny", "genome=")):
+        for query, says in (("", "need a genome"), ("&genome=none", "there is no genome none; the genomes of this server: tiny"), ("&genome=windows", "no file"), ("&genome=../tiny", "genome=")):
             status, _, problem = put("other", query)
             assert status == 422 and says in str(problem), (query, problem)
         self.several_files_are_classes(bed)
@@ -378,7 +378,7 @@ class Site:
         regions = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites?genome=tiny&window={COLS}", bed, "text/x-bed")
         assert regions[0] == 200 and regions[2]["sites"] == found[:len(regions[2]["sites"])], regions
         assert 0 < len(regions[2]["sites"]) < len(found)
-        for query, says in (("", "need a genome"), ("?genome=none", "there is no data set none"), ("?genome=tiny&window=-1", "window")):
+        for query, says in (("", "need a genome"), ("?genome=none", "there is no genome none; the genomes of this server: tiny"), ("?genome=tiny&window=-1", "window")):
             status, _, problem = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites{query}", bed, "text/x-bed")
             assert status in (400, 422) and says in str(problem), (query, problem)
         self.compressed_genomes_are_the_same(folder, bed, regions[2]["sites"])

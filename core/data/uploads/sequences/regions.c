@@ -10,31 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/dataset.h"
 #include "core/data/splicing/splicing.h"
+#include "core/data/uploads/sequences/genome.h"
 #include "core/data/uploads/sequences/regions_int.h"
 #include "core/data/uploads/sequences/sequence_label.h"
 
 enum { WINDOW = 200, LINE_BYTES = 1 << 20, NAME_COLUMN = 4, COLUMNS = 10 };
-
-/* ---- the genome ---------------------------------------------------------------------------------------------- */
-
-static enum status open_genome(struct regions *s, struct error *err)
-{
-    const struct collection_options *o = s->options;
-    char folder[DATASET_PATH], path[DATASET_PATH + 16];
-    if (!o->genome || o->genome[0] == '\0')
-        return error_set(err, STATUS_INVALID, NULL,
-                         "regions need a genome: state it with genome=NAME, a folder of the operator with genome.fa "
-                         "and its index");
-    struct error cause = {0};
-    enum status status = dataset_folder(o->data, o->genome, folder, &cause);
-    if (!status) {
-        snprintf(path, sizeof path, "%s/genome.fa", folder);
-        status = faidx_open(path, "the genome", &s->genome, &cause);
-    }
-    return status ? regions_of_genome(s, status, &cause, err) : STATUS_OK;
-}
 
 /* Returns the number of the column with the label; 0: there is none. */
 static int label_column(const struct collection_options *o)
@@ -58,7 +39,7 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
     bool both = options->label_column > 0 && options->label && options->label[0] != '\0';
     enum status status = both ? error_set(err, STATUS_INVALID, NULL,
                                           "label and label_column both state the label of a region; leave one out")
-                              : open_genome(s, err);
+                              : genome_open(options->data, options->genome, &s->genome, err);
     if (!status)
         status = regions_open_signal(s, err);
     if (!status && options->target == TARGET_NUMBER && (label_column(options) > 0) == (s->signal != NULL))

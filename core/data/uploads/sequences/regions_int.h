@@ -47,10 +47,6 @@ enum status regions_sample(struct regions *s, const uint8_t *bases, const struct
 enum status regions_full(const struct regions *s, struct error *err);
 /* Orders regions by chromosome and start, for qsort(). */
 int regions_by_place(const void *a, const void *b);
-/* Sets the error for a genome that cannot be read, from `status` and *cause. A fault of its files becomes
- * STATUS_INVALID, because the client can inform the operator or select another genome. */
-enum status regions_of_genome(const struct regions *s, enum status status, const struct error *cause,
-                              struct error *err);
 
 /* Opens the signal that the options name, if they name one (regions_signal.c). STATUS_INVALID: there is no such signal,
  * or it has a fault. */

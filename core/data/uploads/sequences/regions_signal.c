@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/data/dataset.h"
+#include "core/data/operator_folder.h"
 #include "core/data/uploads/sequences/regions_int.h"
 
 /* Reports a fault of the signal that the client has selected. */
@@ -23,7 +23,7 @@ enum status regions_open_signal(struct regions *s, struct error *err)
         return o->bins > 0 ? error_set(err, STATUS_INVALID, NULL, "bins needs signal=NAME") : STATUS_OK;
     if (o->target != TARGET_NUMBER)
         return error_set(err, STATUS_INVALID, NULL, "signal=%s needs target=number", o->signal);
-    enum status status = dataset_folder(o->data, o->signal, folder, &cause);
+    enum status status = operator_folder(o->data, o->signal, "signal", collection_signal_files, folder, &cause);
     if (!status) {
         snprintf(path, sizeof path, "%s/signal.bw", folder);
         status = bigwig_open(path, "signal.bw", &s->signal, &cause);

@@ -4,13 +4,8 @@
 #include <string.h>
 
 #include "core/data/splicing/splicing.h"
+#include "core/data/uploads/sequences/genome.h"
 #include "core/data/uploads/sequences/regions_int.h"
-
-enum status regions_of_genome(const struct regions *s, enum status status, const struct error *cause, struct error *err)
-{
-    bool faulty = status == STATUS_NOT_FOUND || status == STATUS_CORRUPT || status == STATUS_LIMIT;
-    return error_set(err, faulty ? STATUS_INVALID : status, NULL, "genome=%s: %s", s->options->genome, cause->message);
-}
 
 enum status regions_bases(struct regions *s, const struct region *r, uint8_t *bases, struct error *err)
 {
@@ -18,7 +13,7 @@ enum status regions_bases(struct regions *s, const struct region *r, uint8_t *ba
     struct error cause = {0};
     enum status status = faidx_read(&s->genome, r->chromosome, r->start, r->end, s->letters, &cause);
     if (status)
-        return regions_of_genome(s, status, &cause, err);
+        return genome_fault(s->options->genome, status, &cause, err);
     for (int64_t i = 0; i < length; i++) {
         uint8_t base = splicing_base(s->letters[i]);
         bases[r->reverse ? length - 1 - i : i] =

@@ -179,8 +179,6 @@ static void faulty_regions_are_refused_with_the_line(void **state)
     }
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------- */
-
 static void refused(const char *text, const struct collection_options *options, const char *says)
 {
     struct collection c;
@@ -188,6 +186,29 @@ static void refused(const char *text, const struct collection_options *options, 
     if (!strstr(err.message, says))
         fail_msg("'%s' does not say '%s'", err.message, says);
 }
+
+/* Makes folders of the operator: a data set, and genomes of which only the index exists. */
+static void an_unknown_genome_gets_the_names_of_the_genomes(void **state)
+{
+    struct collection_options options = {.label = "", .group = "", .data = genome_root, .genome = "hg19", .window = 5};
+    static const char *const more[] = {"a-set", "mm10", "dm6", "ce11", "hg38", "rn7", "aa"};
+    char command[160];
+    refused("chr1\t5\t9\n", &options, "genome=hg19: there is no genome hg19; the genomes of this server: tiny");
+    for (int i = 0; i < 7; i++) {
+        snprintf(command, sizeof command, "mkdir %s/%s && touch %s/%s/%s", genome_root, more[i], genome_root, more[i],
+                 i > 0 ? "genome.fa.fai" : "set.pack");
+        assert_int_equal(system(command), 0);
+    }
+    refused("chr1\t5\t9\n", &options, "the genomes of this server: aa, ce11, dm6, hg38, mm10, ...");
+    for (int i = 0; i < 7; i++) {
+        snprintf(command, sizeof command, "rm -r %s/%s", genome_root, more[i]);
+        assert_int_equal(system(command), 0);
+    }
+    options.data = "/nonexistent";
+    refused("chr1\t5\t9\n", &options, "there is no genome hg19; the operator of this server has set up no genome");
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------- */
 
 static void a_column_has_the_number_of_a_region(void **state)
 {
@@ -278,7 +299,7 @@ static void faulty_signals_are_refused(void **state)
     char path[128];
     if (!make_signal("short", 500))
         skip();
-    refused(text, &options, "signal=none");
+    refused(text, &options, "signal=none: there is no signal none; the signals of this server: short, track");
     options.signal = "../track";
     refused(text, &options, "signal=../track");
     options.signal = "short";
@@ -453,6 +474,7 @@ int main(void)
         cmocka_unit_test(negatives_of_the_genome_have_as_many_g_and_c),
         cmocka_unit_test(negatives_lie_outside_of_whole_regions),
         cmocka_unit_test(faulty_regions_are_refused_with_the_line),
+        cmocka_unit_test(an_unknown_genome_gets_the_names_of_the_genomes),
         cmocka_unit_test(a_column_has_the_number_of_a_region),
         cmocka_unit_test(a_signal_gives_a_mean_or_a_profile_for_each_region),
         cmocka_unit_test(faulty_signals_are_refused),
