@@ -116,18 +116,23 @@ static int split(struct plain_line line, struct plain_line field[COLUMNS])
     return count;
 }
 
-static enum status find_chromosome(const struct regions *s, const struct line *line, struct plain_line field,
+/* Finds the sequence of a region. If the genome does not have it, counts the region, and *out is NULL. */
+static enum status find_chromosome(struct regions *s, const struct line *line, struct plain_line field,
                                    const struct faidx_sequence **out, struct error *err)
 {
     char name[FASTA_NAME];
-    if (field.size >= sizeof name - 32 || (field.size > 0 && memchr(field.at, '\0', field.size)))
+    if (field.size >= sizeof name)
         return fault(line, "the name of the chromosome is too long", err);
+    if (!sequence_label_good(field))
+        return fault(line, "the name of the chromosome is not UTF-8 text", err);
     memcpy(name, field.at, field.size);
     name[field.size] = '\0';
     *out = faidx_find(&s->genome, name);
-    return *out ? STATUS_OK
-                : error_set(err, STATUS_INVALID, NULL, "BED, line %lld: the genome has no sequence %s",
-                            (long long)line->number, name);
+    if (*out) /* the name of a sample needs 32 more bytes for the place */
+        return field.size < sizeof name - 32 ? STATUS_OK : fault(line, "the name of the chromosome is too long", err);
+    if (s->elsewhere++ == 0)
+        memcpy(s->elsewhere_name, name, sizeof name);
+    return STATUS_OK;
 }
 
 /* Finds the text of a label. If the column is empty or '.', the region has no label, and *label is -1. */
@@ -175,6 +180,8 @@ static enum status add_line(struct regions *s, const struct line *line, struct p
     if (fields < 3)
         return fault(line, "a region needs a chromosome, a start and an end, separated by tabs", err);
     enum status status = find_chromosome(s, line, field[0], &r.chromosome, err);
+    if (!status && !r.chromosome)
+        return STATUS_OK;
     if (!status)
         status = find_window(s, line, field, fields, &r, err);
     if (!status)
@@ -295,10 +302,28 @@ static enum status make_room(struct regions *s, struct error *err)
                                               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
 }
 
+/* Reports that all regions were left out. */
+static enum status none_left(const struct regions *s, struct error *err)
+{
+    if (s->elsewhere == 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "no region is left: the windows of all %lld regions cross an end of the chromosome",
+                         (long long)s->left_out);
+    return error_set(err, STATUS_INVALID, NULL,
+                     "no region is left: the genome lacks the sequences of %lld regions, the first of which is on %s; "
+                     "the windows of %lld other regions cross an end of the chromosome",
+                     (long long)s->elsewhere, s->elsewhere_name, (long long)s->left_out);
+}
+
 static enum status warn(struct regions *s, struct error *err)
 {
     enum status status = STATUS_OK;
-    if (s->left_out > 0)
+    if (s->elsewhere > 0)
+        status = collection_warn(s->b->c, err, "regions-elsewhere",
+                                 "%lld regions were left out, because the genome lacks their sequences; the first of "
+                                 "these regions is on %s",
+                                 (long long)s->elsewhere, s->elsewhere_name);
+    if (!status && s->left_out > 0)
         status = collection_warn(s->b->c, err, "regions-left-out",
                                  "%lld regions were left out, because their window crosses an end of the chromosome",
                                  (long long)s->left_out);
@@ -312,7 +337,7 @@ static enum status warn(struct regions *s, struct error *err)
 
 enum status regions_finish(struct regions *s, struct error *err)
 {
-    enum status status = make_room(s, err);
+    enum status status = s->count == 0 && s->left_out + s->elsewhere > 0 ? none_left(s, err) : make_room(s, err);
     if (!status && s->files > 1 && s->options->target == TARGET_LABELS)
         status = join(s, err);
     for (int64_t i = 0; !status && i < s->count; i++)

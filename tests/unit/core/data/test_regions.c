@@ -133,6 +133,23 @@ static void negatives_of_the_genome_have_as_many_g_and_c(void **state)
     collection_close(&c);
 }
 
+static void regions_on_sequences_that_the_genome_lacks_are_left_out(void **state)
+{
+    struct collection_options options = {.label = "", .group = "", .data = genome_root, .genome = "tiny", .window = 20};
+    static const char text[] = "chrUn_KI270302v1_alt_and_more_than_31_bytes\t9\t5\nchr1\t100\t200\nchrEBV\t1\t50\n"
+                               "chr1\t2\t12\n";
+    struct collection c;
+    if (read_regions(text, &options, &c) != STATUS_OK)
+        fail_msg("%s", err.message);
+    assert_true(c.count == 1 && c.warnings == 2);
+    assert_string_equal(c.records.name[0], "chr1:140-160");
+    assert_string_equal(c.warning[0].code, "regions-elsewhere");
+    assert_string_equal(c.warning[0].text, "2 regions were left out, because the genome lacks their sequences; the "
+                                           "first of these regions is on chrUn_KI270302v1_alt_and_more_than_31_bytes");
+    assert_string_equal(c.warning[1].code, "regions-left-out");
+    collection_close(&c);
+}
+
 /* The regions cover chr2, and chr1 except [2600, 2900); their windows cover much less. The window of the last region
  * crosses the end of chr1, so this region gives no sample, but it may contain no negative either. */
 static void negatives_lie_outside_of_whole_regions(void **state)
@@ -161,7 +178,10 @@ static void faulty_regions_are_refused_with_the_line(void **state)
     static const struct {
         const char *text, *says;
     } cases[] = {{"chr1\t5\n", "line 1: a region needs"},
-                 {"chr9\t5\t9\n", "line 1: the genome has no sequence chr9"},
+                 {"chr9\t5\t9\nchr1\t5\t9\n",
+                  "lacks the sequences of 1 regions, the first of which is on chr9; the windows of 1"},
+                 {"chr1\t5\t9\n", "no region is left: the windows of all 1 regions"},
+                 {"chr\xff\t5\t9\n", "line 1: the name of the chromosome is not UTF-8"},
                  {"chr1\t9\t9\n", "line 1: the region is empty"},
                  {"\nchr1\t9\t3001\n", "line 2: the region is empty, or ends after"},
                  {"chr1\tx\t30\n", "line 1: the region is empty"},
@@ -472,6 +492,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_become_windows_of_the_genome),
         cmocka_unit_test(negatives_of_the_genome_have_as_many_g_and_c),
+        cmocka_unit_test(regions_on_sequences_that_the_genome_lacks_are_left_out),
         cmocka_unit_test(negatives_lie_outside_of_whole_regions),
         cmocka_unit_test(faulty_regions_are_refused_with_the_line),
         cmocka_unit_test(an_unknown_genome_gets_the_names_of_the_genomes),
