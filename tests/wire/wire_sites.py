@@ -382,6 +382,7 @@ class Site:
             status, _, problem = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites{query}", bed, "text/x-bed")
             assert status in (400, 422) and says in str(problem), (query, problem)
         self.compressed_genomes_are_the_same(folder, bed, regions[2]["sites"])
+        self.signals_have_the_lengths_of_the_genome(genome, bed)
         path = os.path.join(self.folder, "peaks.bed")
         with open(path, "wb") as file:
             file.write(bed)
@@ -397,6 +398,27 @@ class Site:
             word = (reverse(seq) if span.endswith("(-)") else seq)[site["start"]:site["end"]]
             place = genome[there["record"]][there["start"]:there["end"]]
             assert word in (place, reverse(place)), (site, there)
+
+    def signals_have_the_lengths_of_the_genome(self, genome, bed):
+        """A bigWig file of regions has the lengths of the genome's sequences, so the daemon accepts it as a signal of this genome."""
+        status, _, wig = self.daemon.ask("POST", f"/v1/jobs/{self.job}/signal?genome=tiny&window={COLS}", bed, "text/x-bed", {"Accept": "application/x-bigwig"})
+        if status == 409:
+            print("this build writes no bigWig files")
+            return
+        assert status == 200, wig
+        tree, = struct.unpack("<Q", wig[8:16])
+        magic, _, key = struct.unpack("<III", wig[tree:tree + 12])
+        leaf, _, count = struct.unpack("<BBH", wig[tree + 32:tree + 36])
+        assert magic == 0x78CA8C91 and leaf == 1
+        items = [wig[at:at + key + 8] for at in range(tree + 36, tree + 36 + count * (key + 8), key + 8)]
+        lengths = {item[:key].rstrip(b"\0").decode(): struct.unpack("<I", item[key + 4:])[0] for item in items}
+        assert lengths == {name: len(seq) for name, seq in genome.items()}, lengths
+        folder = os.path.join(self.folder, "data", "activation")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "signal.bw"), "wb") as file:
+            file.write(wig)
+        status, _, made = self.daemon.ask("PUT", f"/v1/datasets/levels?format=bed&genome=tiny&window={COLS}&target=number&signal=activation", bed, "application/octet-stream")
+        assert status == 201 and made["target"] == "number", made
 
     def several_files_are_classes(self, bed):
         """An archive of BED files: the name of each file is a class; a column may have the labels instead; the options belong to the data set."""

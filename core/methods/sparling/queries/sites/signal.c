@@ -1,10 +1,14 @@
 /* The query "signal": the activation of a channel, or the largest of all channels, along sequences as bedGraph and
  * bigWig. Positions without a motif are left out. Both formats require sorted intervals without overlaps, and records
  * may come in any order and overlap. So the active positions, which are few, are collected and sorted; where records
- * overlap, the larger value stays. */
+ * overlap, the larger value stays.
+ *
+ * A bigWig file contains the length of each chromosome. The lengths are those of the genome that the question names.
+ * Without a genome, a chromosome ends where the last of its records ends. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/data/uploads/sequences/genome.h"
 #include "core/formats/bigwig.h"
 #include "core/methods/sparling/queries/sites/sites.h"
 
@@ -130,6 +134,26 @@ static enum status collect(const struct method_question *question, struct collec
     return status;
 }
 
+/* Sets the lengths of the chromosomes to those of the genome that the question names, if it names one. A record that
+ * the genome does not have keeps its own length, and so does a record that is longer than in the genome. */
+static enum status take_lengths(const struct method_question *question, struct collecting *c, struct error *err)
+{
+    const struct sites_parameters *asked = question->parameters;
+    struct faidx genome;
+    if (!question->text || asked->genome[0] == '\0') /* a question without a body has no genome */
+        return STATUS_OK;
+    enum status status = genome_open(question->model->data, asked->genome, &genome, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < c->chromosomes; i++) {
+        const struct faidx_sequence *there = faidx_find(&genome, c->chromosome[i].name);
+        if (there && there->length > c->chromosome[i].length)
+            c->chromosome[i].length = there->length;
+    }
+    faidx_close(&genome);
+    return STATUS_OK;
+}
+
 static void close_collecting(struct collecting *c)
 {
     free(c->chromosome);
@@ -151,6 +175,8 @@ enum status sparling_signal_bigwig(const struct method_question *question, struc
 {
     struct collecting c = {.channel = -1};
     enum status status = collect(question, &c, err);
+    if (!status)
+        status = take_lengths(question, &c, err);
     const char **names = malloc((c.chromosomes + 1) * sizeof *names);
     uint32_t *lengths = malloc((c.chromosomes + 1) * sizeof *lengths);
     if (!status && (!names || !lengths))
