@@ -83,12 +83,6 @@ static enum status fault(const struct line *line, const char *detail, struct err
     return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: %s", (long long)line->number, detail);
 }
 
-enum status regions_full(const struct regions *s, struct error *err)
-{
-    return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld regions, the most that is allowed",
-                     (long long)s->b->limits.samples);
-}
-
 static enum status append(struct regions *s, const struct region *region, struct error *err)
 {
     if (s->count >= s->b->limits.samples)

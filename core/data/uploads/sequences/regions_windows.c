@@ -47,6 +47,12 @@ enum status regions_sample(struct regions *s, const uint8_t *bases, const struct
     return STATUS_OK;
 }
 
+enum status regions_full(const struct regions *s, struct error *err)
+{
+    return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld regions, the most that is allowed",
+                     (long long)s->b->limits.samples);
+}
+
 int regions_by_place(const void *a, const void *b)
 {
     const struct region *x = a, *y = b;
