@@ -1,16 +1,19 @@
 /* Uploaded data sets: stores and deletes them. A data set never changes; the SHA-256 of the uploaded
- * bytes identifies it. The document about a data set is written once, when the data set is stored. */
+ * bytes and the options of the upload identify it. The document about a data set is written once, when the data set is
+ * stored. */
 #include "api/datasets/datasets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/datasets/dataset_identity.h"
 #include "api/datasets/dataset_show.h"
 #include "api/datasets/uploads.h"
 #include "api/http/exchange.h"
 #include "api/jobs/quota.h"
 #include "api/json/faults.h"
+#include "api/models/model_cache.h"
 #include "core/data/dataset.h"
 #include "core/data/uploads/collection_show.h"
 #include "core/draw/png.h"
@@ -333,7 +336,11 @@ static enum status write_files(const struct arrived *a, const struct buf *about,
     enum status status = dataset_write(folder, "about.json", about->data, about->size, err);
     if (status != STATUS_OK)
         return status;
-    status = dataset_write(folder, "sha256", a->hash, strlen(a->hash), err);
+    char identity[HASH_TEXT];
+    status = dataset_identity(a->request, a->collection, a->hash, identity, err);
+    if (status != STATUS_OK)
+        return status;
+    status = dataset_write(folder, "sha256", identity, strlen(identity), err);
     if (status != STATUS_OK)
         return status;
     if (owner[0] != '\0')
@@ -566,8 +573,10 @@ void datasets_delete(struct exchange *x)
         respond_problem(x, PROBLEM_CONFLICT, "Job %s uses the data set %s and is not finished.", id, name);
     else if (dataset_remove(root_of(x), name, &err) != STATUS_OK)
         respond_error(x, &err);
-    else
+    else {
+        model_cache_forget_dataset(x->api->models, name); /* these models may have opened the deleted files */
         respond_empty(x, 204);
+    }
 }
 
 void uploads_show(struct exchange *x)

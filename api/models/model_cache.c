@@ -21,6 +21,7 @@ struct model_entry {
     bool unlinked; /* true: the entry is no longer in the list, and its last user frees it */
     uint64_t bytes, used_at;
     const struct method *method;
+    void *config; /* the job's configuration, parsed; NULL until the model is open */
     struct method_model *model;
     struct error err; /* why the model could not be opened, in the state FAILED */
 };
@@ -55,6 +56,7 @@ static void entry_free(struct model_entry *entry)
 {
     if (entry->model != NULL)
         entry->method->close(entry->model);
+    free(entry->config);
     free(entry);
 }
 
@@ -118,25 +120,24 @@ static enum status parse_config(const struct method *method, const struct storag
     return status;
 }
 
+/* Opens a model. The caller frees `*config`, also after a failure. */
 static enum status open_model(struct model_cache *cache, const struct method *method, const struct storage_job *job,
-                              int64_t seq, struct method_model **model, struct error *err)
+                              int64_t seq, void **config, struct method_model **model, struct error *err)
 {
     *model = NULL;
-    void *config;
     struct storage_checkpoint_reader *reader = NULL;
     struct storage_checkpoint info;
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = seq};
-    enum status status = parse_config(method, job, &config, err);
+    enum status status = parse_config(method, job, config, err);
     if (status == STATUS_OK)
         status = storage_checkpoint_open(cache->storage, job->id, pick, &reader, &info, err);
     if (status == STATUS_OK)
         status = storage_checkpoint_verify(reader, err);
     if (status == STATUS_OK) {
         struct snapshot_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
-        status = method->open(config, cache->kernels, cache->data, &from, model, err);
+        status = method->open(*config, cache->kernels, cache->data, &from, model, err);
     }
     storage_checkpoint_close(reader);
-    free(config);
     return status;
 }
 
@@ -179,12 +180,14 @@ enum status model_cache_get(struct model_cache *cache, const struct method *meth
         (void)pthread_mutex_unlock(&cache->lock);
         struct method_model *model;
         struct error why;
+        void *config;
         error_clear(&why);
-        enum status opened = open_model(cache, method, job, seq, &model, &why);
+        enum status opened = open_model(cache, method, job, seq, &config, &model, &why);
         uint64_t bytes = opened == STATUS_OK ? method_model_bytes(method, model) : 0;
         (void)pthread_mutex_lock(&cache->lock);
         entry->state = opened == STATUS_OK ? ENTRY_READY : ENTRY_FAILED;
         entry->model = opened == STATUS_OK ? model : NULL;
+        entry->config = config;
         entry->err = why;
         if (!entry->unlinked) {
             entry->bytes = bytes;
@@ -224,6 +227,29 @@ void model_cache_forget(struct model_cache *cache, const char *job)
     for (struct model_entry *entry = cache->entries, *next; entry != NULL; entry = next) {
         next = entry->next;
         if (strcmp(entry->job, job) == 0)
+            unlink_entry(cache, entry);
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+}
+
+/* Returns whether the model may have read the data set. A model that is being opened may have. */
+static bool reads_dataset(const struct model_entry *entry, const char *name)
+{
+    bool found = entry->state == ENTRY_OPENING;
+    const char *const *names = entry->config != NULL ? entry->method->dataset_fields : NULL;
+    for (; !found && names != NULL && *names != NULL; names++) {
+        const struct config_field *field = config_find(&entry->method->config, *names);
+        found = field != NULL && strcmp(config_text(field, entry->config), name) == 0;
+    }
+    return found;
+}
+
+void model_cache_forget_dataset(struct model_cache *cache, const char *name)
+{
+    (void)pthread_mutex_lock(&cache->lock);
+    for (struct model_entry *entry = cache->entries, *next; entry != NULL; entry = next) {
+        next = entry->next;
+        if (reads_dataset(entry, name))
             unlink_entry(cache, entry);
     }
     (void)pthread_mutex_unlock(&cache->lock);

@@ -198,18 +198,40 @@ static void answer_text(struct exchange *x, const struct query_request *a, const
     respond_body(x, 200, a->text->type);
 }
 
-/* Adds the hashes of the data sets that the parameters name. The method reports those that do not exist. */
-static void add_datasets(const struct exchange *x, const struct query_request *a, struct hash *hash)
+/* Adds the hash of a data set. The method reports a data set that does not exist. */
+static void add_dataset(const struct exchange *x, const char *set, struct hash *hash)
 {
     char folder[DATASET_PATH], digest[DATASET_HASH_KEPT + 1];
     struct error err;
     error_clear(&err);
-    for (const char *const *name = a->query->dataset_parameters; name != NULL && *name != NULL; name++) {
-        const char *set = config_text(config_find(a->query->parameters, *name), a->parameters);
-        if (set[0] != '\0' && dataset_folder(x->api->options.data, set, folder, &err) == STATUS_OK &&
-            dataset_hash(folder, digest, &err) == STATUS_OK)
-            hash_add(hash, digest, strlen(digest) + 1);
-    }
+    if (set != NULL && set[0] != '\0' && dataset_folder(x->api->options.data, set, folder, &err) == STATUS_OK &&
+        dataset_hash(folder, digest, &err) == STATUS_OK)
+        hash_add(hash, digest, strlen(digest) + 1);
+}
+
+/* Adds the hashes that the data sets of a job have now, so that a client's copy of an answer is not confirmed after its
+ * data set was deleted or replaced. */
+static void add_job_datasets(const struct exchange *x, const struct query_request *a, const struct storage_job *job,
+                             struct hash *hash)
+{
+    cJSON *config = NULL;
+    struct error err;
+    error_clear(&err);
+    const char *const *field = job->config != NULL ? a->method->dataset_fields : NULL;
+    if (field == NULL || json_parse(job->config, strlen(job->config), &config, &err) != STATUS_OK)
+        return; /* open_model() reports a configuration that cannot be read */
+    for (; *field != NULL; field++)
+        add_dataset(x, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, *field)), hash);
+    cJSON_Delete(config);
+}
+
+/* Adds the hashes of the data sets that the parameters and the jobs name. */
+static void add_datasets(const struct exchange *x, const struct query_request *a, struct hash *hash)
+{
+    for (const char *const *name = a->query->dataset_parameters; name != NULL && *name != NULL; name++)
+        add_dataset(x, config_text(config_find(a->query->parameters, *name), a->parameters), hash);
+    add_job_datasets(x, a, &a->job, hash);
+    add_job_datasets(x, a, &a->with, hash);
 }
 
 /* Makes a strong ETag from the weights and the request. The same weights and request give the same bytes, so the tag is

@@ -102,9 +102,9 @@ static cJSON *data_names(const struct method *method, const cJSON *config)
     return names;
 }
 
-/* Returns {"names", "sha256", "digest"}. sha256: the beginning of the hash of an uploaded file, from the configuration.
- * digest: the hash of other training data, from the checkpoints. Returns null if the job has neither of these
- * hashes. */
+/* Returns {"names", "sha256", "digest"}. sha256: the beginning of the hash of an upload (core/data/dataset.h), from the
+ * configuration. digest: the hash of other training data, from the checkpoints. Returns null if the job has neither of
+ * these hashes. */
 static cJSON *data_of(const struct method *method, const cJSON *config, const char *digest)
 {
     const char *sha256 = text_in(config, "dataset_hash");

@@ -18,9 +18,10 @@ bool dataset_name_good(const char *name);
  * caller sets err->pointer. */
 enum status dataset_folder(const char *root, const char *name, char folder[DATASET_PATH], struct error *err);
 
-/* dataset_hash() writes the first DATASET_HASH_KEPT digits of the SHA-256 of the uploaded file, or "" for a folder that
- * was not uploaded. A job stores the digits, so that a later run notices a changed data set. STATUS_IO: the record of
- * the upload cannot be read. */
+/* dataset_hash() writes the first DATASET_HASH_KEPT digits of the hash of an upload, or "" for a folder that was not
+ * uploaded. The hash is the SHA-256 of the uploaded file, or, if the upload had options, of the file and the options
+ * (api/datasets/dataset_identity.h). A job stores the digits, so that a later run notices a changed data set.
+ * STATUS_IO: the record of the upload cannot be read. */
 enum { DATASET_HASH_KEPT = 40 };
 enum status dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1], struct error *err);
 

@@ -41,8 +41,8 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                "Name of the data set (GET /v1/datasets lists them): an array [rows][dimensions] or "
                "[samples][tokens][dimensions]."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, UPLOADED,
-               "First 40 digits of the SHA-256 of the data set, which the daemon fills in at submission, so that the "
-               "job never continues with other data."),
+               "First 40 digits of the hash of the data set's bytes and upload options, which the daemon fills in at "
+               "submission, so that the job never continues with other data."),
     INTEGER_FIELD(features, "1024", 2, 16384, "features", DATA, BASIC, KNOWN,
                   "True features of the data; the more there are, the more their directions interfere."),
     INTEGER_FIELD(inputs, "96", 0, 16384, "dimensions", DATA, BASIC, NULL,

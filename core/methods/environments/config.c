@@ -39,8 +39,8 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
     CHOICE_FIELD(data, "simulated", DATA, BASIC, NULL, "Data: simulated, or a table with its tree."),
     TEXT_FIELD(dataset_name, "", DATA, BASIC, "data=table", "Name of the data set that holds the table and its tree."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, "data=table",
-               "First 40 digits of the SHA-256 of the data set, which the daemon fills in at submission, so that the "
-               "job never continues with other data."),
+               "First 40 digits of the hash of the data set's bytes and upload options, which the daemon fills in at "
+               "submission, so that the job never continues with other data."),
     CHOICE_FIELD(
         target, "read", DATA, ADVANCED, "data=table",
         "Outcome: that of the table if it has one (read), or one that the run plants with known latent variables."),

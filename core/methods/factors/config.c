@@ -50,8 +50,8 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
         "(cells, which accepts any table of numbers), or shifted (abstracts drawn from topics whose mixture shifts)."),
     TEXT_FIELD(dataset_name, "", DATA, BASIC, TABLES, "Name of the data set that holds the table."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, TABLES,
-               "First 40 digits of the SHA-256 of the data set, which the daemon fills in at submission, so that the "
-               "job never continues with other data."),
+               "First 40 digits of the hash of the data set's bytes and upload options, which the daemon fills in at "
+               "submission, so that the job never continues with other data."),
     INTEGER_FIELD(features, "0", 0, 100000, "features", DATA, ADVANCED, TABLES,
                   "Largest number of features to keep, chosen by frequency or variance; more features take more time, "
                   "and 0 keeps 300 movies, 500 words or 558 genes."),

@@ -41,8 +41,8 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
         "Name of a data set of your own features (GET /v1/datasets lists them), an array [rows][n_s] without "
         "negative values, such as the codes of a dictionary; n_s and p follow from it, and empty draws features."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, NULL,
-               "First 40 digits of the SHA-256 of the data set, which the daemon fills in at submission, so that the "
-               "job never continues with other data."),
+               "First 40 digits of the hash of the data set's bytes and upload options, which the daemon fills in at "
+               "submission, so that the job never continues with other data."),
     POSITIVE_FIELD(p, "0.044001", 0, 1, "", DATA, BASIC, NULL,
                    "Probability that a feature is not zero, with a value that is then uniform in [0, 1]; a larger "
                    "probability makes features interfere more."),

@@ -391,6 +391,37 @@ static void cache_closes_the_model_unused_for_longest(void **state)
     arena_close(&arena);
 }
 
+/* The model of a job that names a data set is closed when the data set is forgotten, and is then opened again. */
+static void cache_forgets_the_models_of_a_data_set(void **state)
+{
+    static const char *const names[] = {"none", "label", NULL};
+    struct api_fixture *f = *state;
+    struct method method = echo_method;
+    struct model_cache *cache;
+    struct model_lease lease;
+    struct storage_job job;
+    struct arena arena;
+    char id[STORAGE_ID];
+    method.dataset_fields = names;
+    trained_job(f, id);
+    arena_init(&arena, 4096, 0);
+    assert_int_equal(storage_job_get(f->storage, id, &arena, &job, &f->err), STATUS_OK);
+    assert_int_equal(model_cache_create(f->storage, NULL, NULL, 1u << 20, &cache, &f->err), STATUS_OK);
+    int opened = atomic_load(&echo_opened), closed = atomic_load(&echo_closed);
+    for (int i = 0; i < 3; i++) { /* the third lease is still open when its data set is forgotten */
+        assert_int_equal(model_cache_get(cache, &method, &job, 1, &lease, &f->err), STATUS_OK);
+        assert_int_equal(atomic_load(&echo_opened), opened + 1 + i / 2);
+        if (i < 2)
+            model_cache_release(cache, &lease);
+        model_cache_forget_dataset(cache, i == 0 ? "other" : "none"); /* "none" is the default of `label` */
+        assert_int_equal(atomic_load(&echo_closed), closed + (i > 0));
+    }
+    model_cache_release(cache, &lease);
+    assert_int_equal(atomic_load(&echo_closed), closed + 2);
+    model_cache_destroy(cache);
+    arena_close(&arena);
+}
+
 /* A query that waits for its slot while its job replaces the checkpoint that the query has found. */
 struct replacing {
     struct api_fixture *f;
@@ -508,6 +539,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reason_of_a_model_that_fails_is_logged_and_not_sent, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(simultaneous_queries_open_a_model_once, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(cache_closes_the_model_unused_for_longest, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(cache_forgets_the_models_of_a_data_set, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

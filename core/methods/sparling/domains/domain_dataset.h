@@ -37,8 +37,8 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
 #define DATASET_FIELDS                                                                                                 \
     DOMAIN_TEXT(dataset, name, "dataset_name", "", BASIC, "Name of the data set (GET /v1/datasets lists them)."),      \
     DOMAIN_TEXT(dataset, hash, "dataset_hash", "", RESEARCH,                                                           \
-                "First 40 digits of the SHA-256 of the data set, which the daemon fills in at submission, so that "    \
-                "the job never continues with other data."),                                                           \
+                "First 40 digits of the hash of the data set's bytes and upload options, which the daemon fills in "   \
+                "at submission, so that the job never continues with other data."),                                    \
     DOMAIN_CHOICE(dataset, split, "dataset_split", "samples", dataset_split_names, ADVANCED,                           \
                   "What is divided into training, validation and test parts: single samples, or whole groups, so "     \
                   "that all samples of a group are in the same part."),                                                \
