@@ -178,15 +178,25 @@ static enum status recolour(const struct domain_shape *shape, const struct metho
     return STATUS_OK;
 }
 
+/* Refuses an input of the wrong shape. If its first axis seems to count inputs, the message says how to send them. */
 static enum status misfit(const struct domain_shape *shape, const struct method_input *input, struct error *err)
 {
-    char got[80] = "";
+    char got[80] = "", many[80] = "";
+    struct method_input one = *input;
+    bool last;
     for (int d = 0; d < input->rank; d++)
         (void)snprintf(got + strlen(got), sizeof got - strlen(got), "%s%lld", d > 0 ? " x " : "",
                        (long long)input->dim[d]);
+    one.rank--;
+    for (int d = 0; d < one.rank; d++)
+        one.dim[d] = input->dim[d + 1];
+    if (input->rank > 1 && (fits(shape, &one, &last) || other_colours(shape, &one)))
+        (void)snprintf(many, sizeof many, "; if these are %lld inputs, use batch=1 (motifctl: --batch)",
+                       (long long)input->dim[0]);
     return error_set(err, STATUS_INVALID, "/array",
-                     "must have %d rows, %d columns and %d channel%s (an input of %d x %d); got %s", shape->rows,
-                     shape->cols, shape->channels, shape->channels == 1 ? "" : "s", shape->rows, shape->cols, got);
+                     "must have %d rows, %d columns and %d channel%s (an input of %d x %d); got %s%s", shape->rows,
+                     shape->cols, shape->channels, shape->channels == 1 ? "" : "s", shape->rows, shape->cols, got,
+                     many);
 }
 
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,

@@ -164,7 +164,13 @@ static void unfit_inputs_are_refused(void **state)
     array.dim[1] = SIZE;
     array.rank = 1;
     expect_refused(s, &array, "/array");
+    array.rank = 3;
+    array.dim[0] = 7, array.dim[2] = SIZE;
+    assert_int_equal(ask(s, "motifs", &array, &out, &err), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "; if these are 7 inputs, use batch=1 (motifctl: --batch)"));
+    buf_close(&out);
     array.rank = 2;
+    array.dim[0] = SIZE;
     values[17] = NAN;
     expect_refused(s, &array, "/array");
     values[17] = 1.5f;
