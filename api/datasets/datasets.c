@@ -388,8 +388,21 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct api_
     return status;
 }
 
-/* Sets *is_same to true if the existing data set of this name has the bytes and the options of the upload. */
-static enum status same_again(struct exchange *x, const struct arrived *a, bool *is_same, struct error *err)
+/* How an upload differs from the existing data set of its name. */
+struct difference {
+    bool bytes, any;   /* bytes: in the bytes of the file; any: in the bytes or in an option */
+    char options[160]; /* names of the options that differ, separated by commas */
+};
+
+static void add_difference(struct difference *to, const char *option)
+{
+    size_t used = strlen(to->options);
+    (void)snprintf(to->options + used, sizeof to->options - used, "%s%s", used > 0 ? ", " : "", option);
+    to->any = true;
+}
+
+/* Compares the upload with the bytes and the options of the existing data set of its name. */
+static enum status same_again(struct exchange *x, const struct arrived *a, struct difference *found, struct error *err)
 {
     const char *text;
     size_t size;
@@ -401,7 +414,8 @@ static enum status same_again(struct exchange *x, const struct arrived *a, bool 
     if (status != STATUS_OK)
         return status;
     const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
-    const char *members[] = {"sha256", "format"}, *values[] = {a->hash, a->request->format->name};
+    const char *hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, "sha256")),
+               *format = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, "format"));
     const char *names[] = {"label", "group", "layout", "target", "negatives", "genome", "layer", "signal"};
     const char *wanted[] = {a->request->label,
                             a->request->group,
@@ -414,22 +428,45 @@ static enum status same_again(struct exchange *x, const struct arrived *a, bool 
     const cJSON *window = cJSON_GetObjectItemCaseSensitive(options, "window"),
                 *column = cJSON_GetObjectItemCaseSensitive(options, "label_column"),
                 *bins = cJSON_GetObjectItemCaseSensitive(options, "bins");
-    bool same = (window ? (int)window->valuedouble : -1) == a->request->window &&
-                (column ? (int)column->valuedouble : 0) == a->request->label_column &&
-                (bins ? (int)bins->valuedouble : 0) == a->request->bins;
-    for (int i = 0; i < 2; i++) {
-        const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, members[i]));
-        same = same && value && strcmp(value, values[i]) == 0;
-    }
+    *found = (struct difference){0};
+    found->bytes = found->any = !hash || strcmp(hash, a->hash) != 0;
+    if (!format || strcmp(format, a->request->format->name) != 0)
+        add_difference(found, "format");
+    if ((window ? (int)window->valuedouble : -1) != a->request->window)
+        add_difference(found, "window");
+    if ((column ? (int)column->valuedouble : 0) != a->request->label_column)
+        add_difference(found, "label_column");
+    if ((bins ? (int)bins->valuedouble : 0) != a->request->bins)
+        add_difference(found, "bins");
     for (int i = 0; i < 8; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, names[i]));
         if (!value && i >= 3)
             value = i == 4 ? collection_negatives[NEGATIVES_NONE] : ""; /* older data sets lack names[3] to names[7] */
-        same = same && value && strcmp(value, wanted[i]) == 0;
+        if (!value || strcmp(value, wanted[i]) != 0)
+            add_difference(found, names[i]);
     }
     cJSON_Delete(about);
-    *is_same = same;
     return STATUS_OK;
+}
+
+/* Answers an upload under the name of an existing data set. */
+static void respond_existing(struct exchange *x, const struct arrived *a)
+{
+    struct difference found;
+    struct error err;
+    error_clear(&err);
+    if (same_again(x, a, &found, &err) != STATUS_OK)
+        respond_error(x, &err);
+    else if (!found.any)
+        dataset_respond(x, 200, a->name);
+    else if (found.bytes)
+        respond_problem(x, PROBLEM_CONFLICT,
+                        "Another data set is named %s, and data sets never change: choose another name.", a->name);
+    else
+        respond_problem(x, PROBLEM_CONFLICT,
+                        "The data set %s has the same file but other options (%s), and data sets never change: choose "
+                        "another name, or delete it first (motifctl datasets delete %s).",
+                        a->name, found.options, a->name);
 }
 
 static void refuse_upload(struct exchange *x, const struct error *err)
@@ -469,14 +506,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         return;
     }
     if (kind != DATASET_NONE) {
-        bool same;
-        if (same_again(x, &a, &same, &err) != STATUS_OK)
-            respond_error(x, &err);
-        else if (same)
-            dataset_respond(x, 200, a.name);
-        else
-            respond_problem(x, PROBLEM_CONFLICT,
-                            "Another data set is named %s, and data sets never change: choose another name.", a.name);
+        respond_existing(x, &a);
         return;
     }
     enum status status = keep(x, &a, upload, &err);
