@@ -43,7 +43,9 @@ static enum status read_letters(struct plain_line line, int64_t number, unsigned
     for (size_t i = 0; i < line.size; i++) {
         if (!good[(unsigned char)line.at[i]])
             return fault(number, STATUS_INVALID,
-                         "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...)", err);
+                         "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...); amino acids: upload "
+                         "a one-hot x of [n][1][cols][letters] as .npz",
+                         err);
         to[i] = (unsigned char)line.at[i];
     }
     return STATUS_OK;

@@ -134,10 +134,22 @@ static enum status grow(struct npy *out, bool texts, size_t count, struct error 
     return STATUS_OK;
 }
 
-static enum status not_finite(size_t element, struct error *err)
+/* Refuses the element at an index, which counts in the order of the file. */
+static enum status not_finite(const struct npy_header *h, size_t element, struct error *err)
 {
+    size_t index[NPY_RANK] = {0}, rest = element;
+    char place[120] = "element";
+    for (int i = 0; i < h->rank; i++) {
+        int d = h->fortran ? i : h->rank - 1 - i;
+        index[d] = rest % (size_t)h->dim[d];
+        rest /= (size_t)h->dim[d];
+    }
+    if (h->rank == 2)
+        (void)snprintf(place, sizeof place, "row %zu, column %zu", index[0], index[1]);
+    for (int d = 0; h->rank != 2 && d < h->rank; d++)
+        (void)snprintf(place + strlen(place), sizeof place - strlen(place), "%s[%zu]", d == 0 ? " " : "", index[d]);
     return error_set(err, STATUS_INVALID, NULL,
-                     "element %zu of the array is not finite; remove NaN and infinite values", element);
+                     "%s of the array (counted from 0) is not finite; remove NaN and infinite values", place);
 }
 
 static enum status convert(const unsigned char *block, const struct npy_header *h, size_t first, size_t count,
@@ -149,7 +161,7 @@ static enum status convert(const unsigned char *block, const struct npy_header *
             return error_set(err, STATUS_INVALID, NULL,
                              "element %zu of the array is not UTF-8 text of fewer than %d bytes", first + i, NPY_TEXT);
         if (out->values && !isfinite(out->values[first + i] = value_at(at, h)))
-            return not_finite(first + i, err);
+            return not_finite(h, first + i, err);
     }
     return STATUS_OK;
 }
@@ -241,7 +253,7 @@ enum status npy_values_read(const struct byte_source *from, const struct npy_hea
         status = byte_source_exactly(from, block, now * h->item, "the data of the .npy array", err);
         for (size_t i = 0; !status && i < now; i++)
             if (!isfinite(values[done + i] = value_at(block + i * h->item, h)))
-                return not_finite(first + done + i, err);
+                return not_finite(h, first + done + i, err);
         done += now;
     }
     return status;

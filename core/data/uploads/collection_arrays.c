@@ -30,6 +30,19 @@ static bool binary(const struct npy *y)
     return y->values != NULL;
 }
 
+/* Whether y, which is read as sequences, looks like counts: all rows are full, and all elements are small. */
+static bool like_counts(const struct npy *y)
+{
+    enum { LARGEST = 9 };
+    bool zero = false;
+    for (size_t i = 0; i < y->count; i++) {
+        if (!(y->values[i] >= 0 && y->values[i] <= LARGEST))
+            return false;
+        zero = zero || y->values[i] == 0;
+    }
+    return zero;
+}
+
 static enum array_use use_of(const struct npy *y, enum collection_target wanted, bool named, bool index)
 {
     if (index)
@@ -87,8 +100,13 @@ enum status array_labels_use(struct builder *b, const struct arrays *a, enum arr
     if (b->wanted == TARGET_SEQUENCE && y->element == NPY_BOOL)
         return array_fault("y", "contains booleans, but target=sequence needs integers or text", err);
     enum status status = named ? check_names(&a->member[MEMBER_NAMES], y, *use, err) : STATUS_OK;
-    bool guessed = *use == USE_COLUMNS && y->element != NPY_BOOL && b->wanted == TARGET_NONE;
-    if (status || !guessed)
+    bool open = b->wanted == TARGET_NONE && y->values && y->element != NPY_BOOL;
+    if (!status && open && *use == USE_TOKENS && y->rank == 2 && y->dim[1] > 1 && like_counts(y))
+        return collection_warn(b->c, err, "counts-as-sequences",
+                               "y of [%lld][%lld] was read as sequences of the names 0, 1, 2, ...; if its elements say "
+                               "how often each label occurs, upload with target=count (motifctl: --target count)",
+                               (long long)y->dim[0], (long long)y->dim[1]);
+    if (status || !open || *use != USE_COLUMNS)
         return status;
     return collection_warn(b->c, err, "binary-labels",
                            "y of [%lld][%lld] contains only 0 and 1 and was read as a set: a sample has label k if "

@@ -209,19 +209,27 @@ static enum status inspect_labels(struct collection *c, struct error *err)
         found.count, c->vocabulary.count, found.text);
 }
 
-/* Whether a name says that something is not there: "unbound", "none", "0", "not_bound", "non-site". other: the other
- * name of the vocabulary; the name "un" + other also counts. */
-static bool says_absence(const char *name, const char *other)
+/* Whether a name alone says that something is not there: "unbound", "none", "0". */
+static bool says_nothing(const char *name)
 {
     static const char *const words[] = {"none",     "no",      "not",     "non",        "absent", "absence",
                                         "negative", "neg",     "control", "background", "bg",     "unbound",
                                         "0",        "false",   "nothing", "null",       "other",  "neither",
                                         "empty",    "without", "-",       "shuffled"};
-    static const char *const begins[] = {"not_", "not-", "non_", "non-",     "no_",     "no-",
-                                         "un",   "neg_", "neg-", "without_", "without-"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcasecmp(name, words[i]) == 0)
             return true;
+    return false;
+}
+
+/* Whether a name says that something is not there: as says_nothing(), or "not_bound", "non-site". other: the other
+ * name of the vocabulary; the name "un" + other also counts. */
+static bool says_absence(const char *name, const char *other)
+{
+    static const char *const begins[] = {"not_", "not-", "non_", "non-",     "no_",     "no-",
+                                         "un",   "neg_", "neg-", "without_", "without-"};
+    if (says_nothing(name))
+        return true;
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
         size_t length = strlen(begins[i]);
         bool separate = strchr("_-", begins[i][length - 1]) != NULL;
@@ -231,22 +239,76 @@ static bool says_absence(const char *name, const char *other)
     return strncasecmp(name, "non", 3) == 0 && strcasecmp(name + 3, other) == 0;
 }
 
-/* Warns if there are two classes and one is named for the absence of the other. SPARLING looks for a motif of each
- * name, so samples without motifs should have an empty label. */
+/* The index of a name among three or more that says that all others are absent; -1: none. Names that are often real
+ * classes beside others do not count: the digit 0, a minus sign, the spoken words "no" and "not". */
+static int absence_of_all(const struct collection_names *names)
+{
+    static const char *const real[] = {"0", "-", "no", "not"};
+    for (int i = 0; i < names->count; i++) {
+        bool counts = says_nothing(names->name[i]);
+        for (size_t j = 0; j < sizeof real / sizeof real[0]; j++)
+            counts = counts && strcasecmp(names->name[i], real[j]) != 0;
+        if (counts)
+            return i;
+    }
+    return -1;
+}
+
+/* Warns if one of several classes is named for the absence of the others. SPARLING looks for a motif of each name, so
+ * samples without motifs should have an empty label. */
 static enum status inspect_absence(struct collection *c, struct error *err)
 {
     bool marks = c->kind == COLLECTION_SEQUENCES || c->kind == COLLECTION_IMAGES || c->kind == COLLECTION_RECORDINGS;
-    if (!marks || c->target != TARGET_CLASS || c->vocabulary.count != 2)
+    if (!marks || c->target != TARGET_CLASS || c->vocabulary.count < 2)
         return STATUS_OK;
     char *const *name = c->vocabulary.name;
-    int absent = says_absence(name[0], name[1]) ? 0 : says_absence(name[1], name[0]) ? 1 : -1;
+    bool two = c->vocabulary.count == 2;
+    int absent = !two                             ? absence_of_all(&c->vocabulary)
+                 : says_absence(name[0], name[1]) ? 0
+                 : says_absence(name[1], name[0]) ? 1
+                                                  : -1;
     if (absent < 0)
         return STATUS_OK;
+    char others[NAME_SHOWN + 8] = "the other names are";
+    if (two)
+        (void)snprintf(others, sizeof others, "'%.*s' is", shown(name[1 - absent]), name[1 - absent]);
     return collection_warn(c, err, "absence-as-label",
-                           "the label '%.*s' seems to say that '%.*s' is absent, but a motif would be sought for each "
+                           "the label '%.*s' seems to say that %s absent, but a motif would be sought for each "
                            "name; leave the label of these samples empty and upload with target=labels (motifctl: "
                            "--target labels)",
-                           shown(name[absent]), name[absent], shown(name[1 - absent]), name[1 - absent]);
+                           shown(name[absent]), name[absent], others);
+}
+
+/* Whether the columns of a table have the same name with consecutive numbers at its end (c0, c1, ...). */
+static bool numbered_columns(const struct collection_names *columns)
+{
+    long first = 0;
+    size_t stem = strcspn(columns->name[0], "0123456789");
+    for (int i = 0; i < columns->count; i++) {
+        const char *name = columns->name[i];
+        char *end;
+        if (strcspn(name, "0123456789") != stem || strncmp(name, columns->name[0], stem) != 0 || name[stem] == '\0')
+            return false;
+        long number = strtol(name + stem, &end, 10);
+        first = i == 0 ? number : first;
+        if (*end != '\0' || number != first + i)
+            return false;
+    }
+    return true;
+}
+
+/* Warns about a table with labels whose columns are perhaps the points of a signal: many columns that have numbers
+ * instead of names. */
+static enum status inspect_table(struct collection *c, struct error *err)
+{
+    enum { LEAST_POINTS = 16 };
+    if (c->kind != COLLECTION_TABLE || c->target == TARGET_NONE || c->columns.count < LEAST_POINTS ||
+        !numbered_columns(&c->columns))
+        return STATUS_OK;
+    return collection_warn(c, err, "table-or-signals",
+                           "rows of %d numbers with labels were stored as a table; if the columns are the points of a "
+                           "signal, upload with layout=signals (motifctl: --signals)",
+                           c->columns.count);
 }
 
 enum status collection_inspect(struct collection *c, struct error *err)
@@ -259,5 +321,7 @@ enum status collection_inspect(struct collection *c, struct error *err)
         status = inspect_numbers(c, err);
     if (!status)
         status = inspect_absence(c, err);
+    if (!status)
+        status = inspect_table(c, err);
     return status ? status : inspect_labels(c, err);
 }

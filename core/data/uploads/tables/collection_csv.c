@@ -92,8 +92,12 @@ static enum status take_label(struct builder *b, const struct csv *csv, const st
 {
     enum status status = STATUS_OK;
     int label = roles->usual.label;
-    if (label >= 0 && csv->field[label][0] == '\0')
-        return error_set(err, STATUS_INVALID, NULL, "row %lld has no label; every row needs one", (long long)csv->row);
+    bool several = b->wanted == TARGET_LABELS || b->wanted == TARGET_SEQUENCE || b->wanted == TARGET_COUNT;
+    if (label >= 0 && csv->field[label][0] == '\0' && !several)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "row %lld has no label; every row needs one, unless the labels are sets: target=labels "
+                         "(motifctl: --target labels)",
+                         (long long)csv->row);
     for (int i = 0; !status && i < (b->wanted == TARGET_NUMBER ? csv->count : 0); i++) {
         float value;
         bool target = i == label;
@@ -137,8 +141,12 @@ static enum status read_csv(const struct byte_source *from, const struct collect
     enum status status = csv_open(&csv, from, err);
     if (!status)
         status = find_roles(&b, &csv, options, &roles, err);
+    bool signals = options->layout == LAYOUT_SIGNALS;
     if (!status)
-        status = take_header(&csv, &roles, options->layout == LAYOUT_SIGNALS, c, err);
+        status = take_header(&csv, &roles, signals, c, err);
+    if (!status && signals && b.wanted == TARGET_NONE && roles.usual.label >= 0 &&
+        strcmp(csv.field[roles.usual.label], "labels") == 0)
+        b.wanted = TARGET_LABELS; /* as in labels.csv of an archive */
     for (bool more = true; !status;) {
         status = csv_next(&csv, &more, err);
         if (status || !more)

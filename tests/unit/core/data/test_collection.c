@@ -278,6 +278,7 @@ static void sequences_with_labels_are_read(void **state)
     collection_close(&c);
     refuses("fasta", "ACGT\n", STATUS_INVALID, "line 1: bases before the first record");
     refuses("fasta", ">a\nAC!\n", STATUS_INVALID, "line 2: a letter that is no IUPAC code");
+    refuses("fasta", ">a\nACE\n", STATUS_INVALID, "amino acids: upload a one-hot x of [n][1][cols][letters] as .npz");
     refuses("fasta", ">a\nAC\n>a\nG\n", STATUS_INVALID, "two records are called a");
     refuses("fasta", ">a\n>b\nG\n", STATUS_INVALID, "record 'a' has no bases");
 }

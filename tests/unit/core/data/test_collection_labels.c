@@ -8,6 +8,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -324,6 +325,101 @@ static void copies_and_constants_are_reported(void **state)
     collection_close(&c);
 }
 
+/* Columns that are numbered are perhaps the points of a signal. */
+static void tables_of_numbered_columns_are_reported(void **state)
+{
+    static const unsigned char x[40] = {1, 2, 3, [20] = 4, 5};
+    static const int32_t y[2] = {0, 1};
+    const struct array rows = {"x", "|u1", "2, 20", x, sizeof x}, labels = {"y", "<i4", "2", y, sizeof y};
+    char csv[400];
+    struct collection c;
+    assert_int_equal(READ(&c, PLAIN, rows, labels), STATUS_OK);
+    warns(&c, "table-or-signals",
+          "rows of 20 numbers with labels were stored as a table; if the columns are the points");
+    warns(&c, "table-or-signals", "layout=signals (motifctl: --signals)");
+    collection_close(&c);
+    assert_int_equal(READ(&c, {.layout = LAYOUT_SIGNALS}, rows, labels), STATUS_OK);
+    assert_null(warning(&c, "table-or-signals"));
+    collection_close(&c);
+    assert_int_equal(READ(&c, PLAIN, rows), STATUS_OK);
+    assert_null(warning(&c, "table-or-signals"));
+    collection_close(&c);
+    for (int named = 0; named < 2; named++) {
+        size_t used = (size_t)snprintf(csv, sizeof csv, "label");
+        for (int i = 0; i < 20; i++)
+            used += (size_t)snprintf(csv + used, sizeof csv - used, named && i == 7 ? ",mass" : ",t%d", i + 1);
+        used += (size_t)snprintf(csv + used, sizeof csv - used, "\na");
+        for (int i = 0; i < 20; i++)
+            used += (size_t)snprintf(csv + used, sizeof csv - used, ",%d", i);
+        csv[used++] = '\n';
+        memcpy(packed, csv, packed_size = used);
+        assert_int_equal(read_packed("csv", (struct collection_options){0}, &c), STATUS_OK);
+        assert_int_equal(warning(&c, "table-or-signals") != NULL, !named);
+        collection_close(&c);
+    }
+}
+
+/* Counts without names look like sequences of the names 0, 1, 2. */
+static void small_numbers_read_as_sequences_are_reported(void **state)
+{
+    static const int32_t counts[12] = {1, 0, 2, 0, 0, 1, 3, 1, 0, 0, 2, 0},
+                         filled[12] = {1, 0, 2, 0, 0, -1, 3, 1, 0, 0, 2, 0},
+                         many[12] = {1, 0, 2, 0, 0, 31, 3, 1, 0, 0, 2, 0};
+    struct collection c;
+    assert_int_equal(READ(&c, PLAIN, X, {"y", "<i4", "4, 3", counts, sizeof counts}), STATUS_OK);
+    assert_int_equal(c.target, TARGET_SEQUENCE);
+    warns(&c, "counts-as-sequences", "y of [4][3] was read as sequences of the names 0, 1, 2, ...; ");
+    warns(&c, "counts-as-sequences", "target=count (motifctl: --target count)");
+    collection_close(&c);
+    for (int i = 0; i < 4; i++) {
+        const int32_t *y = i == 0 ? filled : i == 1 ? many : counts;
+        enum collection_target wanted = i == 2 ? TARGET_SEQUENCE : i == 3 ? TARGET_COUNT : TARGET_NONE;
+        assert_int_equal(READ(&c, WANT(wanted), X, {"y", "<i4", "4, 3", y, sizeof counts}), STATUS_OK);
+        assert_null(warning(&c, "counts-as-sequences"));
+        collection_close(&c);
+    }
+}
+
+/* If a label is a set or a list, an empty cell of the table is an empty label. */
+static void empty_cells_are_empty_sets(void **state)
+{
+    static const char *const tables[] = {"a,b,label\n1,2,x y\n1,3,\n2,3,y\n", "a,b,labels\n1,2,x y\n1,3,\n2,3,y\n"};
+    for (int i = 0; i < 5; i++) {
+        struct collection c;
+        struct collection_options options = {.layout = i == 4 ? LAYOUT_AUTO : LAYOUT_SIGNALS,
+                                             .target = i == 0   ? TARGET_SEQUENCE
+                                                       : i == 1 ? TARGET_COUNT
+                                                       : i == 3 ? TARGET_NONE
+                                                                : TARGET_LABELS};
+        memcpy(packed, tables[i == 3], packed_size = strlen(tables[i == 3]));
+        assert_int_equal(read_packed("csv", options, &c), STATUS_OK);
+        assert_int_equal(c.target, i == 3 ? TARGET_LABELS : options.target);
+        assert_string_equal(words(&c, 0), "x y");
+        assert_string_equal(words(&c, 1), "");
+        collection_close(&c);
+    }
+    struct collection c;
+    for (int i = 0; i < 2; i++) {
+        memcpy(packed, tables[i], packed_size = strlen(tables[i]));
+        assert_int_equal(
+            read_packed("csv", (struct collection_options){.layout = i ? LAYOUT_AUTO : LAYOUT_SIGNALS}, &c),
+            STATUS_INVALID);
+        assert_string_equal(err.message, "row 3 has no label; every row needs one, unless the labels are sets: "
+                                         "target=labels (motifctl: --target labels)");
+    }
+}
+
+/* The fault of an array names the row and the column. */
+static void values_that_are_not_finite_are_named_by_row_and_column(void **state)
+{
+    static const float x[12] = {[7] = NAN};
+    struct collection c;
+    assert_int_equal(READ(&c, PLAIN, {"x", "<f4", "3, 4", x, sizeof x}), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "row 1, column 3 of the array (counted from 0) is not finite"));
+    assert_int_equal(READ(&c, PLAIN, {"x", "<f4", "2, 2, 3", x, sizeof x}), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "element [1][0][1] of the array (counted from 0) is not finite"));
+}
+
 /* A name that a warning cuts keeps whole characters. */
 static void long_names_are_cut_between_characters(void **state)
 {
@@ -360,6 +456,23 @@ static void classes_that_name_an_absence_are_reported(void **state)
                      names[cases[i].absent], names[1 - cases[i].absent]);
             warns(&c, "absence-as-label", expected);
         }
+        collection_close(&c);
+    }
+    static const char *const more[][3] = {{"none", "GATA", "CTCF"},
+                                          {"GATA", "Background", "CTCF"},
+                                          {"0", "1", "2"},
+                                          {"yes", "no", "up"},
+                                          {"no-entry", "yield", "stop"}};
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        struct collection c;
+        packed_size = (size_t)snprintf((char *)packed, 200, ">a %s\nACGTACGTAC\n>b %s\nACCTACGTAC\n>c %s\nACCTACGTAG\n",
+                                       more[i][0], more[i][1], more[i][2]);
+        assert_int_equal(read_packed("fasta", (struct collection_options){0}, &c), STATUS_OK);
+        assert_int_equal(c.warnings, i < 2);
+        if (i < 2)
+            warns(&c, "absence-as-label",
+                  i ? "the label 'Background' seems to say that the other names are absent"
+                    : "the label 'none' seems to say that the other names are absent");
         collection_close(&c);
     }
     struct collection c;
@@ -568,6 +681,10 @@ int main(void)
         cmocka_unit_test(copies_and_constants_are_reported),
         cmocka_unit_test(long_names_are_cut_between_characters),
         cmocka_unit_test(classes_that_name_an_absence_are_reported),
+        cmocka_unit_test(tables_of_numbered_columns_are_reported),
+        cmocka_unit_test(small_numbers_read_as_sequences_are_reported),
+        cmocka_unit_test(empty_cells_are_empty_sets),
+        cmocka_unit_test(values_that_are_not_finite_are_named_by_row_and_column),
         cmocka_unit_test(words_of_public_headers_are_reported),
         cmocka_unit_test(values_are_bytes_where_that_loses_nothing),
         cmocka_unit_test(bytes_stay_bytes_in_the_stored_form),
