@@ -550,7 +550,7 @@ int daemon_serve(const struct settings *settings)
     struct daemon daemon = {.settings = settings};
     struct error err = {0};
     enum status status = signals_catch(&err);
-    priority_answer(); /* applies to this thread and to every thread that it starts, except the workers */
+    priority_answer(); /* threads that this thread starts inherit the priority; the workers then change theirs */
     if (status == STATUS_OK)
         status = start(&daemon, &err);
     if (status != STATUS_OK) {

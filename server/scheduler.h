@@ -21,7 +21,8 @@ struct scheduler;
  * a step. */
 struct job_control {
     atomic_bool look;        /* storage contains a requested state that the job must read; set at the start of a run */
-    atomic_bool look_within; /* the same for the check within a step, which stops the step only for a cancel */
+    atomic_bool look_within; /* as `look`, for the check within a step; this check stops the step only if the job was
+                                cancelled */
     atomic_bool cancelled;   /* the check within a step has found that the job was cancelled */
     atomic_bool drain;       /* the process is about to end, so the job must save a checkpoint and yield */
 };

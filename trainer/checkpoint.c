@@ -155,7 +155,8 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
 
 /* ---- what a method sees of its job's checkpoints ----------------------------------------------------- */
 
-/* Returns whose checkpoints a method reads: an evaluation reads those of the job that it evaluates. */
+/* Returns whose checkpoints the method reads: in an evaluation, the checkpoints of the evaluated job; otherwise, the
+ * checkpoints of its own job. */
 static enum run_of table_of(const struct job_run *run)
 {
     return run->job->task == JOB_EVALUATE ? RUN_OF_SOURCE : RUN_OF_JOB;

@@ -11,7 +11,7 @@ static void add_text(struct hash *hash, const char *name, const char *value)
     hash_add(hash, value, strlen(value) + 1);
 }
 
-/* Returns 1 and adds the option if its value is not its default, which is `none`. */
+/* Adds an option to the hash and returns 1, unless its value is its default `none`; then returns 0. */
 static int add_option(struct hash *hash, const char *name, const char *value, const char *none)
 {
     if (strcmp(value, none) == 0)

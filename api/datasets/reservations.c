@@ -13,8 +13,8 @@ static int64_t arrived(const struct reservation *r)
     return r->part >= 0 && fstat(r->part, &what) == 0 ? (int64_t)what.st_size : 0;
 }
 
-/* Returns how many reserved bytes have not been written yet: those of one owner, or of all owners if `owner` is
- * NULL. */
+/* Returns how many bytes are reserved and not yet written. owner: counts only the uploads of this owner; NULL: counts
+ * all uploads. */
 static int64_t reserved(const struct reservations *all, const char *owner)
 {
     int64_t bytes = 0;

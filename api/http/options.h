@@ -41,8 +41,8 @@ struct api_daemon {
     void (*system)(void *context, struct api_system *out);
     /* Appends further metrics for /metrics as Prometheus text; NULL: none. */
     void (*metrics)(void *context, struct buf *out);
-    /* Counts the work of a trainer in another process since its last report. gflops: speed of one thread; 0: unknown.
-     * May be NULL. */
+    /* Counts the work that a trainer in another process has done since its last report. gflops: speed of one thread; 0:
+     * unknown. The function may be NULL. */
     void (*trained)(void *context, uint64_t steps, uint64_t samples, double step_seconds, double gflops);
     void (*saved)(void *context); /* Counts a checkpoint that a trainer in another process has stored; may be NULL. */
 };

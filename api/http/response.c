@@ -56,7 +56,7 @@ void response_header(struct api_response *response, const char *name, const char
     int length = vasprintf(&value, format, args);
     va_end(args);
     if (length < 0)
-        return; /* memory is short: the response lacks this header */
+        return; /* not enough memory: the response goes out without this header */
     for (char *c = value; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7F)
             *c = ' '; /* a line break in a value would start a new header */

@@ -29,8 +29,8 @@ struct inference_target {
     const struct method *method;
     struct storage_checkpoint checkpoint;
 };
-/* Finds the model of the route's {id} and {seq} (without it: the latest checkpoint). Returns false after it has sent an
- * error. */
+/* Finds the model of the job {id} and the checkpoint {seq} of the route; without {seq}, of the job's latest checkpoint.
+ * Returns false after it has sent an error. */
 bool inference_find(struct exchange *x, struct inference_target *target);
 
 struct inference_request {

@@ -232,7 +232,8 @@ void model_cache_forget(struct model_cache *cache, const char *job)
     (void)pthread_mutex_unlock(&cache->lock);
 }
 
-/* Returns whether the model may have read the data set. A model that is being opened may have. */
+/* Returns whether the job of the model names the data set in its configuration. Also true while the model is being
+ * opened, because its configuration is not known yet. */
 static bool reads_dataset(const struct model_entry *entry, const char *name)
 {
     bool found = entry->state == ENTRY_OPENING;

@@ -30,8 +30,9 @@ enum status model_cache_get(struct model_cache *cache, const struct method *meth
 void model_cache_release(struct model_cache *cache, struct model_lease *lease);
 /* Closes the models of a deleted job. A model that is in use is closed when its last lease is released. */
 void model_cache_forget(struct model_cache *cache, const char *job);
-/* Closes, in the same way, the models of jobs whose configuration names the data set. Call it after the data set was
- * deleted: the next query opens the model again, and so notices that the data set is gone or was replaced. */
+/* Closes the models of all jobs whose configuration names the data set; a model that is in use is closed when its last
+ * lease is released. Call this function after the data set was deleted. The next query then opens the model again, and
+ * so finds out that the data set is gone or was replaced. */
 void model_cache_forget_dataset(struct model_cache *cache, const char *name);
 
 struct model_cache_stats {

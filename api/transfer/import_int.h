@@ -17,8 +17,8 @@ struct import_model {
  * accept the configuration. */
 enum status import_model_open(struct exchange *x, struct import_model *model, const char *kind, const char *config,
                               const char *pointer, struct error *err);
-/* Checks that the method can open a checkpoint: opens its model and closes it. STATUS_INVALID at `pointer`: it cannot.
- */
+/* Checks that the method can open the model of a checkpoint: opens the model and closes it. STATUS_INVALID at
+ * `pointer`: the method cannot open the model. */
 enum status import_model_check(struct exchange *x, const struct import_model *model,
                                const struct storage_import_bytes *bytes, const char *pointer, struct error *err);
 void import_model_close(struct import_model *model);

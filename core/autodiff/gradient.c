@@ -98,7 +98,7 @@ real *grad_open_region(struct exec *e, struct tensor *x, struct region *region, 
     bool whole = x->grad_ready && where == NULL;
     if (region == NULL)
         return NULL;
-    x->where = NULL; /* so that grad_open() does not fill the rest of the buffer with zeros */
+    x->where = NULL; /* while this is NULL, grad_open() does not fill the rest of the buffer with zeros */
     real *grad = grad_open(e, x, add);
     if (grad == NULL || whole)
         return grad;

@@ -587,7 +587,7 @@ static void lay_out(struct sheet *s)
     for (int i = 0; i < chart->panel_count; i++)
         bars |= chart->panels[i].heat != NULL;
     double beside = LEFT + (bars ? BAR_SPACE : 0) + RIGHT;
-    if (!bars) /* long text may widen the panels, unless there are heat maps, which keep their proportions */
+    if (!bars) /* long text widens the panels; heat maps are not widened, because they keep their proportions */
         s->plot_width = fmax(s->plot_width, ceil(words_width(s->cairo, chart) / s->columns) - beside);
     s->cell_width = s->plot_width + beside;
     s->width = s->columns * s->cell_width;

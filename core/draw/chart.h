@@ -80,7 +80,8 @@ struct chart {
     const struct chart_panel *panels;
     int panel_count, columns; /* columns: number of panels in a row; 0: all panels in one row */
     int width, height;        /* size of a panel's plotting area in pixels; 0: 440 x 300 */
-    /* true: only the first panel has a legend, below all panels; false: one below each panel */
+    /* true: the chart has one legend, that of the first panel, below all panels; false: each panel has its own legend
+     * below it */
     bool one_legend;
 };
 

@@ -28,7 +28,7 @@ enum {
     BRANCH = 24, /* bytes of an item of an inner node of the index */
     LEAF = 32,   /* bytes of an item of a leaf of the index */
     BLOCK_HEADER = 24,
-    ITEMS = 65535, /* upper limit of the items of a node or block, which has two bytes for their number */
+    ITEMS = 65535, /* upper limit of the items of a node or block: the file has two bytes for their number */
     BLOCK = BLOCK_HEADER + 12 * ITEMS,   /* largest block, after decompression */
     PACKED = BLOCK + BLOCK / 512 + 1024, /* largest block in the file */
     KEY = 255,                           /* upper limit of the length of a name */

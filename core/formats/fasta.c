@@ -210,7 +210,8 @@ static enum status append_letters(struct fasta_stream *s, struct plain_line line
     return status;
 }
 
-/* Reads lines up to the next header, and stores that header. own: a record has begun, so letters are allowed. */
+/* Reads lines up to the next header, and stores that header. own: whether a record has begun; only then letters are
+ * allowed. */
 static enum status read_lines(struct fasta_stream *s, bool own, struct error *err)
 {
     struct plain_line line;

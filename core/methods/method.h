@@ -111,7 +111,7 @@ struct method_question {
     const struct method_input *input; /* with METHOD_TAKES_SAMPLE, INPUTS or EDITS */
     const char *text; /* with METHOD_TAKES_FILE: the body, `text_bytes` bytes without a NUL; else NULL */
     size_t text_bytes;
-    const char *text_type;           /* media type of the text, one of the query's `files` */
+    const char *text_type;           /* media type of `text`, from the list query->files */
     const struct method_model *with; /* with METHOD_TAKES_MODEL: the other job's model */
     const void *parameters; /* the struct that query->parameters describes, with all fields set; NULL: the query has no
                                parameters */
@@ -207,7 +207,7 @@ struct method_tensor {
     const char *name;    /* "motifs"; lower-case letters and '_' */
     const char *meaning; /* one line */
     enum method_datatype datatype;
-    bool sparse; /* nearly all values are zero; clients can then ask for the other values with their coordinates */
+    bool sparse; /* nearly all values are zero; a client can request only the non-zero values with their coordinates */
     /* The shape for one input: *rank is at most METHOD_TENSOR_RANK; a size of -1 varies. *rank -1: this model does not
      * have the output. */
     void (*shape)(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK]);

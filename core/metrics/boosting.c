@@ -12,7 +12,8 @@ static const double SAME = 1e-7; /* a split never separates values that differ b
 static const double PURE = 2.220446049250313e-16;
 
 struct node {
-    int count, column, left; /* column: -1 in a leaf; the children of any other node are the nodes left and left + 1 */
+    /* column: column of the split; -1 in a leaf. left: the node's children are the nodes left and left + 1 */
+    int count, column, left;
     double sum, squares, mean, threshold;
     double merit;          /* merit: improvement of the best split found so far */
     int seen;              /* during a pass over a column: number of the node's rows that the pass has visited */

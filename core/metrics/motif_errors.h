@@ -42,8 +42,8 @@ struct motif_errors {
     int64_t *windows;
     int64_t *lone;  /* the part of `boxes` that comes from boxes with exactly one motif */
     int64_t weaker; /* WINDOWS: motifs that were not the strongest of their cell */
-    int64_t taken;  /* WINDOWS: symbols that are neither hit nor missed: their cells contain motifs, but all of these
-                     * belong to overlapping cells whose points are nearer */
+    int64_t taken;  /* WINDOWS: symbols that count neither as hits nor as misses. The cell of such a symbol contains
+                       motifs, but each of them is nearer to the point of another symbol, whose cell contains it too */
     /* counts[n]: samples with n boxes; the last entry counts samples with MOTIF_COUNTS or more */
     int64_t counts[MOTIF_COUNTS + 1];
     int64_t most; /* largest number of boxes of a sample */

@@ -21,7 +21,7 @@ enum { RUG_FEATURES_MAX = 1 << 24 };
 struct rug {
     int n_s, n_d;
     int64_t *rows; /* [n_d] S, ascending */
-    float *mask;   /* [n_s] `each` at the elements of S, else 0 */
+    float *mask;   /* [n_s] the value `each` at the elements of S, 0 elsewhere */
     float each;    /* 1 / n_d */
 };
 

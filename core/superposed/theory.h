@@ -17,8 +17,9 @@ double theory_variance(double p);
 /* Smallest deviation of the interference: sqrt(Var x (1/r - 1)), eq. (6) with equality. */
 double theory_sigma(double p, double r);
 
-/* Loss of ReLU(a x + m + s g), g standard normal: a is the diagonal, s the interference's deviation times a, m the
- * total offset. s >= 0, a > 0. */
+/* Returns the mean squared error of ReLU(a x + m + s g) as an estimate of a feature x. The feature is above 0 with
+ * probability p, and g is standard normal. a > 0: diagonal entry of W. m: total offset. s >= 0: standard deviation of
+ * the interference. */
 double theory_loss(double a, double m, double s, double p);
 
 /* The best ReLU model at interference sigma: x' = scale ReLU(y + offset). Eq. (16) gives the scale; a one-dimensional

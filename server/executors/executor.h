@@ -31,7 +31,7 @@ struct executor_options { /* everything to which the pointers refer is borrowed 
     const char *data; /* folder of data sets */
     int threads_default, threads_max;
     const char *build, *cpu, *blas_core; /* recorded in every result */
-    const char *executor;                /* executor of a job that names none; NULL selects "thread" */
+    const char *executor;                /* executor of jobs that do not choose one; NULL selects "thread" */
     const char *trainer, *trainer_mpi;   /* paths of motif-train and motif-train-mpi */
     const char *const *mpirun;           /* mpirun and its options, ends with NULL; NULL: no mpirun */
     const char *slurm_bin;               /* folder of sbatch, squeue, scancel and scontrol; NULL: no Slurm */

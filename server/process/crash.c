@@ -202,8 +202,8 @@ void crash_thread(void)
         return;
     stack_t stack = {.ss_sp = malloc(STACK), .ss_size = STACK};
     if (stack.ss_sp == NULL || sigaltstack(&stack, NULL) != 0 || pthread_setspecific(crash.stack, stack.ss_sp) != 0)
-        free_stack(stack.ss_sp); /* without this stack, the handler uses the thread's own, which fails only after a
-                                    stack overflow */
+        free_stack(stack.ss_sp); /* without this additional stack, the handler runs on the thread's own stack; this
+                                    fails only if that stack has overflowed */
 }
 
 void crash_job(const char *job)

@@ -22,8 +22,8 @@
 #define GROUP_MAX 256                    /* upper limit of commands in one commit */
 #define DEPTH_MAX 4096                   /* upper limit of waiting commands */
 #define LAZY_BYTES_MAX ((size_t)8 << 20) /* upper limit of the memory of waiting lazy commands */
-#define LAZY_MS 900     /* milliseconds before the commit of lazy commands begins; it must end within 1000 */
-#define WAL_PORTION 128 /* frames of the log between two copies into the database file: one MiB */
+#define LAZY_MS 900     /* longest wait of a lazy command in milliseconds; its commit must end within 1000 */
+#define WAL_PORTION 128 /* the log is copied into the database file after this number of new frames: one MiB */
 #define WAL_LARGE (WAL_PORTION * 32) /* frames of the log at which the writer waits for readers */
 #define PAGE_BYTES 8192              /* approximate bytes of a frame */
 #define QUIET_MS 2000                /* milliseconds without commands after which the log is truncated */

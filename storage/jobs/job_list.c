@@ -12,7 +12,7 @@
     " WHEN '=' THEN json_extract(" RESULT ", " PATH ") = " VALUE " WHEN '<=' THEN json_type(" RESULT ", " PATH         \
     ") IN ('integer', 'real') AND json_extract(" RESULT ", " PATH ") <= " VALUE " WHEN '>=' THEN json_type(" RESULT    \
     ", " PATH ") IN ('integer', 'real') AND json_extract(" RESULT ", " PATH ") >= " VALUE " END"
-/* Each filter has one parameter. The parameter of an unused filter is NULL; ?11, a flag, is 0 then. */
+/* Each filter has one parameter. If a filter is not used, its parameter is NULL, or 0 for the flag ?11. */
 #define FILTERS                                                                                                        \
     " AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR source_job = ?4)"                \
     " AND (?5 IS NULL OR task = ?5) AND (?7 IS NULL OR name = ?7)"                                                     \

@@ -25,7 +25,7 @@ struct run_env_checkpoint {
 struct run_env {
     struct thread_pool *pool;
     struct method_env env;
-    struct run_env_checkpoint *list; /* checkpoints: all that end a stage, and the newest of the others */
+    struct run_env_checkpoint *list; /* all checkpoints that end a stage, and the newest checkpoint */
     size_t count;
     int64_t seq;
     /* Each step passes its metrics to metric() and its artifacts to artifact(), with `watcher` as their context. Both

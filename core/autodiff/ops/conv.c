@@ -176,7 +176,8 @@ static void backward_run(struct exec *e, struct conv_back *task)
         join_norm_sums(task);
 }
 
-/* Allocates the batch norm's sums if x is its result and no other operation has written the gradient. */
+/* If x is the result of a batch norm, and no other operation has written the gradient of x, allocates the sums that the
+ * batch norm's backward pass needs. */
 static bool prepare_norm_sums(struct exec *e, struct conv_back *task)
 {
     struct norm_sums *norm = task->x->norm;

@@ -24,7 +24,7 @@ struct noise_task {
     double mean, scale, deviation;
     double *sums;     /* [images * channels][2] sums over each plane */
     double shares[2]; /* backward: [0] the mean of dy, [1] the mean of dy * xhat */
-    uint64_t before;  /* number of planes of the samples that ranks below this one have */
+    uint64_t before;  /* number of planes in the samples of all lower ranks */
     struct philox from;
 };
 

@@ -288,7 +288,7 @@ static struct hbox set_expr(struct setter *s, struct setting style)
 
 static struct hbox set_start(struct setter *s, struct setting style);
 
-/* Lays out a fraction by Rule 15. */
+/* Lays out a fraction by Rule 15 of Appendix G of The TeXbook. */
 static struct hbox set_fraction(struct setter *s, struct setting style)
 {
     int size = size_of(style);

@@ -170,7 +170,7 @@ struct reader {
     int hits;
 };
 
-/* Hit `i` is a core. Returns the sum of the effects of all proteins that are bound within d->reach of it. */
+/* Hit `i` is a core. Returns the sum of the effects of all proteins that are bound within d->reach of this core. */
 static int effects(const struct reader *r, int i, bool donor)
 {
     const struct splicing_planted *d = r->domain;

@@ -26,8 +26,8 @@ struct cells_filter {
      * Default 6; 0: all genes stay. */
     int neighbours;
     double correlation; /* limit of the correlation for `neighbours`; default 0.2091 */
-    /* Number of genes that stay: those furthest above the curve log2 CV = log2(mean^power + offset). Default 5000; 0:
-     * all. */
+    /* Maximum number of genes that stay: the genes furthest above the curve log2 CV = log2(mean^power + offset).
+     * Default 5000; 0: all genes stay. */
     int noisiest;
     double power, offset; /* power and offset of the curve of `noisiest`; the defaults, -0.56 and 0.61, were fitted to
                              the published table */

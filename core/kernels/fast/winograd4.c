@@ -166,8 +166,8 @@ INLINE vf input_pair(const bool normed, const bool inside, const struct inlet *i
 }
 #endif
 
-/* Multiplies one column of six pixels by B'. inside: the column lies inside the strip, with half blocks both columns.
- */
+/* Multiplies one column of six pixels by B'; with `half`, two columns. inside: whether the column lies inside the
+ * strip; with `half`, whether both columns do. */
 INLINE void input_column(const bool normed, const bool half, const bool inside, const struct inlet *in, vf scale,
                          vf shift, int x, float *down)
 {

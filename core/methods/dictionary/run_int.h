@@ -60,7 +60,7 @@ enum {
     LATENT_COSINE,  /* cosine of the latent with this feature */
     LATENT_PRECISION,
     LATENT_RECALL,
-    LATENT_PARTNER, /* smallest |cosine| with the latents matched to it in the other seeds; NaN with one seed */
+    LATENT_PARTNER, /* smallest |cosine| between the latent and its match in each other seed; NaN with one seed */
     LATENT_AGREES,  /* Jaccard index of the samples in which the encoder uses the latent and the samples in which OMP
                        does; NaN: neither uses it */
     LATENT_WORTH,   /* 1: worth an interpretation */

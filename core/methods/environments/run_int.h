@@ -20,7 +20,8 @@ struct outcome {
     /* mse: mean squared error on test rows of the training environments; mse_unseen: on unseen environments, with the
      * weights of their parents */
     double mse, mse_unseen;
-    double mse_unseen_fit; /* as mse_unseen, after a change was fitted to a few rows of each environment */
+    double mse_unseen_fit; /* as mse_unseen, but with a change of the parent's weights that was fitted to the first rows
+                              of each environment; the error is that of its other rows */
     double changes_found, changes_true;
     double changes_right; /* number of true changes that the model has found: on the same edge of the tree, in the
                              latent variable that is matched with the true one */
@@ -28,7 +29,8 @@ struct outcome {
      * accuracy_unseen: of the rows of mse_unseen */
     double accuracy, accuracy_unseen;
     double train_loss, updates, samples;
-    /* objective: that of the best restart; worst_objective: that of the worst; restart: index of the best restart */
+    /* objective: value of the best restart; worst_objective: value of the worst restart; restart: index of the best
+     * restart */
     double objective, worst_objective, restart;
 };
 enum { OUTCOME_COLUMNS = 16 };

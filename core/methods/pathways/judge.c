@@ -28,8 +28,8 @@ static double wilson_low(double share, double count)
     return (share + z / 2 - SURE * sqrt(share * (1 - share) / count + z / count / 4)) / (1 + z);
 }
 
-/* The largest probability of recovery that a bound guarantees at this point, less the uncertainty of its mean. 0: no
- * bound applies. */
+/* Returns the probability of recovery that the bounds guarantee at this point. It takes the bound with the largest mean
+ * over the codes, and returns the lower end of the confidence interval of this mean. 0: no bound applies. */
 static double guarantee(const struct pathways_case *plan, const struct curve_point *p)
 {
     if (!(p->bound_codes > 0) || plan->rule.decoder != DECODER_TOP_K)

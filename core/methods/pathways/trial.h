@@ -32,7 +32,7 @@ double scenario_bytes(const struct pathways_case *plan, double nonzeros, bool bo
 
 /* Scratch of one thread. */
 struct trial_space;
-/* Creates the scratch. pictures: whether trial_draw() will use it, which needs more memory than trial_run(). */
+/* Creates the scratch. pictures: the caller will also call trial_draw(), which needs more scratch than trial_run(). */
 enum status trial_space_create(const struct scenario *scenario, bool pictures, struct trial_space **space,
                                struct error *err);
 void trial_space_destroy(struct trial_space *space);
@@ -69,7 +69,7 @@ enum status trial_run(const struct scenario *scenario, struct trial_space *space
 struct trial_picture {
     const float *codes[PATHWAYS_DEPTH];
     const float *signal;
-    const uint32_t *signs[PATHWAYS_DEPTH]; /* bit i of word i / 32: D_ii = -1 */
+    const uint32_t *signs[PATHWAYS_DEPTH]; /* bit i % 32 of word i / 32 is 1 if D_ii = -1 */
 };
 enum status trial_draw(const struct scenario *scenario, struct trial_space *space, const struct trial_request *request,
                        struct trial_picture *out, struct error *err);

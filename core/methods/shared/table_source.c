@@ -1,4 +1,4 @@
-/* Finds the data set of a table and checks that it is still the one that the job is bound to (table_source.h). */
+/* Finds the data set of a table, and checks that it still has the hash that the job stores (table_source.h). */
 #include "core/methods/shared/table_source.h"
 
 #include <stdio.h>

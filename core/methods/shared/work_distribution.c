@@ -291,7 +291,8 @@ static enum status begin_first_step(struct work_distribution *d, struct method_r
     bool first = is(d, d->now, DISTRIBUTION_RUNNING);
     for (int64_t i = 0; i < d->now; i++)
         first = first && !is(d, i, DISTRIBUTION_RUNNING);
-    /* If the last item has finished training and the others are done, all ranks continue it together. */
+    /* If the run is in the last item, which has finished training, and all other items are done, all ranks continue
+     * this item together. */
     bool in_step = d->now == last_item(d) && d->item[d->now].training == 0 && others_done(d, d->now);
     bool stay = in_step || (!comm && first);
     enum status status = STATUS_OK;

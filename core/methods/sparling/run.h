@@ -5,7 +5,8 @@
 #include "core/methods/findings.h"
 #include "core/methods/method.h"
 
-/* The time series of a run, in report.c. The work distribution refers to a series by its index in this list. */
+/* The time series of a run; report.c defines the list. The work distribution refers to a series by its index in the
+ * list. */
 enum { SPARLING_METRICS = 19 };
 extern const struct method_metric sparling_metrics[SPARLING_METRICS];
 

@@ -84,10 +84,11 @@ struct chance_row {
     double mean[3], low[3], high[3]; /* fpe, fne, ce */
 };
 struct chance {
-    struct chance_row all, without; /* all: of all symbols; without: without the domain's trivial symbols */
-    double fpe, fne, ce;            /* errors of the model on the same samples, trivial symbols left out */
-    double perfect[3];              /* fpe, fne, ce that the true motifs would get; above 0 only where boxes overlap */
-    double samples;                 /* 0: nothing was shuffled */
+    /* all: errors of all symbols; without: errors of the symbols that are not trivial (domain.h) */
+    struct chance_row all, without;
+    double fpe, fne, ce; /* errors of the model on the same samples, trivial symbols left out */
+    double perfect[3];   /* fpe, fne, ce that the true motifs would get; above 0 only where boxes overlap */
+    double samples;      /* 0: nothing was shuffled */
 };
 enum { CHANCE_NUMBERS = 25 };
 _Static_assert(sizeof(struct chance) == CHANCE_NUMBERS * sizeof(double), "chance is a row of doubles");
@@ -176,8 +177,8 @@ enum presence_column {
     PRESENCE_LEVEL,  /* loss of the last validation, divided by that of the best constant answer; 1 before the first */
     PRESENCE_BEST,   /* lowest level so far */
     PRESENCE_ACTIVE, /* number of samples of the validation in progress in which the channel is active */
-    PRESENCE_FACTOR, /* factor on the channel's density: the channel shall be active in as many samples as have the name
-                      */
+    PRESENCE_FACTOR, /* factor on the channel's density, so that the channel is active in as many samples as have the
+                        name */
     PRESENCE_TURNED, /* as PRESENCE_LOSS, with the samples read from the other strand */
     PRESENCE_STILL,  /* number of validations since the level fell, or since the channel got new weights */
     PRESENCE_COLUMNS
@@ -426,7 +427,7 @@ enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, s
 /* Defined in kept.c. */
 /* Notes the accuracy of a stage that ends before the last density. */
 void kept_stage(struct method_run *run);
-/* Returns whether an earlier stage was clearly better than the last density. */
+/* Returns whether the best accuracy of an earlier stage was clearly higher than the accuracy at the last density. */
 bool kept_better(const struct method_run *run);
 /* Reads the weights of the best earlier stage from its checkpoint, and sets the run's last density to that of this
  * stage. Errors are those of reading checkpoints. */

@@ -18,8 +18,8 @@ struct recovery {
     int latents, features;
     double *cosine;    /* [latents][features] cosines of the dictionary's rows with the true directions */
     int *own;          /* [latents] the latent's own feature */
-    int *next, *first; /* first: [features] the first latent whose own feature this is; next: [latents] the next latent
-                          with the same own feature; -1: there is none */
+    int *next, *first; /* For each feature, a list of the latents whose own feature it is. first: [features] the first
+                          latent of the list; next: [latents] the latent after this one; -1: end of the list */
     int *match;        /* [latents] the feature in the one-to-one matching with the largest sum of |cosine|; -1: none */
     double mcc;        /* mean |cosine| of that matching */
     int64_t *fired, *both; /* [latents] fired: samples in which the latent is active; both: those in which its own

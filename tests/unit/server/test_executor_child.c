@@ -74,7 +74,7 @@ static void a_child_gets_arguments_environment_and_input(void **state)
     struct child child =
         run("read a; echo \"$a,$MOTIFD_TOKEN,$MOTIF_TRAIN_TOKEN,$MOTIFD_TOKENS\"; ls /proc/self/fd | wc -l",
             "MOTIF_TRAIN_TOKEN=its own", "a word\n", true, &lines);
-    /* the child has four descriptors: the three standard ones, and that of the folder that ls reads */
+    /* the child has four descriptors: the three standard ones, and one that ls has opened to read the folder */
     assert_string_equal(lines.text, "a word,,its own,no token|4|");
     assert_int_equal(child.code, 0);
     /* Without input, standard input is empty. The child has a process group of its own. */

@@ -251,7 +251,8 @@ static void a_stray_trainer_is_killed_before_the_next_one_starts(void **state)
     assert_true(elapsed > 10.1 && elapsed < 10.3); /* 10 s for the zombie, and 0.2 s between the two
                                                     * tries to start the trainer */
     assert_int_equal(waitpid(stray, NULL, 0), stray);
-    /* the executor kills no process if the id of the lease names none, or one that is not the trainer */
+    /* the executor must not kill a process if the lease's id is malformed, or if its start time is missing or not that
+     * of the process */
     pid_t other = start_stray();
     char later[64];
     (void)snprintf(id, sizeof id, "%d", (int)other);

@@ -201,7 +201,7 @@ static enum status find_part(struct sets *s)
 static const struct {
     const char *name;
     enum status (*call)(struct sets *s);
-    int least; /* smallest number of system calls that must have failed */
+    int least; /* the test must have made at least this many system calls fail */
 } cases[] = {{"put", put_one, 10},       {"read", read_kept, 2},
              {"remove", remove_kept, 5}, {"parts", open_part, 5},
              {"list", list_all, 4},      {"bytes", owner_bytes, 30},

@@ -110,7 +110,8 @@ static int split(struct plain_line line, struct plain_line field[COLUMNS])
     return count;
 }
 
-/* Finds the sequence of a region. If the genome does not have it, counts the region, and *out is NULL. */
+/* Finds the sequence of the genome on which a region lies. If the genome lacks the sequence, sets *out to NULL and
+ * counts the region. */
 static enum status find_chromosome(struct regions *s, const struct line *line, struct plain_line field,
                                    const struct faidx_sequence **out, struct error *err)
 {
@@ -261,8 +262,8 @@ static enum status join(struct regions *s, struct error *err)
 
 /* ---- samples ------------------------------------------------------------------------------------------------- */
 
-/* Adds the label of a region. If the label comes from a column, each of its words is a name. Otherwise the label is a
- * text that the user has stated or the name of the file, and the whole text is one name. */
+/* Adds the label of a region to the sample. In a label from a column of the file, each word is a name. Any other label
+ * comes from the user or is the name of the file; it is one name, even if it contains spaces. */
 static enum status add_label(struct regions *s, const struct region *r, struct error *err)
 {
     if (r->label < 0)

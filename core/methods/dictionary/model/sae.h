@@ -46,7 +46,7 @@ struct sae_shape {
                                           ascending; the last is `width` */
     bool unit_rows;                    /* rows of the decoder keep norm 1 */
     double sparsity;                   /* L1, JUMPRELU: factor of the sparsity term, before tuning */
-    bool tuned;                        /* L1, JUMPRELU: the factor moves until the mean L0 is l0 */
+    bool tuned;                        /* L1, JUMPRELU: training adjusts the factor until the mean L0 is l0 */
     double bandwidth;                  /* JUMPRELU */
     double aux_weight;                 /* 0: no auxiliary loss */
     int aux_latents, dead_after;       /* aux_latents: number of dead latents that the auxiliary loss of a sample uses;

@@ -1,8 +1,9 @@
 /* Chooses the active latents of a batch, and the dead latents of the auxiliary loss (step.h).
  *
  * A row keeps the activations above its cut. Of the activations that equal the cut, it keeps the first `ties` by index.
- * For BATCHTOPK all rows have the same cut. The bits of positive floats, read as integers, have the same order as the
- * floats. Three counts of 12, 12 and 7 bits therefore find the cut of a whole batch exactly. */
+ * For BATCHTOPK and MATRYOSHKA, all rows of a batch have the same cut. batch_cut() finds it exactly, in three passes
+ * over the batch. It uses that positive floats have the same order as their 31 bits below the sign, read as integers.
+ * Each pass makes a histogram of the next bits: first the upper 12, then 12, then 7. */
 #include <math.h>
 #include <string.h>
 

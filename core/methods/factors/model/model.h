@@ -44,8 +44,8 @@ struct latent_model {
     struct weight *group, *group_bias;
     struct weight *first, *head, *head_bias; /* [hidden][latent], [features][hidden], [features] */
     struct linear second;
-    struct weight *mask;      /* [features][latent] W; NULL except in the sparse VAE */
-    struct weight *log_sigma; /* [features]; NULL except with the Gaussian likelihood */
+    struct weight *mask;      /* [features][latent] W of the sparse VAE; NULL in other models */
+    struct weight *log_sigma; /* [features] with the Gaussian likelihood, otherwise NULL */
     struct weight *odds;      /* [features * latent] p_jk (prior.h), saved as state; NULL except in the sparse VAE */
     struct weight *rate;      /* [latent] eta_k (prior.h), saved as state; NULL except in the sparse VAE */
     struct weight *scales;    /* [2] scales of the horseshoe prior, saved as state; NULL except in the sparse VAE */

@@ -106,8 +106,8 @@ void prior_shrink_groups(struct latent_model *model, double by)
         }
 }
 
-/* Writes W. If the model has groups, writes the norm of each column of a group instead. weights: [features * latent].
- */
+/* Writes one number for each feature and latent variable: the entry of W or, if the features have group matrices
+ * (OI-VAE), the norm of the column of the feature's matrix. weights: [features * latent]. */
 static void weights_of(const struct latent_model *model, float *weights)
 {
     int k = model->shape.latent, count = model->shape.features * k;

@@ -74,7 +74,7 @@ static enum status keep(struct method_run *run, const float *map, const struct d
     for (int i = 0; i < all; i++)
         if (inside(shape, &motifs[i]))
             motifs[kept++] = motifs[i];
-    /* Most columns may be in the margin, so the block may be far too large. */
+    /* Most motifs may lie in the margin and are not kept, so the block may be far too large. */
     struct motif *fitted = realloc(motifs, ((size_t)kept + 1) * sizeof *motifs);
     motifs = fitted ? fitted : motifs;
     c->motifs += kept;

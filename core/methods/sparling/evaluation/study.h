@@ -24,11 +24,12 @@ struct study {
     struct study_row row[STUDY_MOST];
     /* [seeds][STUDY_SAMPLES][STUDY_EACH] motifs, each as a number (motif_counts.c); NULL without a study */
     int64_t *motifs;
-    int64_t first;               /* config.seed of the job */
-    int64_t first_seq, next_seq; /* sequence number of the newest checkpoint when this rank's seed began (first_seq) and
-                                    when the seeds were assigned (next_seq) */
-    int64_t off;                 /* 1: an evaluation job, which only evaluates the loaded model */
-    bool warm;                   /* the weights came from another model, so no seed can be trained */
+    int64_t first; /* config.seed of the job */
+    /* Sequence numbers of checkpoints. next_seq: the newest one when the seeds were last assigned to ranks. first_seq:
+     * next_seq when this rank began its seed, so only checkpoints with larger numbers can come from this seed. */
+    int64_t first_seq, next_seq;
+    int64_t off; /* 1: an evaluation job, which only evaluates the loaded model */
+    bool warm;   /* the weights came from another model, so no seed can be trained */
 };
 
 /* Distributes the seeds over the ranks. Call it at the end of create(). Error: STATUS_NO_MEMORY. */

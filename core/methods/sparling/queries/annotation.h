@@ -69,11 +69,12 @@ void annotation_close(struct annotation *annotation);
 /* Finds the part of the map that a motif covers. Returns false if it is unknown. */
 bool annotation_extent(const struct annotation *annotation, const struct motif *motif, struct box *box);
 
-/* Draws one tile for each input, `columns` in a row. Ink is grey, and true boxes are outlined in green. Only maximal
- * motifs (struct read_motif) and their extents are drawn, in the colour of their channel; starred motifs have a cross.
- * The label is below the tile. With a label at every position, ticks under the tile are the true labels and discs below
- * them the labels that were read. If the picture of a sequence is several rows high, the motifs of a channel are drawn
- * on a line of their own. The caller destroys *out. Error: STATUS_NO_MEMORY. */
+/* Draws a picture with one tile for each input, `columns` tiles in a row. A tile shows the input in grey, the true
+ * boxes in green, and the maximal motifs (struct read_motif) with their extents in the colours of their channels. A
+ * cross marks a starred motif. If the input is a sequence whose tile is several rows high, each channel has a line for
+ * its motifs. Below the tile are the true label and the label that the model reads. With a label at every position,
+ * ticks mark the true labels there, and discs below the ticks mark the labels that the model reads. The caller destroys
+ * *out. Error: STATUS_NO_MEMORY. */
 enum status annotation_draw(const struct annotation *annotations, int count, int columns, struct picture **out,
                             struct error *err);
 

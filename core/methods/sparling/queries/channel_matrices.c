@@ -362,7 +362,7 @@ static bool is_same(const struct channel_matrices *matrices, int one, int two)
                             matrices->alphabet->strands == 2) >= SAME;
 }
 
-/* Writes the other channels that show the same motif. */
+/* Writes the list of the channels that show the same motif as `channel`. */
 static void write_same(const struct channel_matrices *matrices, int channel, const struct sink *out)
 {
     sink_begin_list(out, "same_as");

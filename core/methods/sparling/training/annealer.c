@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* A stage begins to wait if its loss is more than WORSE times the loss at the end of the stage before. */
+/* A stage begins to wait only if its loss is more than WORSE times the loss at the end of the previous stage. */
 static const double WORSE = 1.6;
 
 void annealer_init(struct annealer *annealer, double density_start, double target_start, int64_t samples)

@@ -1,5 +1,5 @@
-/* Fits a position matrix to the motifs of each named channel, and uses the matrix instead of the channel where it is at
- * least as good.
+/* Fits a position matrix to the motifs of each channel that has a name of the labels. If the matrix predicts the name
+ * at least as well as the channel, its scores replace the channel's values.
  *
  * g has learned from labels where a motif is. But it has many weights, and weighs the letters of the motif less well
  * than a position matrix, which has three free numbers for each position. The fit has four steps:
@@ -13,9 +13,12 @@
  *
  * Parts of motifs at the ends of samples are mostly chance matches, so each letter of a site that is no base (N, or
  * padding) lowers its score by OUTSIDE. All matrices in use have one scale, so that their scores are log odds up to one
- * factor and can be compared. The thresholds and the head know g's values. So in samples with the name, the scores get
- * the mean of g's values and at most about their deviation. One thread computes everything in a fixed order. A piece
- * of REFINE and CHOOSE ends after a number of letters, between two samples. */
+ * factor and can be compared. The thresholds and the head expect values in the range of g's values, so the scores
+ * must have the same range. In samples with the name, the mean of the scores is that of g's values. Their standard
+ * deviation is about that of g's values, or smaller.
+ *
+ * One thread computes everything in a fixed order. REFINE and CHOOSE work in pieces of a limited number of letters; a
+ * piece ends between two samples. */
 #include "core/methods/sparling/training/matrices.h"
 
 #include <math.h>
@@ -67,7 +70,9 @@ struct matrices_fit {
     bool both;
     unsigned char *base;  /* [samples][cols]; later those of the validation samples in progress */
     unsigned char *count; /* [samples][names] how often the label contains the name; 255: more often, too */
-    int *mark;            /* [marked][names] where the channel is largest; -1: not above its threshold */
+    /* [marked][names] column of the channel's largest value; -1: this value is not above the threshold, or the label
+     * does not contain the name */
+    int *mark;
     double background[BASES];
     struct position_matrix *matrix;           /* [names]; width 0: none */
     double (*ratio)[MATRIX_WIDTH][BASES + 1]; /* [2] of the channel in progress, on both strands */

@@ -1,5 +1,5 @@
-/* Position matrices as motif scores (matrix_scores): the calibration fits a matrix to the motifs of each named channel.
- * The .c file describes the steps. */
+/* Position matrices as motif scores (field `matrix_scores`): after training, the calibration fits a matrix to the
+ * motifs of each channel that has a name of the labels. The .c file describes the steps. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_MATRICES_H
 #define MOTIF_CORE_METHODS_SPARLING_TRAINING_MATRICES_H
 

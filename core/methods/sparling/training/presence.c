@@ -22,8 +22,8 @@
  * its level is above this limit. PATIENCE: factor by which the first phase waits longer while there are such names. */
 static const double LEVEL_GAIN = 0.05, UNREAD = 0.7;
 enum { PATIENCE = 2 };
-/* If g does not read a name, its channel gets new weights after this number of validations without a fall of the name's
- * level. */
+/* If g does not read a name, and the name's level has not fallen for this number of validations, the name's channel
+ * gets new weights. */
 static const double STILL = 4;
 enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 /* Smallest weight of a name in the first phase, relative to that of a name that g does not read. */

@@ -10,8 +10,8 @@
  * A channel is reinitialised if its worth is below WORTHLESS times the mean worth at two checks in a row: it gets new
  * weights in g's last layer and in h's embedding. For a while it also gets a larger density, so that it can find what
  * the other channels do not mark. One channel is reinitialised at a time, and then left alone, because the effect takes
- * a few thousand samples to show. Where reinitialise_wait is set, the density does not fall meanwhile if it has fallen
- * so far that the loss rose (annealer.h). */
+ * a few thousand samples to show. If `reinitialise_wait` is set and the loss has risen since the previous density, the
+ * density does not fall meanwhile (annealer.h). */
 #include <math.h>
 
 #include "core/base/random/philox.h"
@@ -115,7 +115,7 @@ enum status run_reinitialise(struct method_run *run, struct error *err)
         mean += worth[c] / channels;
     for (int c = 0; c < channels; c++) {
         bool worthless = mean > 0 && worth[c] < WORTHLESS * mean, rested = (double)run->samples >= r->rests[c];
-        bool free = c >= run->presence.names; /* the presence objective ties the other channels to their names */
+        bool free = c >= run->presence.names; /* the channels before this one belong to names (presence.c) */
         if (free && worthless && r->worthless[c] > 0 && rested && (least < 0 || worth[c] < worth[least]))
             least = c;
         r->worthless[c] = worthless;

@@ -348,7 +348,7 @@ static void training_finds_the_synthetic_factors(void **state)
     assert_true(o->anchors_found > 0.5 && o->anchors_found <= 1 && o->factors_apart > 0 && o->factors_apart <= 1);
 }
 
-/* Returns the only factor that feeds a feature, -1 if there is none or several. mask: the feature's row. */
+/* Returns the factor that feeds a feature; -1 if none or more than one feeds it. mask: the feature's row. */
 static int only_factor(const float *mask, int k)
 {
     int own = -1, fed = 0;

@@ -304,7 +304,7 @@ static void batches_contain_labels_as_inputs_and_targets(void **state)
     batch = take(&s, &far, &first);
     digitcircle_draw(&domain, 601, direct, NULL);
     assert_memory_equal(batch->images + 48 * 48, direct, sizeof direct);
-    batch = take(&s, &second, NULL); /* the worker has drawn `first` ahead, not this batch */
+    batch = take(&s, &second, NULL); /* the worker has drawn the batch `first` ahead, but this call takes `second` */
     digitcircle_sample(&domain, 3, 6, direct, NULL);
     assert_memory_equal(batch->images, direct, sizeof direct);
     close_setup(&s);

@@ -324,8 +324,9 @@ static void arrangements_that_the_data_lack_have_no_rule(void **state)
     assert_string_equal(text, "CTCF before GATA 10 to 240 bases apart"); /* the rule is the same as before */
 }
 
-/* In 40 samples, the model answers with the name 20 times without the two motifs, and 30 times (later 10 times) with
- * both. If this is the only test, the difference counts as a rule. Among a thousand tests, it does not. */
+/* The model reads 40 samples with and without the two motifs. Without them it answers the name in 20 samples, and with
+ * them in 30 (later in 10). The difference is a rule if this is the only test. It is none if this is one of a thousand
+ * tests. */
 static void simultaneous_intervals_are_wider(void **state)
 {
     struct rule_counts counts = {.samples = 40, .neither = 20};

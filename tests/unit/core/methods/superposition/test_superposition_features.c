@@ -129,7 +129,8 @@ static void samples_are_scaled_rows_for_any_number_of_threads(void **state)
     for (int threads = 1; threads <= 3; threads++) {
         struct thread_pool *pool;
         assert_ok(thread_pool_create(threads, &pool, err));
-        assert_ok(features_read(&f, true, 5390, COUNT, pool, x[threads - 1], err)); /* in the middle, an epoch ends */
+        /* an epoch ends in the middle of these rows */
+        assert_ok(features_read(&f, true, 5390, COUNT, pool, x[threads - 1], err));
         assert_memory_equal(x[threads - 1], x[0], sizeof x[0]);
         thread_pool_destroy(pool);
     }
@@ -381,7 +382,8 @@ static void each_bad_data_set_and_given_size_names_its_field(void **state)
         configured((const struct config_setting[]){{"dataset_name", "drawn"}, {NULL, NULL}});
     assert_int_equal(again.n_s, FEATURES);
     const struct method_given p = {has_field, "p"};
-    assert_ok(method->resolve(&again, &p, root, err)); /* a job that is submitted again has the p of its data */
+    /* a resolved configuration states the p of its data, so it is accepted when it is submitted again */
+    assert_ok(method->resolve(&again, &p, root, err));
     static const struct run_test_wrong wrong[] = {
         {{{"dataset_name", "../up"}}, "dataset_name"},
         {{{"dataset_name", "drawn"}, {"model", "rug"}}, "model"},
