@@ -1,5 +1,6 @@
 /* Hashes what an upload consists of (dataset_identity.h). The hash must stay the same in later versions, so an option
- * that is added later must leave it unchanged while the option has its default. */
+ * that is added later must leave it unchanged while the option has its default. The hash of regions also covers the
+ * stored form of their samples (collection_write), so it changes if this form changes. */
 #include "api/datasets/dataset_identity.h"
 
 #include <stdio.h>
@@ -46,14 +47,18 @@ enum status dataset_identity(const struct upload_request *request, const struct 
     hash_init(&hash);
     add_text(&hash, "sha256", bytes);
     add_text(&hash, "format", r->format->name);
-    int options = add_option(&hash, "label", r->label, "") + add_option(&hash, "group", r->group, "") +
-                  add_option(&hash, "layer", r->layer, "") + add_option(&hash, "genome", r->genome, "") +
-                  add_option(&hash, "signal", r->signal, "");
+    int options = 0;
+    options += add_option(&hash, "label", r->label, "");
+    options += add_option(&hash, "group", r->group, "");
+    options += add_option(&hash, "layer", r->layer, "");
+    options += add_option(&hash, "genome", r->genome, "");
+    options += add_option(&hash, "signal", r->signal, "");
     options += add_option(&hash, "layout", collection_layouts[r->layout], collection_layouts[LAYOUT_AUTO]);
     options += add_option(&hash, "target", collection_targets[r->target], collection_targets[TARGET_NONE]);
     options += add_option(&hash, "negatives", collection_negatives[r->negatives], collection_negatives[NEGATIVES_NONE]);
-    options += add_number(&hash, "window", r->window, -1) + add_number(&hash, "bins", r->bins, 0) +
-               add_number(&hash, "label_column", r->label_column, 0);
+    options += add_number(&hash, "window", r->window, -1);
+    options += add_number(&hash, "bins", r->bins, 0);
+    options += add_number(&hash, "label_column", r->label_column, 0);
     if (options == 0) {
         memcpy(identity, bytes, HASH_TEXT);
         return STATUS_OK;

@@ -215,7 +215,8 @@ class Site:
             both = name["first_before_second"] + name["second_before_first"]
             assert len(name["first_before_second"]) == len(name["second_before_first"]) >= 2 and all(0 < share["trials"] <= 8 for share in both), name
             assert all(0 <= share["samples"] <= answer["searched"] and share["seen"] == (share["samples"] >= answer["support"]) for share in both), name
-            assert name["rule"] is None or name["samples"] >= answer["support"]
+            assert name["rule"] is None or (name["samples"] >= answer["support"] and name["labels"]), name
+            assert name["labels"] is None or set(name["labels"]) == {"more", "less"}, name
             assert all(share["low"] <= share["share"] <= share["high"] for share in both + [name["neither"], name["first_alone"], name["second_alone"]])
             effects = [name[effect] for effect in ("order", "distance", "strand") if name[effect]]
             assert name["order"] and all(-1 <= e["low"] <= e["difference"] + 1e-9 and e["difference"] <= e["high"] + 1e-9 and 0 <= e["p"] <= 1 for e in effects), name

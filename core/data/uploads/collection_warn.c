@@ -291,7 +291,7 @@ static bool numbered_columns(const struct collection_names *columns)
             return false;
         long number = strtol(name + stem, &end, 10);
         first = i == 0 ? number : first;
-        if (*end != '\0' || number != first + i)
+        if (*end != '\0' || number - i != first)
             return false;
     }
     return true;

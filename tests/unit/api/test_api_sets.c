@@ -227,6 +227,7 @@ static void options_change_the_hash_that_jobs_store(void **state)
     }
     /* jobs keep the hash, so later versions must compute the same one */
     assert_string_equal(hash[1], "265b88df83a9e6d33c67c0c381e32dba3811bea6");
+    assert_string_equal(hash[6], "f4770612c6ef524847b6c700e6333084b2913db7");
 }
 
 /* The daemon must not change folders that the operator has created. It must not replace a set whose files somebody

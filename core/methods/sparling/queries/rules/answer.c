@@ -93,10 +93,12 @@ static void write_effect(const char *key, const struct rule_effect *effect, cons
     sink_end_object(out);
 }
 
-static void write_compared(const char *key, const struct rule_labels *l, enum rule_group group,
-                           enum rule_group reference, const struct sink *out)
+static void write_compared(const char *key, const struct rules *r, const struct rule_labels *l, int mark,
+                           const struct sink *out)
 {
-    if (l->of[group] == 0) {
+    enum rule_group group = mark > 0 ? GROUP_MORE : GROUP_LESS;
+    enum rule_group reference = rule_labels_reference(l, mark, (int)r->asked->support);
+    if (l->of[group] == 0 || reference == RULE_GROUPS) {
         sink_null(out, key);
         return;
     }
@@ -114,10 +116,9 @@ static void write_labels(const struct rules *r, const struct rule_checked *check
         sink_null(out, "labels");
         return;
     }
-    enum rule_group reference = rule_labels_reference(&checked->labels, (int)r->asked->support);
     sink_begin_object(out, "labels");
-    write_compared("more", &checked->labels, GROUP_MORE, reference, out);
-    write_compared("less", &checked->labels, GROUP_LESS, reference, out);
+    write_compared("more", r, &checked->labels, 1, out);
+    write_compared("less", r, &checked->labels, -1, out);
     sink_end_object(out);
 }
 

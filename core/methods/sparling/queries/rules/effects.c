@@ -175,18 +175,25 @@ static double share_of(const struct rule_labels *l, enum rule_group group)
     return l->of[group] > 0 ? (double)l->with[group] / l->of[group] : 0;
 }
 
-enum rule_group rule_labels_reference(const struct rule_labels *l, int support)
+enum rule_group rule_labels_reference(const struct rule_labels *l, int mark, int support)
 {
+    bool first = l->of[GROUP_FIRST] >= support, second = l->of[GROUP_SECOND] >= support;
+    enum rule_group opposite = mark > 0 ? GROUP_LESS : GROUP_MORE;
     if (l->of[GROUP_OTHER] >= support)
         return GROUP_OTHER;
-    return share_of(l, GROUP_FIRST) >= share_of(l, GROUP_SECOND) ? GROUP_FIRST : GROUP_SECOND;
+    if (first && (!second || share_of(l, GROUP_FIRST) >= share_of(l, GROUP_SECOND)))
+        return GROUP_FIRST;
+    if (second)
+        return GROUP_SECOND;
+    return l->of[opposite] >= support ? opposite : RULE_GROUPS;
 }
 
 bool rule_labels_agree(const struct rule_labels *l, int mark, int support)
 {
-    enum rule_group group = mark > 0 ? GROUP_MORE : GROUP_LESS, reference = rule_labels_reference(l, support);
-    return l->of[group] > 0 && l->of[reference] > 0 &&
-           sign_of(l->with[group], l->of[group], share_of(l, reference), l->of[reference], Z, 0) == mark;
+    enum rule_group group = mark > 0 ? GROUP_MORE : GROUP_LESS, reference = rule_labels_reference(l, mark, support);
+    return reference == RULE_GROUPS ||
+           (l->of[group] > 0 &&
+            sign_of(l->with[group], l->of[group], share_of(l, reference), l->of[reference], Z, 0) == mark);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------- */

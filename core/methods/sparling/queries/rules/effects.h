@@ -126,12 +126,13 @@ struct rule_sets rule_sets_of(const struct rule_evidence *evidence, const int ma
  * label has the name. */
 void rule_labels_add(struct rule_labels *labels, const struct rule_sets *sets, unsigned found, bool first, bool second,
                      bool has);
-/* Returns the group with which the labels of a rule's samples are compared: OTHER if it has at least `support` samples,
- * and otherwise FIRST or SECOND, whichever has the name more often. */
-enum rule_group rule_labels_reference(const struct rule_labels *labels, int support);
-/* Returns whether the labels agree with the marks `mark` (1 or -1): the name must be more frequent (or rarer) in the
- * samples with these arrangements than in the reference, and Newcombe's interval of 95 % of the difference must not
- * contain 0. */
+/* Returns the group with which the labels of samples with the mark `mark` (1 or -1) are compared. It is the first of
+ * these groups that has at least `support` samples: OTHER; FIRST or SECOND, whichever has the name more often; the
+ * samples with the opposite mark. RULE_GROUPS: no group has enough samples. */
+enum rule_group rule_labels_reference(const struct rule_labels *labels, int mark, int support);
+/* Returns false if the labels contradict the mark `mark` (1 or -1). They agree if the name is more frequent (or rarer)
+ * in the samples with these arrangements than in the reference, and Newcombe's interval of 95 % of the difference does
+ * not contain 0. Without a reference the labels decide nothing, and the result is true. */
 bool rule_labels_agree(const struct rule_labels *labels, int mark, int support);
 
 /* Writes a rule as text, such as "CTCF before GATA within 30 bases". The text names the arrangements with the mark 1,

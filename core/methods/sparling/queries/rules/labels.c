@@ -3,9 +3,10 @@
  * Trials show what the head does with an arrangement, and not why. A head that is unsure about a weak motif can change
  * its answer when any other motif stands at some distance, although the labels do not depend on it. The query therefore
  * compares the labels of samples that have the arrangements of a rule with the labels of other samples. A rule stays
- * only if the labels differ in the direction of the rule. Models with labels at positions are left out, because a name
- * of such a label says nothing about the whole sample. */
+ * only if the labels differ in the direction of the rule, or if the data set has no samples for this comparison. Models
+ * with labels at positions are left out, because a name of such a label says nothing about the whole sample. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/methods/sparling/queries/rules/rules_int.h"
 #include "core/methods/sparling/run_int.h"
@@ -33,24 +34,20 @@ static enum status list_rules(struct rules *r, struct error *err)
     return STATUS_OK;
 }
 
-static bool has_name(const struct domain_truth *truth, int name)
-{
-    for (int i = 0; i < truth->length; i++)
-        if (truth->label[i] == name)
-            return true;
-    return false;
-}
-
 void rules_add_labels(struct rules *r, const struct rule_found *found, const struct domain_truth *truth)
 {
     unsigned set = 0;
+    memset(r->has, 0, (size_t)r->names * sizeof *r->has);
+    for (int i = 0; i < truth->length; i++)
+        if (truth->label[i] >= 0 && truth->label[i] < r->names)
+            r->has[truth->label[i]] = true;
     for (int i = 0; i < r->checks; i++) {
         struct rule_checked *checked = &r->checked[i];
         const struct rule_pair *pair = &r->pair[checked->pair];
         if (i == 0 || checked->pair != r->checked[i - 1].pair)
             set = rules_found(r, checked->pair, found);
         rule_labels_add(&checked->labels, &checked->sets, set, found->count[pair->first.channel] > 0,
-                        found->count[pair->second.channel] > 0, has_name(truth, checked->name));
+                        found->count[pair->second.channel] > 0, r->has[checked->name]);
     }
 }
 

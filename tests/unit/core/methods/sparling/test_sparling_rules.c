@@ -381,7 +381,7 @@ static void rules_that_the_labels_contradict_are_dropped(void **state)
     assert_int_equal(labels.with[GROUP_OTHER], 100);
     assert_int_equal(labels.of[GROUP_FIRST], 60);
     assert_int_equal(labels.with[GROUP_FIRST], 59);
-    assert_int_equal(rule_labels_reference(&labels, 22), GROUP_OTHER);
+    assert_int_equal(rule_labels_reference(&labels, 1, 22), GROUP_OTHER);
     assert_true(rule_labels_agree(&labels, 1, 22));
     assert_false(rule_labels_agree(&labels, -1, 22)); /* 48 and 50 %: no difference */
     labels.with[GROUP_LESS] = 10;
@@ -389,17 +389,32 @@ static void rules_that_the_labels_contradict_are_dropped(void **state)
     labels.with[GROUP_LESS] = 40;
     assert_false(rule_labels_agree(&labels, -1, 22)); /* the labels differ in the other direction */
 
-    /* With too few other arrangements, one motif alone is the reference: here the first, which has the name more often.
-     */
+    /* With too few other arrangements, one motif alone is the reference: of those with enough samples the one that has
+     * the name more often. */
     add_samples(&few, &sets, more, true, true, 50, 40);
-    add_samples(&few, &sets, rule_bit(0, 1), true, true, 21, 0);
+    add_samples(&few, &sets, other, true, true, 21, 0);
     add_samples(&few, &sets, 0, true, false, 60, 50);
     add_samples(&few, &sets, 0, false, true, 60, 0);
-    assert_int_equal(rule_labels_reference(&few, 22), GROUP_FIRST);
+    assert_int_equal(rule_labels_reference(&few, 1, 22), GROUP_FIRST);
     assert_false(rule_labels_agree(&few, 1, 22));
-    assert_int_equal(rule_labels_reference(&few, 21), GROUP_OTHER);
+    few.of[GROUP_FIRST] = few.with[GROUP_FIRST] = 1;
+    assert_int_equal(rule_labels_reference(&few, 1, 22), GROUP_SECOND);
+    assert_true(rule_labels_agree(&few, 1, 22));
+    assert_int_equal(rule_labels_reference(&few, 1, 21), GROUP_OTHER);
     assert_true(rule_labels_agree(&few, 1, 21));
     assert_false(rule_labels_agree(&few, -1, 21)); /* no sample has these arrangements */
+
+    /* All samples contain both motifs in marked arrangements: the marks are compared with each other. */
+    struct rule_labels marked = {.of = {[GROUP_MORE] = 50, [GROUP_LESS] = 50}, .with = {[GROUP_MORE] = 45}};
+    assert_int_equal(rule_labels_reference(&marked, 1, 22), GROUP_LESS);
+    assert_int_equal(rule_labels_reference(&marked, -1, 22), GROUP_MORE);
+    assert_true(rule_labels_agree(&marked, 1, 22));
+    assert_true(rule_labels_agree(&marked, -1, 22));
+
+    /* All samples contain the same arrangement: there is nothing to compare with. */
+    struct rule_labels same = {.of = {[GROUP_MORE] = 50}, .with = {[GROUP_MORE] = 25}};
+    assert_int_equal(rule_labels_reference(&same, 1, 22), RULE_GROUPS);
+    assert_true(rule_labels_agree(&same, 1, 22));
 }
 
 /* Samples contain motif 0 before motif 1 with a gap of 5, or motif 0 alone. Label 1 stands for the second name. */
@@ -412,7 +427,9 @@ static void labels_of_the_data_set_count_by_name(void **state)
     struct rule_pair pair = {.first = {.channel = 0, .width = 5}, .second = {.channel = 1, .width = 5}};
     struct rule_checked checked[] = {{.pair = 0, .name = 0, .sets.more = rule_bit(0, 0)},
                                      {.pair = 0, .name = 1, .sets.more = rule_bit(0, 0)}};
-    struct rules r = {.pair = &pair, .pairs = 1, .channels = 2, .names = 2, .checked = checked, .checks = 2};
+    bool has[2];
+    struct rules r = {
+        .pair = &pair, .pairs = 1, .channels = 2, .names = 2, .checked = checked, .checks = 2, .has = has};
     (void)state;
     rules_add_labels(&r, &both, &truth);
     rules_add_labels(&r, &both, &other);
@@ -425,6 +442,28 @@ static void labels_of_the_data_set_count_by_name(void **state)
     }
     assert_ptr_equal(rules_checked(&r, 0, 1), &checked[1]);
     assert_null(rules_checked(&r, 1, 0));
+}
+
+/* In all trials with both motifs the model answers the name, and in no other trial. */
+static void a_rule_needs_labels_that_agree(void **state)
+{
+    const struct rules_parameters asked = {.support = 22};
+    struct rule_counts counts = {.samples = 40, .with = {{40}}};
+    struct rule_pair pair = {.evidence = {.bins = 1, .tried = {40}, .seen = {{true}}}, .counts = &counts};
+    struct rule_checked checked = {.sets.more = rule_bit(0, 0), .labels = {.of = {[GROUP_MORE] = 50}}};
+    struct rules r = {.pair = &pair, .pairs = 1, .names = 1, .asked = &asked, .quantile = rule_quantile(1)};
+    int marks[RULE_ORDERS][RULE_BINS];
+    (void)state;
+    assert_true(rules_marks(&r, 0, 0, marks)); /* labels at positions are not compared */
+    r.checked = &checked;
+    r.checks = 1;
+    checked.labels.of[GROUP_FIRST] = 50;
+    checked.labels.with[GROUP_MORE] = checked.labels.with[GROUP_FIRST] = 25;
+    assert_false(rules_marks(&r, 0, 0, marks));
+    assert_int_equal(marks[0][0], 0);
+    checked.labels.with[GROUP_MORE] = 50;
+    assert_true(rules_marks(&r, 0, 0, marks));
+    assert_int_equal(marks[0][0], 1);
 }
 
 /* The longest text: both names are as long as names can be, and the marks of neighbouring ranges differ. */
@@ -619,6 +658,7 @@ int main(void)
         cmocka_unit_test(simultaneous_intervals_are_wider),
         cmocka_unit_test(rules_that_the_labels_contradict_are_dropped),
         cmocka_unit_test(labels_of_the_data_set_count_by_name),
+        cmocka_unit_test(a_rule_needs_labels_that_agree),
         cmocka_unit_test(the_longest_rule_is_not_cut),
         cmocka_unit_test(pairs_that_need_too_much_memory_are_left_out),
         cmocka_unit_test(controls_of_many_motifs_and_names_need_little_memory),
