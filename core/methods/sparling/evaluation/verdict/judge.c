@@ -307,6 +307,9 @@ static void judge_end(const struct method_run *run, struct findings *findings)
     long long samples = run->samples, most = c->total_samples;
     double higher = (1 + c->target_max) / 2;
     const char *constant = c->target_decay > 0 ? " --set target_decay=0" : "";
+    char rise[80] = "";
+    if (higher - c->target_max > 5e-4) /* a target near 1 cannot rise */
+        (void)snprintf(rise, sizeof rise, " --set target_start=%.4g --set target_max=%.4g", higher, higher);
     if (end->from == 0 || end->to >= reading_limit(run)) {
         findings_add(findings, &sparling_findings[IMPROVING],
                      "Training ended after %lld of %lld samples, because of the limit total_samples, while the model "
@@ -318,14 +321,16 @@ static void judge_end(const struct method_run *run, struct findings *findings)
                      "Training ended after %lld of %lld samples, because the loss did not fall in %lld validations or "
                      "the accuracy reached its target, while the model still improved.",
                      samples, most, (long long)c->plateau_validations);
-        findings_next(findings, AGAIN "--set plateau_validations=0 --set target_start=%.4g --set target_max=%.4g%s",
-                      higher, higher, constant);
+        findings_next(findings, AGAIN "--set plateau_validations=0%s%s", rise, constant);
     } else {
         findings_add(findings, &sparling_findings[IMPROVING],
                      "Training ended after %lld of %lld samples, because the accuracy reached its target of at most "
                      "%.4g %%, while the model still improved; at the end the accuracy is %.4g %%.",
                      samples, most, 100 * c->target_max, 100 * run->accuracy);
-        findings_next(findings, AGAIN "--set target_start=%.4g --set target_max=%.4g%s", higher, higher, constant);
+        if (rise[0] != '\0' || constant[0] != '\0')
+            findings_next(findings, "motifctl submit --like JOB%s%s", rise, constant);
+        else
+            next_longer(run, findings);
     }
 }
 

@@ -435,6 +435,14 @@ static void an_end_at_the_target_is_not_called_the_limit_of_samples(void **state
     assert_non_null(strstr(finding->text, "after 112 of 160 samples, because the accuracy reached its target"));
     assert_non_null(strstr(finding->next, "--set target_start=0.99 --set target_max=0.99"));
     assert_null(strstr(finding->next, "total_samples"));
+    f->run->config.target_max = 1; /* cannot rise */
+    finding = found(f, "still-improving");
+    assert_null(strstr(finding->next, "target_max"));
+    assert_non_null(strstr(finding->next, "--set target_decay=0"));
+    f->run->config.target_decay = 0;
+    finding = found(f, "still-improving");
+    assert_non_null(strstr(finding->next, "total_samples"));
+    f->run->config.target_max = 0.98;
     f->run->config.plateau_validations = 2;
     f->run->config.plateau_density = 0.001;
     finding = found(f, "still-improving");
