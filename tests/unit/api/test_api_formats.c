@@ -1,9 +1,12 @@
-/* The list of upload formats in GET /v1/datasets: the options of each format, and the values that an option may have.
- */
+/* The options of uploads: the list of upload formats in GET /v1/datasets has the options of each format and the values
+ * that an option may have, and options change the hash that jobs store. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/hash.h"
+#include "core/data/dataset.h"
 #include "core/data/uploads/collection.h"
+#include "storage/files/dataset.h"
 #include "tests/unit/api/api_sweep.h"
 
 static char root[64];
@@ -83,10 +86,57 @@ static void list_of_formats_states_the_values_that_each_option_may_have(void **s
     assert_string_equal(collection_option_meaning((enum collection_option)(1 << 30), "csv"), "");
 }
 
+static const char csv[] = "a,b,label\n1,2,1\n3,4,2\n5,6,1\n";
+
+static int put(struct api_fixture *f, const char *target)
+{
+    header(f, "Content-Type", "text/csv");
+    return ask(f, "PUT", target, csv);
+}
+
+static void read_hash(struct api_fixture *f, const char *name, char hash[DATASET_HASH_KEPT + 1])
+{
+    char folder[DATASET_PATH];
+    assert_int_equal(dataset_folder(root, name, folder, &f->err), STATUS_OK);
+    assert_int_equal(dataset_hash(folder, hash, &f->err), STATUS_OK);
+}
+
+/* Jobs must tell sets apart that differ only in their options. The public hash is that of the bytes. */
+static void options_change_the_hash_that_jobs_store(void **state)
+{
+    static const char *const options[] = {
+        "", "?label=b", "?label=label", "?group=b", "?layout=signals", "?target=class", "?label=b&group=a"};
+    enum { SETS = sizeof options / sizeof options[0] };
+    struct api_fixture *f = *state;
+    unsigned char digest[HASH_BYTES];
+    char target[200], name[8], hex[HASH_TEXT], hash[SETS][DATASET_HASH_KEPT + 1], again[DATASET_HASH_KEPT + 1];
+    hash_bytes(csv, strlen(csv), digest);
+    hash_hex(digest, hex);
+    for (int i = 0; i < SETS; i++) {
+        (void)snprintf(name, sizeof name, "set%d", i);
+        (void)snprintf(target, sizeof target, "/v1/datasets/%s%s", name, options[i]);
+        assert_int_equal(put(f, target), 201);
+        assert_string_equal(text_at(f, "/sha256"), hex);
+        read_hash(f, name, hash[i]);
+        assert_int_equal(strncmp(hash[i], hex, DATASET_HASH_KEPT) == 0, i == 0);
+        for (int before = 0; before < i; before++)
+            assert_string_not_equal(hash[i], hash[before]);
+        (void)snprintf(target, sizeof target, "/v1/datasets/again%s", options[i]);
+        assert_int_equal(put(f, target), 201);
+        read_hash(f, "again", again);
+        assert_string_equal(again, hash[i]);
+        assert_int_equal(ask(f, "DELETE", "/v1/datasets/again", NULL), 204);
+    }
+    /* jobs keep the hash, so later versions must compute the same one */
+    assert_string_equal(hash[1], "265b88df83a9e6d33c67c0c381e32dba3811bea6");
+    assert_string_equal(hash[6], "f4770612c6ef524847b6c700e6333084b2913db7");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(list_of_formats_states_the_values_that_each_option_may_have, setup, teardown)};
+        cmocka_unit_test_setup_teardown(list_of_formats_states_the_values_that_each_option_may_have, setup, teardown),
+        cmocka_unit_test_setup_teardown(options_change_the_hash_that_jobs_store, setup, teardown)};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("api_formats", tests, NULL, NULL);

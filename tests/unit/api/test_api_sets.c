@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
-#include "core/data/dataset.h"
 #include "core/data/uploads/collection.h"
-#include "storage/files/dataset.h"
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
 #include "tests/support/open_files.h"
@@ -192,42 +190,6 @@ static void same_bytes_and_options_are_the_same_set(void **state)
     assert_int_equal(put(s, target, "text/csv", csv), 409);
     assert_problem(s->f, 409, "conflict");
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
-}
-
-static void read_hash(const struct sets *s, const char *name, char hash[DATASET_HASH_KEPT + 1])
-{
-    char folder[DATASET_PATH];
-    assert_int_equal(dataset_folder(s->root, name, folder, &s->f->err), STATUS_OK);
-    assert_int_equal(dataset_hash(folder, hash, &s->f->err), STATUS_OK);
-}
-
-/* Jobs must tell sets apart that differ only in their options. The public hash is that of the bytes. */
-static void options_change_the_hash_that_jobs_store(void **state)
-{
-    static const char *const options[] = {
-        "", "?label=b", "?label=label", "?group=b", "?layout=signals", "?target=class", "?label=b&group=a"};
-    enum { SETS = sizeof options / sizeof options[0] };
-    struct sets *s = *state;
-    char target[200], name[8], hex[HASH_TEXT], hash[SETS][DATASET_HASH_KEPT + 1], again[DATASET_HASH_KEPT + 1];
-    hex_of(csv, hex);
-    for (int i = 0; i < SETS; i++) {
-        (void)snprintf(name, sizeof name, "set%d", i);
-        (void)snprintf(target, sizeof target, "/v1/datasets/%s%s", name, options[i]);
-        assert_int_equal(put(s, target, "text/csv", csv), 201);
-        assert_string_equal(text_at(s->f, "/sha256"), hex);
-        read_hash(s, name, hash[i]);
-        assert_int_equal(strncmp(hash[i], hex, DATASET_HASH_KEPT) == 0, i == 0);
-        for (int before = 0; before < i; before++)
-            assert_string_not_equal(hash[i], hash[before]);
-        (void)snprintf(target, sizeof target, "/v1/datasets/again%s", options[i]);
-        assert_int_equal(put(s, target, "text/csv", csv), 201);
-        read_hash(s, "again", again);
-        assert_string_equal(again, hash[i]);
-        assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/again", NULL), 204);
-    }
-    /* jobs keep the hash, so later versions must compute the same one */
-    assert_string_equal(hash[1], "265b88df83a9e6d33c67c0c381e32dba3811bea6");
-    assert_string_equal(hash[6], "f4770612c6ef524847b6c700e6333084b2913db7");
 }
 
 /* The daemon must not change folders that the operator has created. It must not replace a set whose files somebody
@@ -700,7 +662,6 @@ int main(int argc, char **argv)
         TEST(each_format_is_recognised),
         TEST(option_that_a_format_does_not_read_is_refused),
         TEST(same_bytes_and_options_are_the_same_set),
-        TEST(options_change_the_hash_that_jobs_store),
         TEST(folders_of_the_operator_are_kept),
         TEST(interrupted_upload_resumes_at_its_offset),
         TEST(parallel_uploads_of_one_set_store_it_once),
