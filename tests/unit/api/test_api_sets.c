@@ -9,6 +9,7 @@
 
 #include "core/base/hash.h"
 #include "core/data/uploads/collection.h"
+#include "storage/files/dataset.h"
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
 #include "tests/support/open_files.h"
