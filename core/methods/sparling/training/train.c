@@ -47,8 +47,8 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
 }
 
 /* Returns the request for a training batch. first: index of its first sample among all training samples of the run. The
- * request counts samples from the beginning of the present start (starts.c). Once g is final, only the head trains, and
- * it must learn from the maps that clients get. So samples are then as clients send them, without replaced letters. */
+ * request counts samples from the beginning of the present start (starts.c). Once g is final, only the head trains. It
+ * must learn from the same motif maps that it reads in queries, so no letters of these samples are replaced. */
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
     bool final = reading_now(run) || run->phase == PHASE_CALIBRATE;
