@@ -449,9 +449,11 @@ static enum status same_again(struct exchange *x, const struct arrived *a, struc
     return STATUS_OK;
 }
 
-/* Answers an upload under the name of an existing data set. */
+/* Answers an upload under the name of an existing data set. The set may belong to another token: every token may read
+ * its document, which states the options that the answer names. */
 static void respond_existing(struct exchange *x, const struct arrived *a)
 {
+    const bool deletes = x->request->scope >= API_SCOPE_ADMIN;
     struct difference found;
     struct error err;
     error_clear(&err);
@@ -465,8 +467,10 @@ static void respond_existing(struct exchange *x, const struct arrived *a)
     else
         respond_problem(x, PROBLEM_CONFLICT,
                         "The data set %s has the same file but other options (%s), and data sets never change: choose "
-                        "another name, or delete it first (motifctl datasets delete %s).",
-                        a->name, found.options, a->name);
+                        "another name, or %s%s%s",
+                        a->name, found.options,
+                        deletes ? "delete it first (motifctl datasets delete " : "ask somebody with an admin token",
+                        deletes ? a->name : " to delete it", deletes ? ")." : ".");
 }
 
 static void refuse_upload(struct exchange *x, const struct error *err)

@@ -132,11 +132,35 @@ static void options_change_the_hash_that_jobs_store(void **state)
     assert_string_equal(hash[6], "f4770612c6ef524847b6c700e6333084b2913db7");
 }
 
+/* Every token may read every document of a data set, with its options, so a refusal may name options of another owner's
+ * set. Only tokens that may delete a data set are advised to do so. */
+static void refusal_of_other_options_says_no_more_than_the_document(void **state)
+{
+    struct api_fixture *f = *state;
+    f->who = "first";
+    assert_int_equal(put(f, "/v1/datasets/one?label=b&group=a"), 201);
+    f->who = "second";
+    f->scope = API_SCOPE_SUBMIT;
+    assert_int_equal(put(f, "/v1/datasets/one?label=a"), 409);
+    assert_string_equal(text_at(f, "/detail"),
+                        "The data set one has the same file but other options (label, group), and data sets never "
+                        "change: choose another name, or ask somebody with an admin token to delete it.");
+    assert_int_equal(ask(f, "GET", "/v1/datasets/one", NULL), 200);
+    assert_string_equal(text_at(f, "/options/label"), "b");
+    assert_string_equal(text_at(f, "/options/group"), "a");
+    assert_int_equal(ask(f, "DELETE", "/v1/datasets/one", NULL), 403);
+    f->scope = API_SCOPE_ADMIN;
+    assert_int_equal(put(f, "/v1/datasets/one?label=a"), 409);
+    assert_non_null(strstr(text_at(f, "/detail"), "or delete it first (motifctl datasets delete one)."));
+    assert_int_equal(ask(f, "DELETE", "/v1/datasets/one", NULL), 204);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(list_of_formats_states_the_values_that_each_option_may_have, setup, teardown),
-        cmocka_unit_test_setup_teardown(options_change_the_hash_that_jobs_store, setup, teardown)};
+        cmocka_unit_test_setup_teardown(options_change_the_hash_that_jobs_store, setup, teardown),
+        cmocka_unit_test_setup_teardown(refusal_of_other_options_says_no_more_than_the_document, setup, teardown)};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("api_formats", tests, NULL, NULL);
