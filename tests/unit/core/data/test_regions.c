@@ -150,6 +150,26 @@ static void regions_on_sequences_that_the_genome_lacks_are_left_out(void **state
     collection_close(&c);
 }
 
+/* Regions that the genome lacks do not count towards the limit of the number of regions. */
+static void regions_that_the_genome_lacks_do_not_count_towards_the_limit(void **state)
+{
+    static const enum collection_negatives negatives[] = {NEGATIVES_NONE, NEGATIVES_GC};
+    static const char elsewhere[] = "chrEBV\t1\t50\nchrUn\t1\t50\nchr1\t100\t200\nchrEBV\t5\t9\n",
+                      full[] = "chr1\t100\t200\nchr1\t300\t400\nchr1\t500\t600\n";
+    const struct collection_limits usual = limits;
+    struct collection c;
+    limits.samples = 2;
+    for (int i = 0; i < 2; i++) {
+        struct collection_options options = {
+            .label = "", .group = "", .data = genome_root, .genome = "tiny", .window = 30, .negatives = negatives[i]};
+        assert_int_equal(read_regions(elsewhere, &options, &c), STATUS_OK);
+        assert_string_equal(c.records.name[0], "chr1:135-165");
+        collection_close(&c);
+        assert_int_equal(read_regions(full, &options, &c), STATUS_LIMIT);
+    }
+    limits = usual;
+}
+
 /* The regions cover chr2, and chr1 except [2600, 2900); their windows cover much less. The window of the last region
  * crosses the end of chr1, so this region gives no sample, but it may contain no negative either. */
 static void negatives_lie_outside_of_whole_regions(void **state)
@@ -493,6 +513,7 @@ int main(void)
         cmocka_unit_test(regions_become_windows_of_the_genome),
         cmocka_unit_test(negatives_of_the_genome_have_as_many_g_and_c),
         cmocka_unit_test(regions_on_sequences_that_the_genome_lacks_are_left_out),
+        cmocka_unit_test(regions_that_the_genome_lacks_do_not_count_towards_the_limit),
         cmocka_unit_test(negatives_lie_outside_of_whole_regions),
         cmocka_unit_test(faulty_regions_are_refused_with_the_line),
         cmocka_unit_test(an_unknown_genome_gets_the_names_of_the_genomes),
