@@ -323,6 +323,20 @@ static bool is_given(const void *context, const char *field)
     return found != NULL && config_member(found, r->config) != NULL;
 }
 
+/* A job with the preset for own data must name a data set. The methods of some kinds also accept a job without one and
+ * would train it on drawn samples. */
+static void require_dataset(const struct reading *r)
+{
+    const struct config_table *table = &r->spec->method->config;
+    const struct config_field *field = config_find(table, METHOD_DATASET_FIELD);
+    char pointer[128];
+    if (strcmp(r->spec->preset, METHOD_DATASET_PRESET) != 0 || field == NULL ||
+        !config_applies(table, field, r->spec->config) || config_text(field, r->spec->config)[0] != '\0')
+        return;
+    config_pointer(table, r->config, "/config", METHOD_DATASET_FIELD, pointer);
+    api_faults_add(r->faults, pointer, "must name a data set; GET /v1/datasets lists them");
+}
+
 /* Lets the method find the data sets that the configuration names. Failures of the daemon (memory, unreadable files)
  * are returned as errors; everything else is a fault of the job. */
 static enum status resolve(const struct reading *r, struct error *err)
@@ -342,6 +356,8 @@ static enum status resolve(const struct reading *r, struct error *err)
         if (strncmp(cause.pointer, "/config/", 8) == 0)
             config_pointer(&spec->method->config, r->config, "/config", cause.pointer + 8, pointer);
         api_faults_add(r->faults, pointer, "%s", cause.message);
+    } else {
+        require_dataset(r);
     }
     return STATUS_OK;
 }

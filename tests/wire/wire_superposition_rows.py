@@ -45,8 +45,8 @@ def main():
             assert body["state"] == "succeeded", body
             return body
 
-        def fault_of(config):
-            status, _, body = ask("POST", "/v1/jobs?dry_run=1", {"kind": "superposition", "config": config})
+        def fault_of(config, **more):
+            status, _, body = ask("POST", "/v1/jobs?dry_run=1", {"kind": "superposition", "config": config, **more})
             assert status == 422, (status, body)
             return body["errors"][0]["pointer"]
 
@@ -81,6 +81,7 @@ def main():
             assert fault_of({"dataset_name": "codes", "n_s": 64}) == "/config/n_s"
             assert fault_of({"dataset_name": "codes", "model": "rug"}) == "/config/model"
             assert fault_of({"dataset_name": "codes", "experiment": "loss-p", "ps": "0.1,0.2"}) == "/config/ps"
+            assert fault_of({}, preset="dataset") == fault_of({"dataset_name": ""}, preset="dataset") == "/config/dataset_name"
             negative = FEATURES.copy()
             negative[7, 3] = -1
             for name, rows in (("negative", negative), ("few", FEATURES[:99]), ("zero", 0 * FEATURES[:200])):
