@@ -37,21 +37,19 @@ static void add_value(struct top_activations_channel *c, float value)
     c->most = value > c->most ? value : c->most;
 }
 
-/* Whether the list contains this activation already. If more samples are requested than a set has, the set repeats, so
- * the same input can come twice. */
-static bool listed(const struct top_activations_channel *c, const struct motif *at)
+/* Whether the list contains this input already. If more samples are requested than a set has, the set repeats, so the
+ * same input can come twice, under different numbers of samples. */
+static bool listed(const struct top_activations_channel *c, const struct top_activations_top *candidate)
 {
-    for (int i = 0; i < c->count; i++) {
-        const struct motif *other = &c->top[i].at;
-        if (other->row == at->row && other->col == at->col && other->value == at->value)
+    for (int i = 0; i < c->count; i++)
+        if (memcmp(c->top[i].input, candidate->input, HASH_BYTES) == 0)
             return true;
-    }
     return false;
 }
 
 static void add_top(struct top_activations_channel *c, int most, const struct top_activations_top *candidate)
 {
-    if ((c->count == most && c->top[most - 1].at.value >= candidate->at.value) || listed(c, &candidate->at))
+    if ((c->count == most && c->top[most - 1].at.value >= candidate->at.value) || listed(c, candidate))
         return;
     int at = c->count < most ? c->count++ : most - 1;
     for (; at > 0 && c->top[at - 1].at.value < candidate->at.value; at--)
@@ -69,10 +67,17 @@ static int symbol_at(const struct domain_truth *truth, const struct motif *at)
     return -1;
 }
 
+/* One input of the batch: its number in the set, its truth, and the digest of its planes. */
+struct counted {
+    int64_t sample;
+    const struct domain_truth *truth;
+    unsigned char input[HASH_BYTES];
+};
+
 /* Adds one sample. found: all active elements, sorted by channel. STATUS_CONFLICT if a value is not finite, because no
  * bin of a histogram can contain such a value. */
 static enum status count_sample(struct top_activations *s, const struct motif *found, int count,
-                                const struct domain_truth *truth, int64_t sample, struct error *err)
+                                const struct counted *one, struct error *err)
 {
     for (int i = 0, end; i < count; i = end) {
         struct top_activations_channel *c = &s->channel[found[i].channel];
@@ -82,13 +87,15 @@ static enum status count_sample(struct top_activations *s, const struct motif *f
                 return error_set(err, STATUS_CONFLICT, NULL,
                                  "the motif map of sample %lld is not finite in channel %d, so the model has no "
                                  "statistics of channels; use a checkpoint with smaller weights",
-                                 (long long)sample, found[end].channel);
+                                 (long long)one->sample, found[end].channel);
             add_value(c, found[end].value);
             best = found[end].value > best->value ? &found[end] : best;
         }
+        struct top_activations_top top = {
+            .sample = one->sample, .at = *best, .symbol = s->truth ? symbol_at(one->truth, best) : -1};
+        memcpy(top.input, one->input, sizeof top.input);
         c->inputs++;
-        add_top(c, (int)s->asked.top,
-                &(struct top_activations_top){sample, *best, s->truth ? symbol_at(truth, best) : -1});
+        add_top(c, (int)s->asked.top, &top);
     }
     return STATUS_OK;
 }
@@ -108,24 +115,24 @@ static enum status add_site(struct top_activations *s, const struct motif *at, i
 }
 
 static enum status count_maximal(struct top_activations *s, const struct read_motif *motifs, int count,
-                                 const struct domain_truth *truth, int64_t sample, struct error *err)
+                                 const struct counted *one, struct error *err)
 {
     enum status status = STATUS_OK;
     for (int i = 0; !status && i < count; i++) {
         const struct motif *at = &motifs[i].at;
         if (!motifs[i].maximal)
             continue;
-        int symbol = s->truth ? symbol_at(truth, at) : -1;
+        int symbol = s->truth ? symbol_at(one->truth, at) : -1;
         s->channel[at->channel].motifs++;
         s->channel[at->channel].symbol[symbol >= 0 ? symbol : s->symbols]++;
         if (s->alphabet)
-            status = add_site(s, at, sample, err);
+            status = add_site(s, at, one->sample, err);
     }
     return status;
 }
 
 static enum status add_map(struct top_activations *s, struct arena *arena, const float *planes,
-                           const struct domain_truth *truth, int64_t sample, struct error *err)
+                           const struct counted *one, struct error *err)
 {
     const struct domain_shape *shape = &s->model->domain.shape;
     int all = motif_scan(planes, s->channels, shape->rows, shape->cols, NULL, 0);
@@ -137,13 +144,13 @@ static enum status add_map(struct top_activations *s, struct arena *arena, const
     if (!found || (s->sparse && !motifs))
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
     motif_scan(planes, s->channels, shape->rows, shape->cols, found, all);
-    enum status status = count_sample(s, found, all, truth, sample, err);
+    enum status status = count_sample(s, found, all, one, err);
     if (status || !motifs)
         return status;
     for (int i = 0; i < all; i++)
         motifs[i].at = found[i];
     annotation_mark(motifs, all);
-    return count_maximal(s, motifs, all, truth, sample, err);
+    return count_maximal(s, motifs, all, one, err);
 }
 
 /* ---- samples --------------------------------------------------------------------------------------- */
@@ -185,8 +192,11 @@ static enum status add_batch(struct top_activations *s, struct inquiry *inquiry,
     for (int i = 0; !status && i < count; i++)
         status = channel_places_move(&model->places, s->channels, model->domain.shape.rows, model->domain.shape.cols,
                                      planes + (size_t)i * map, err);
-    for (int i = 0; !status && i < count; i++)
-        status = add_map(s, &inquiry->space.arena, planes + (size_t)i * map, &truths[i], first + i, err);
+    for (int i = 0; !status && i < count; i++) {
+        struct counted one = {.sample = first + i, .truth = &truths[i]};
+        hash_bytes(inquiry->planes + (size_t)i * input, input * sizeof(float), one.input);
+        status = add_map(s, &inquiry->space.arena, planes + (size_t)i * map, &one, err);
+    }
     return status;
 }
 

@@ -3,14 +3,16 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_TOP_ACTIVATIONS_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_TOP_ACTIVATIONS_H
 
+#include "core/base/hash.h"
 #include "core/methods/sparling/queries/query_int.h"
 
 enum { TOP_ACTIVATIONS_BINS = 32, TOP_ACTIVATIONS_MOST = 64, TOP_ACTIVATIONS_BATCH = 4 };
 
 struct top_activations_top {
     int64_t sample;
-    struct motif at; /* the channel's strongest motif in this sample */
-    int symbol;      /* symbol of the true box around this motif; -1: no box, or unknown */
+    struct motif at;                 /* the channel's strongest motif in this sample */
+    int symbol;                      /* symbol of the true box around this motif; -1: no box, or unknown */
+    unsigned char input[HASH_BYTES]; /* digest of the sample's planes */
 };
 
 /* Place of a motif in a sample that is a sequence of bases. The motif is maximal: no stronger motif is near it (struct
