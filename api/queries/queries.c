@@ -317,6 +317,7 @@ static void compute(struct exchange *x, struct query_request *a)
     bool batch = a->rows || (a->inputs != NULL && a->inputs->count > 1);
     if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, &run))
         return;
+    run.parameters = a->query->parameters;
     /* `a` lives longer than `run`, so a->run becomes invalid when this function returns. That is safe, because only
      * functions that are called from here read a->run. */
     /* cppcheck-suppress autoVariables */

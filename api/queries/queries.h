@@ -18,8 +18,9 @@ void computation_answer(struct exchange *x);
 struct query_run {
     struct exchange *x;
     struct query_ticket ticket;
-    struct timespec until; /* the query's deadline, by the monotonic clock */
-    bool deadline, late;   /* deadline: the query has one; late: it has passed */
+    const struct config_table *parameters; /* of the query; NULL: none, or not known yet */
+    struct timespec until;                 /* the query's deadline, by the monotonic clock */
+    bool deadline, late;                   /* deadline: the query has one; late: it has passed */
 };
 
 /* Waits until the query may compute (query_gate.h). batch: the query has several inputs. False: the query may not

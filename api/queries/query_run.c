@@ -21,10 +21,12 @@ bool queries_stopped(void *context)
 void queries_respond_stopped(struct query_run *run)
 {
     if (run->late) {
+        bool samples = run->parameters != NULL && config_find(run->parameters, "samples") != NULL;
         respond_problem(run->x, PROBLEM_DEADLINE,
-                        "The query took longer than %lld s, the limit of this daemon (--query-seconds); send fewer "
-                        "inputs or ask for fewer samples.",
-                        (long long)run->x->api->options.query_seconds);
+                        "The query took longer than %lld s, the limit of this daemon; %s, or start the daemon with a "
+                        "larger --query-seconds.",
+                        (long long)run->x->api->options.query_seconds,
+                        samples ? "ask for fewer samples (samples=N, in motifctl --samples N)" : "send fewer inputs");
     } else {
         respond_problem(run->x, PROBLEM_UNAVAILABLE,
                         "The query was stopped, because its client has disconnected or the daemon ends.");

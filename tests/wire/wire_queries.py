@@ -105,6 +105,9 @@ def queries_have_a_deadline(motifd, database, job):
         status, headers, problem = daemon.ask("POST", f"/v1/jobs/{job}/motifs", BATCH)
         assert status == 504 and headers["Content-Type"] == "application/problem+json", (status, headers)
         assert problem["type"] == "urn:motifd:problem:deadline" and "--query-seconds" in problem["detail"], problem
+        assert "samples" not in problem["detail"] and "fewer inputs" in problem["detail"], problem  # this query has no such parameter
+        status, _, problem = daemon.ask("GET", f"/v1/jobs/{job}/channels?samples=1000")
+        assert status == 504 and all(word in problem["detail"] for word in ("(samples=", "--samples", "--query-seconds")), problem
         assert daemon.ask("POST", f"/v1/jobs/{job}/predict", ONE)[0] == 200
         # A single computation on one signal. Without the deadline it would take half a minute.
         filters = [[(7 * i + 3 * j * j) % 11 - 5 for j in range(64)] for i in range(64)]
