@@ -248,6 +248,15 @@ int ctl_save(struct ctl *ctl, const struct http_request *request, const char *fi
     return code;
 }
 
+int ctl_output_good(struct ctl *ctl, const char *file)
+{
+    static const char packed[] = ".gz";
+    size_t length = strlen(file), ending = sizeof packed - 1;
+    if (length < ending || strcmp(file + length - ending, packed) != 0)
+        return CTL_SUCCESS;
+    return ctl_usage(ctl, "%.200s: motifctl does not compress; leave out .gz, then compress the file with gzip", file);
+}
+
 int ctl_may_replace(struct ctl *ctl, const char *file)
 {
     struct stat info;

@@ -81,6 +81,9 @@ int ctl_download(struct ctl *ctl, const struct http_request *request, const char
 /* Returns CTL_SUCCESS if a download may replace FILE: it does not exist, or is a regular file. Otherwise prints a usage
  * error, because the rename would replace a device or a pipe, and cannot replace a folder. */
 int ctl_may_replace(struct ctl *ctl, const char *file);
+/* Returns CTL_SUCCESS if FILE may be the name of an output. Otherwise its name ends with .gz; motifctl writes no
+ * compressed files, and prints a usage error. */
+int ctl_output_good(struct ctl *ctl, const char *file);
 /* Prints the error of an answer on stderr and returns its exit code. */
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer);
 /* ctl_fault() prints an error on stderr and returns `code`. ctl_usage() also prints how to get help, and returns

@@ -142,6 +142,17 @@ static bool read_form(struct ctl *ctl, const struct options *args)
     return !form || ctl->json || strcmp(form, "table") == 0;
 }
 
+/* Checks the names of the files that the command writes. Returns an exit code. */
+static int check_outputs(struct ctl *ctl, const struct options *args)
+{
+    static const char *const names[] = {"output", "png"};
+    int code = CTL_SUCCESS;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && code == CTL_SUCCESS; i++)
+        if (options_has(args, names[i]))
+            code = ctl_output_good(ctl, options_value(args, names[i]));
+    return code;
+}
+
 static int run(struct ctl *ctl, int count, char **words)
 {
     struct options args;
@@ -154,6 +165,8 @@ static int run(struct ctl *ctl, int count, char **words)
         return ctl_usage(ctl, "--print must be json, yaml or table; got %.40s", options_value(&args, "print"));
     if (args.positional_count < ctl->command->least || args.positional_count > ctl->command->most)
         return ctl_usage(ctl, "usage: motifctl %s %s", ctl->command->name, ctl->command->arguments);
+    if (check_outputs(ctl, &args) != CTL_SUCCESS)
+        return CTL_USAGE;
     const char *server = first_of(options_value(&args, "server"), getenv("MOTIFD_SERVER"), DEFAULT_SERVER);
     const char *token = first_of(options_value(&args, "token"), getenv("MOTIFD_TOKEN"), NULL);
     http_trust(options_value(&args, "cacert"));

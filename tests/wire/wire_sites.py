@@ -71,8 +71,8 @@ class Site:
         assert status == 201, made
         self.job = self.train("regions")
 
-    def train(self, dataset):
-        status, _, job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": dataset, **TINY}})
+    def train(self, dataset, **config):
+        status, _, job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": dataset, **TINY, **config}})
         assert status == 201, job
         while self.daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["state"] in ("queued", "running"):
             pass
@@ -322,6 +322,19 @@ class Site:
         path = os.path.join(self.folder, "merged.meme")
         done = subprocess.run([self.motifctl, "--server", self.daemon.url, "channels", self.job, "--samples", "30", "--merge", "--output", path], capture_output=True, text=True)
         assert done.returncode == 0 and open(path, encoding="utf-8").read().count("MOTIF ") == 1 and "as channel" in done.stdout, done
+        self.job = own
+
+    def inputs_that_differ_elsewhere_are_all_top_activations(self):
+        """Two records that differ only in their last base have the same strongest motif, at the same place. A record that comes twice, because more
+        samples are requested than the set has, counts once."""
+        seqs = [bases(COLS - 1, 100 + i // 2) + "AC"[i % 2] for i in range(60)]
+        text = "".join(f">r{i} {'ab'[i % 3 == 0]}\n{seq}\n" for i, seq in enumerate(seqs))
+        assert self.daemon.ask("PUT", "/v1/datasets/twins?format=fasta", text.encode(), "application/octet-stream")[0] == 201
+        own, self.job = self.job, self.train("twins", dataset_test=0.5)
+        for k in range(TINY["motifs"]):
+            few, many = (self.get(f"channels/{k}?set=test&samples={samples}&top=64") for samples in (20, 400))
+            assert few["inputs"] == len(few["top"]), (k, few["inputs"], len(few["top"]))
+            assert many["inputs"] > 60 > len(many["top"]) >= len(few["top"]), (k, many["inputs"], len(many["top"]))
         self.job = own
 
     def faults_name_what_is_wrong(self):
@@ -624,6 +637,10 @@ class Site:
             done = run(query, self.job, "--samples", "4", "--output", path)
             assert done.returncode == 2 and "ending" in done.stderr and allowed in done.stderr and not os.path.exists(path), done
             assert run(query, self.job, "--samples", "4", "--format", form, "--output", path).returncode == 0 and os.path.exists(path)
+        for words in (("sites", self.job), ("sites", self.job, "--format", "bed"), ("channels", self.job), ("export", self.job)):
+            path = os.path.join(self.folder, f"packed-{words[0]}.bed.gz")
+            done = run(*words, *(() if words[0] == "export" else ("--output",)), path)
+            assert done.returncode == 2 and "does not compress" in done.stderr and "gzip" in done.stderr and not os.path.exists(path), done
         assert run("logos", self.job, "--samples", "4", "--output", os.path.join(self.folder, "no-ending")).returncode == 0
         logo = os.path.join(self.folder, "l.svg")
         assert run("logos", self.job, "--output", logo).returncode == 0 and open(logo, encoding="utf-8").read().startswith("<?xml")
@@ -635,7 +652,7 @@ def main():
         with test.daemon:
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
                 "a_short_training_marks_sites", "signals_have_no_letters", "rules_of_recordings_end_with_the_map", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
-                "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "rules_compare_arrangements", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "channels_of_one_motif_are_merged", "faults_name_what_is_wrong",
+                "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "rules_compare_arrangements", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "channels_of_one_motif_are_merged", "inputs_that_differ_elsewhere_are_all_top_activations", "faults_name_what_is_wrong",
                 "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "scans_leave_empty_windows_empty", "filters_begin_with_known_motifs",
                 "filters_begin_with_enriched_motifs", "rna_has_one_strand", "motifctl_writes_files")))
 

@@ -281,7 +281,9 @@ static int run(struct ctl *ctl, const struct options *args)
     snprintf(export.part, sizeof(export.part), "%s.part", file);
     if (snprintf(export.part_etag, sizeof(export.part_etag), "%s.part.etag", file) >= (int)sizeof(export.part_etag))
         return ctl_usage(ctl, "the name %.80s... is too long", file);
-    code = ctl_may_replace(ctl, file);
+    code = ctl_output_good(ctl, file);
+    if (code == CTL_SUCCESS)
+        code = ctl_may_replace(ctl, file);
     if (code == CTL_SUCCESS)
         code = fetch_all(&export);
     if (code == CTL_SUCCESS) {
