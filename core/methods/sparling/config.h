@@ -215,5 +215,12 @@ double sparling_last_density(const struct sparling_config *config);
 int sparling_stages(const struct sparling_config *config);
 /* Estimated share of the training samples that are drawn before the last density begins. */
 #define SPARLING_ANNEALING 0.5
+/* Shares that training and estimate use. FALL: length of the learning rate's fall at the end, as a share of the samples
+ * since the first phase (training/ending.c). READING: upper limit of the part in which only the head trains, as a share
+ * of total_samples (training/reading.c). START: samples of a start that is compared with others, as a share of
+ * presence_samples (training/starts.c). */
+#define SPARLING_FALL 0.35
+#define SPARLING_READING 0.25
+#define SPARLING_START (1.0 / 3)
 
 #endif

@@ -351,23 +351,32 @@ static double run_bytes(const struct sparling_config *c, double parameters)
     return WRITTEN * (16 * parameters + 4 * matrix_numbers(c) + fmax(train, evaluate));
 }
 
+/* Number of samples that a training is likely to take. A stage that the plateau rule ends takes plateau_validations
+ * validations. A run that ends by itself (patience) is assumed to improve no more at the last density. In the zoo, the
+ * trainings of own data take about as many samples (docs/lab/recipe.md). */
+static double likely_samples(const struct sparling_config *c)
+{
+    double every = (double)c->validation_every, limit = (double)c->total_samples;
+    double stages = sparling_stages(c) * fmax(1, (double)c->plateau_validations) * every + (double)c->curriculum;
+    double likely = stages / SPARLING_ANNEALING;
+    if (c->patience > 0)
+        likely = (stages + (double)c->patience * every) / (1 - SPARLING_FALL) +
+                 fmin((double)c->reading_samples, SPARLING_READING * limit);
+    if (sparling_presence_alone(c))
+        likely += (double)c->presence_samples * (1 + SPARLING_START * (double)(c->starts - 1));
+    return fmin(likely, limit);
+}
+
 enum status sparling_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     const struct sparling_config *c = config;
     int64_t parameters = sparling_parameters_g(c) + sparling_parameters_sparse(c) + sparling_parameters_h(c);
-    /* A stage that the plateau rule ends takes plateau_validations validations. */
-    double validations = sparling_stages(c) * fmax(1, (double)c->plateau_validations);
-    double likely = (validations * (double)c->validation_every + (double)c->curriculum) / SPARLING_ANNEALING;
-    if (sparling_presence_alone(c))
-        likely += (double)c->presence_samples;
-
     out->parameters = parameters;
     out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1);
     out->checkpoint_bytes = 12 * parameters + 4 * (int64_t)matrix_numbers(c) + 65536;
     if (domain_shape(c).positions)
         out->checkpoint_bytes += (int64_t)sizeof(struct topk) * (domain_shape(c).tokens - 1);
     out->memory_bytes = (int64_t)run_bytes(c, (double)parameters) + METHOD_BASE_BYTES + ARENA_REST;
-    out->samples = likely < (double)c->total_samples ? (int64_t)likely : c->total_samples;
-    out->samples *= c->seeds;
+    out->samples = (int64_t)likely_samples(c) * c->seeds;
     return STATUS_OK;
 }

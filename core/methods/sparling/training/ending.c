@@ -11,9 +11,7 @@
 /* An improvement is a relative decrease of the validation loss by more than GAIN, or an increase of the accuracy by
  * more than RISE. */
 static const double GAIN = 0.02, RISE = 0.005;
-/* FALL: length of the learning rate's fall, as a share of the samples since the first phase. FALL_VALIDATIONS: minimum
- * length of the fall, in validations. */
-static const double FALL = 0.35;
+/* Minimum length of the learning rate's fall, in validations. */
 enum { FALL_VALIDATIONS = 4 };
 
 void ending_begin(struct method_run *run)
@@ -42,7 +40,7 @@ static int64_t length_of_fall(const struct method_run *run)
 {
     int64_t every = run->config.validation_every;
     double trained = (double)(run->samples - run->presence.ended_samples);
-    int64_t validations = (int64_t)ceil(FALL * trained / (double)every);
+    int64_t validations = (int64_t)ceil(SPARLING_FALL * trained / (double)every);
     return every * (validations > FALL_VALIDATIONS ? validations : FALL_VALIDATIONS);
 }
 

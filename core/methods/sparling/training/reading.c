@@ -8,12 +8,9 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Upper limit of the last part of the training, as a share of total_samples. */
-static const double MOST = 0.25;
-
 static int64_t length_of(const struct sparling_config *c)
 {
-    double most = MOST * (double)c->total_samples;
+    double most = SPARLING_READING * (double)c->total_samples;
     return (double)c->reading_samples < most ? c->reading_samples : (int64_t)most;
 }
 

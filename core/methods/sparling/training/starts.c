@@ -1,15 +1,14 @@
 /* Compares several starts of a run and continues the best one (starts).
  *
- * A start is a set of initial weights that the presence objective trains for START samples. Then the next start begins.
- * The start with the lowest presence loss wins and begins once more. The same initial weights and batches give the same
- * weights bit for bit, so the weights of a start need not be kept. Batches are counted from the beginning of a start.
+ * A start is a set of initial weights that the presence objective trains for a part of presence_samples
+ * (SPARLING_START). Then the next start begins. The start with the lowest presence loss wins and begins once more. The
+ * same initial weights and batches give the same weights bit for bit, so the weights of a start need not be kept.
+ * Batches are counted from the beginning of a start.
  */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"
 
-/* Samples of a start, as a share of presence_samples. */
-static const double START = 1.0 / 3;
 /* Distance between the seeds of the initial weights of two starts. */
 enum { SEED_STEP = 1000003 };
 
@@ -46,7 +45,7 @@ void starts_validated(struct method_run *run, double loss)
 {
     struct starts *s = &run->starts;
     s->loss = fmin(s->loss, loss);
-    if ((double)(run->samples - s->samples) < START * (double)run->config.presence_samples)
+    if ((double)(run->samples - s->samples) < SPARLING_START * (double)run->config.presence_samples)
         return;
     run_metric(run, "start_loss", s->loss);
     if (s->loss < s->lowest) {

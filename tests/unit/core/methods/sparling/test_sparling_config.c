@@ -116,6 +116,41 @@ static void paper_costs_match_the_table(void **state)
     assert_near(sparling_macs(&config, 8) / 1e9, 6.716 - 0.0512 + 0.00074, 0.0005);
 }
 
+/* Trainings of the preset `dataset` take 108,000 to 170,000 samples, those on letters 118,000 to 264,000 with a median
+ * of 182,000 (docs/lab/recipe.md). The settings are those that dataset_fit() makes for pictures, for letters, and for
+ * the other efforts. */
+static void estimate_of_own_data_is_near_the_samples_of_its_trainings(void **state)
+{
+    static const struct {
+        const char *total, *reading, *presence, *patience, *starts;
+        int64_t least, most;
+    } cases[] = {{"170000", "30000", "60000", "8", "1", 125000, 160000},
+                 {"280000", "40000", "100000", "8", "1", 165000, 200000},
+                 {"72000", "12000", "24000", "3", "1", 55000, 72000},
+                 {"560000", "80000", "100000", "12", "3", 250000, 400000},
+                 {"100000", "30000", "60000", "8", "1", 100000, 100000}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct config_setting settings[] = {{"total_samples", cases[i].total},
+                                                  {"reading_samples", cases[i].reading},
+                                                  {"presence_samples", cases[i].presence},
+                                                  {"patience", cases[i].patience},
+                                                  {"starts", cases[i].starts},
+                                                  {"density_start", "3.003e-3"},
+                                                  {"density_final", "1e-3"},
+                                                  {"density_factor", "0.57735"},
+                                                  {NULL, NULL}};
+        struct sparling_config config;
+        struct method_estimate estimate;
+        struct error err = {0};
+        make(&config, preset("dataset"));
+        assert_int_equal(config_apply(&sparling_config_table, &config, settings, &err), STATUS_OK);
+        assert_int_equal(sparling_stages(&config), 3);
+        assert_int_equal(sparling_estimate(&config, NULL, &estimate, &err), STATUS_OK);
+        if (estimate.samples < cases[i].least || estimate.samples > cases[i].most)
+            fail_msg("case %zu: %lld samples", i, (long long)estimate.samples);
+    }
+}
+
 /* Compares the sizes of the motif model g and the head h with Appendix L of the paper. The network has an affine
  * batch norm before the sparse layer. */
 static void splicing_network_has_the_published_size(void **state)
@@ -424,6 +459,7 @@ int main(void)
         cmocka_unit_test(paper_network_has_the_published_size),
         cmocka_unit_test(paper_audio_network_has_the_published_size),
         cmocka_unit_test(paper_costs_match_the_table),
+        cmocka_unit_test(estimate_of_own_data_is_near_the_samples_of_its_trainings),
         cmocka_unit_test(splicing_network_has_the_published_size),
         cmocka_unit_test(paper_schedule_matches_the_authors_code),
         cmocka_unit_test(schedule_has_at_most_10000_stages),
