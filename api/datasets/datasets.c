@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/datasets/dataset_identity.h"
+#include "api/datasets/dataset_options.h"
 #include "api/datasets/dataset_show.h"
 #include "api/datasets/uploads.h"
 #include "api/http/exchange.h"
@@ -239,27 +240,12 @@ void datasets_end(struct api *api, struct api_upload *upload)
 
 struct arrived {
     const char *name;
-    const struct upload_request *request;
+    const struct upload_request *given;   /* as the client has stated it */
+    const struct upload_request *request; /* without options that change nothing (dataset_options.h) */
     const struct collection *collection;
     char hash[HASH_TEXT];
     int64_t bytes;
 };
-
-/* Returns the layout by which the upload was read: the one that the client chose, else the one that the reader
- * found. */
-static const char *layout_of(const struct arrived *a)
-{
-    if (a->request->layout == LAYOUT_SIGNALS)
-        return collection_layouts[LAYOUT_SIGNALS];
-    bool first = a->request->layout == LAYOUT_FIRST || a->collection->channels_first;
-    return collection_layouts[first ? LAYOUT_FIRST : LAYOUT_LAST];
-}
-
-/* Returns the target that the client chose; "": none. */
-static const char *wanted_of(const struct arrived *a)
-{
-    return a->request->target != TARGET_NONE ? collection_targets[a->request->target] : "";
-}
 
 static void write_about(const struct arrived *a, struct buf *out)
 {
@@ -271,22 +257,7 @@ static void write_about(const struct arrived *a, struct buf *out)
     sink_text(to, "sha256", a->hash);
     sink_integer(to, "bytes", a->bytes);
     sink_text(to, "format", a->request->format->name);
-    sink_begin_object(to, "options");
-    sink_text(to, "label", a->request->label);
-    sink_text(to, "group", a->request->group);
-    sink_text(to, "layer", a->request->layer);
-    sink_text(to, "layout", layout_of(a));
-    sink_text(to, "target", wanted_of(a));
-    sink_text(to, "negatives", collection_negatives[a->request->negatives]);
-    sink_text(to, "genome", a->request->genome);
-    sink_text(to, "signal", a->request->signal);
-    if (a->request->bins > 0)
-        sink_integer(to, "bins", a->request->bins);
-    if (a->request->window >= 0)
-        sink_integer(to, "window", a->request->window);
-    if (a->request->label_column > 0)
-        sink_integer(to, "label_column", a->request->label_column);
-    sink_end_object(to);
+    dataset_options_write(a->request, a->given, a->collection, to);
     sink_time(to, "created_at", now_ms());
     collection_describe(a->collection, to);
     sink_end_object(to);
@@ -388,65 +359,23 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct api_
     return status;
 }
 
-/* How an upload differs from the existing data set of its name. */
-struct difference {
-    bool bytes, any;   /* bytes: in the bytes of the file; any: in the bytes or in an option */
-    char options[160]; /* names of the options that differ, separated by commas */
-};
-
-static void add_difference(struct difference *to, const char *option)
-{
-    size_t used = strlen(to->options);
-    (void)snprintf(to->options + used, sizeof to->options - used, "%s%s", used > 0 ? ", " : "", option);
-    to->any = true;
-}
-
-/* Compares the upload with the bytes and the options of the existing data set of its name. */
-static enum status same_again(struct exchange *x, const struct arrived *a, struct difference *found, struct error *err)
+/* Compares the upload with the existing data set of its name. Documents of data sets that an earlier version has stored
+ * also contain options without an effect, so the options as the client has stated them may be the same as well. */
+static enum status same_again(struct exchange *x, const struct arrived *a, struct dataset_difference *found,
+                              struct error *err)
 {
     const char *text;
     size_t size;
-    cJSON *about = NULL;
+    struct dataset_difference given;
     enum status status = dataset_read(root_of(x), a->name, "about.json", &x->arena, &text, &size, err);
-    if (status != STATUS_OK)
+    if (status == STATUS_OK)
+        status = dataset_options_compare(a->request, a->collection, a->hash, text, size, found, err);
+    if (status != STATUS_OK || !found->any || found->bytes)
         return status;
-    status = json_parse(text, size, &about, err);
-    if (status != STATUS_OK)
-        return status;
-    const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
-    const char *hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, "sha256")),
-               *format = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, "format"));
-    const char *names[] = {"label", "group", "layout", "target", "negatives", "genome", "layer", "signal"};
-    const char *wanted[] = {a->request->label,
-                            a->request->group,
-                            layout_of(a),
-                            wanted_of(a),
-                            collection_negatives[a->request->negatives],
-                            a->request->genome,
-                            a->request->layer,
-                            a->request->signal};
-    const cJSON *window = cJSON_GetObjectItemCaseSensitive(options, "window"),
-                *column = cJSON_GetObjectItemCaseSensitive(options, "label_column"),
-                *bins = cJSON_GetObjectItemCaseSensitive(options, "bins");
-    *found = (struct difference){0};
-    found->bytes = found->any = !hash || strcmp(hash, a->hash) != 0;
-    if (!format || strcmp(format, a->request->format->name) != 0)
-        add_difference(found, "format");
-    if ((window ? (int)window->valuedouble : -1) != a->request->window)
-        add_difference(found, "window");
-    if ((column ? (int)column->valuedouble : 0) != a->request->label_column)
-        add_difference(found, "label_column");
-    if ((bins ? (int)bins->valuedouble : 0) != a->request->bins)
-        add_difference(found, "bins");
-    for (int i = 0; i < 8; i++) {
-        const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, names[i]));
-        if (!value && i >= 3)
-            value = i == 4 ? collection_negatives[NEGATIVES_NONE] : ""; /* older data sets lack names[3] to names[7] */
-        if (!value || strcmp(value, wanted[i]) != 0)
-            add_difference(found, names[i]);
-    }
-    cJSON_Delete(about);
-    return STATUS_OK;
+    status = dataset_options_compare(a->given, a->collection, a->hash, text, size, &given, err);
+    if (status == STATUS_OK && !given.any)
+        *found = given;
+    return status;
 }
 
 /* Answers an upload under the name of an existing data set. The set may belong to another token: every token may read
@@ -454,7 +383,7 @@ static enum status same_again(struct exchange *x, const struct arrived *a, struc
 static void respond_existing(struct exchange *x, const struct arrived *a)
 {
     const bool deletes = x->request->scope >= API_SCOPE_ADMIN;
-    struct difference found;
+    struct dataset_difference found;
     struct error err;
     error_clear(&err);
     if (same_again(x, a, &found, &err) != STATUS_OK)
@@ -483,7 +412,9 @@ static void refuse_upload(struct exchange *x, const struct error *err)
 
 static void take_in(struct exchange *x, struct api_upload *upload)
 {
-    struct arrived a = {.name = exchange_param(x, "name"), .request = upload_request_of(upload)};
+    const struct upload_request *given = upload_request_of(upload);
+    struct upload_request effective;
+    struct arrived a = {.name = exchange_param(x, "name"), .given = given, .request = &effective};
     struct error err;
     enum dataset_kind kind;
     error_clear(&err);
@@ -496,6 +427,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
             refuse_upload(x, &err);
         return;
     }
+    effective = dataset_options_effective(given, a.collection);
     upload_drop(upload);
     if (a.request->hash[0] != '\0' && strcmp(a.request->hash, a.hash) != 0) {
         char detail[160];

@@ -40,7 +40,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"InferenceAnswer", "model_name text, model_version text, *id text, outputs [InferenceOutput]", NULL, false},
     {"Fault", "*pointer text, *parameter text, detail text", NULL, false},
     {"Dataset",
-     "name text, sha256 text, bytes integer, format text, options object, created_at time, kind text, target text, "
+     "name text, sha256 text, bytes integer, format text, options object, *stated object, created_at time, kind text, "
+     "target text, "
      "samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
      "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer, "
      "*warnings [Warning], *first [object], *kinds [DatasetKind]",

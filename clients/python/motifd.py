@@ -289,8 +289,8 @@ class Client:
         for attempt in range(self.retries + 1):
             try:
                 there = self.get(path)
-                if there.get("sha256") == digest and all(str(there["options"].get(key)) == value for key, value in stated.items()):
-                    return there
+                if there.get("sha256") == digest and there.get("format") == format and there.get("stated") == stated:
+                    return there  # otherwise the daemon compares: an option that changes nothing is the same as none
             except MotifdError as error:
                 if error.status != 404:
                     raise

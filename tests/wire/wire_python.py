@@ -97,6 +97,20 @@ class Estimators(unittest.TestCase):
         other = motifd.Motifs(total_samples=40, config=TINY).fit(X, 1 - y).data_["name"]
         self.assertNotEqual(other, names[0])
 
+    def test_an_upload_under_a_name_compares_all_options(self):
+        client, pictures_file, table = motifd.Client(retries=0), io.BytesIO(), b"a,b,label\n" + b"1,2,3\n2,1,4\n" * 20
+        np.savez(pictures_file, x=np.zeros((9, 5, 6, 2), "f4") + np.arange(9)[:, None, None, None], y=np.arange(9) % 2)
+        data = pictures_file.getvalue()
+        first = client.upload(data, "npz", name="options-of-pictures")
+        self.assertEqual(client.upload(data, "npz", name="options-of-pictures", layout="channels-last"), first)
+        with self.assertRaisesRegex(motifd.MotifdError, "other options .layout"):
+            client.upload(data, "npz", name="options-of-pictures", layout="channels-first")
+        named = client.upload(table, "csv", name="options-of-a-table", label="b")
+        self.assertEqual(client.upload(table, "csv", name="options-of-a-table", label="b"), named)
+        for options in ({}, {"label": "label"}, {"label": "b", "group": "a"}):
+            with self.assertRaisesRegex(motifd.MotifdError, "other options"):
+                client.upload(table, "csv", name="options-of-a-table", **options)
+
     def test_two_clients_can_upload_the_same_data_at_once(self):
         names, data = [], b"a,b,label\n" + b"1,2,x\n2,1,y\n" * 100000
         threads = [threading.Thread(target=lambda: names.append(motifd.Client().upload(data, "csv")["name"])) for _ in range(3)]

@@ -153,10 +153,25 @@ def each_option_changes_the_hash(daemon, folder):
         assert len(seen) == len(queries), (queries, seen)
 
 
+def a_stated_default_changes_nothing(daemon, folder):
+    write_genome(folder, "first", 60)
+    regions = "format=bed&genome=first"
+    put(daemon, "usual", BED, regions)
+    found = hash_of(daemon, "usual")
+    for query in ("&window=200", "&label=peak", "&negatives=none", "&window=200&label=peak&negatives=none", "&target=class"):
+        assert daemon.ask("PUT", f"/v1/datasets/usual?{regions}{query}", BED, "application/octet-stream")[0] == 200, query
+        put(daemon, "stated", BED, regions + query)
+        assert hash_of(daemon, "stated") == found, query
+        status, _, problem = daemon.ask("PUT", f"/v1/datasets/stated?{regions}&window=40", BED, "application/octet-stream")
+        assert status == 409 and "(window)" in problem["detail"], problem
+        assert daemon.ask("DELETE", "/v1/datasets/stated")[0] == 204
+    assert daemon.ask("DELETE", "/v1/datasets/usual")[0] == 204
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "a.db"), "--data", os.path.join(folder, "data")) as daemon:
-            run_each((daemon, folder), a_set_without_options_has_the_hash_of_its_bytes, other_negatives_are_other_data, each_option_changes_the_hash)
+            run_each((daemon, folder), a_set_without_options_has_the_hash_of_its_bytes, other_negatives_are_other_data, a_stated_default_changes_nothing, each_option_changes_the_hash)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,10 @@ struct collection {
      * symbols are unknown */
     int64_t boxes, *box_start;
     int32_t (*box)[5]; /* [boxes] each box is symbol, row0, row1, col0, col1 */
+    /* Bits of the options whose values are those that the reader would have used without them (enum collection_option);
+     * not part of the stored form. An option can lack its bit although it changes nothing, if only the values show
+     * that. */
+    unsigned implied;
     bool
         channels_first; /* the axes of the upload's array were [n][channels][rows][cols]; not part of the stored form */
     int warnings;

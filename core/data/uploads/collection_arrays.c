@@ -93,6 +93,8 @@ enum status array_labels_use(struct builder *b, const struct arrays *a, enum arr
     if (!a->there[MEMBER_Y])
         return named ? array_fault("names", "requires labels in member y or positions", err) : STATUS_OK;
     *use = use_of(y, b->wanted, named, a->stated.y_index);
+    if (b->usual == TARGET_NONE && use_of(y, TARGET_NONE, named, a->stated.y_index) == USE_COLUMNS)
+        b->usual = TARGET_LABELS; /* a column for each label */
     if (*use == USE_INDEX && (y->texts || !named))
         return array_fault("y", "must be integers, and the file must contain names, if options contains y=index", err);
     if (b->wanted == TARGET_NUMBER && y->texts)

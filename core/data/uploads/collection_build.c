@@ -223,8 +223,10 @@ enum status builder_words(struct builder *b, const char *text, struct error *err
     enum status status = STATUS_OK;
     if (b->wanted == TARGET_NUMBER)
         return builder_values(b, text, strlen(text), err);
-    if (b->wanted == TARGET_CLASS)
+    if (b->wanted == TARGET_CLASS) {
+        b->reworded = b->reworded || strchr(text, ' ');
         return text[0] != '\0' ? builder_token(b, text, strlen(text), err) : STATUS_OK;
+    }
     for (const char *at = text + strspn(text, " "); !status && *at;) {
         size_t bytes = strcspn(at, " ");
         status = builder_token(b, at, bytes, err);
@@ -237,6 +239,7 @@ enum status builder_words(struct builder *b, const char *text, struct error *err
 enum status builder_label(struct builder *b, const char *text, struct error *err)
 {
     bool several = b->wanted != TARGET_NONE && b->wanted != TARGET_CLASS;
+    b->reworded = b->reworded || several;
     return several ? builder_words(b, text, err) : builder_token(b, text, strlen(text), err);
 }
 
@@ -395,6 +398,15 @@ static enum collection_target target_of(const struct collection *c, bool set)
     return c->vocabulary.count == 0 ? TARGET_NONE : set ? TARGET_LABELS : one ? TARGET_CLASS : TARGET_SEQUENCE;
 }
 
+/* Returns whether the labels would have had the same target and the same tokens without the user's choice. */
+static bool target_implied(const struct builder *b, bool set)
+{
+    if (b->wanted == TARGET_NONE || b->usual != TARGET_NONE)
+        return b->wanted != TARGET_NONE && b->wanted == b->usual;
+    bool by_count = b->wanted == TARGET_CLASS || b->wanted == TARGET_SEQUENCE;
+    return by_count && !b->reworded && b->wanted == target_of(b->c, set);
+}
+
 static enum status check_boxes(const struct collection *c, struct error *err)
 {
     for (int64_t i = 0; c->box_start && i < c->count; i++)
@@ -441,6 +453,8 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
     free(groups);
     if (!status)
         status = sort_boxes(b, err);
+    if (!status && target_implied(b, set))
+        c->implied |= OPTION_TARGET;
     if (!status && b->wanted != TARGET_NONE && !numbers)
         status = take_wanted(c, b->wanted, err);
     if (!status && c->target == TARGET_NONE)

@@ -24,6 +24,8 @@ struct builder {
     struct collection *c;
     struct collection_limits limits;
     enum collection_target wanted; /* the target that the user has chosen; NONE: none */
+    enum collection_target usual;  /* the target if the user chooses none; NONE: the labels determine it */
+    bool reworded; /* the user's target has changed how a text is split into tokens, or may have changed it */
     struct value_store store;
     /* samples_room, labels_room, boxes_room: capacities of the arrays of c; labels: number of elements of c->label in
      * use */

@@ -291,12 +291,24 @@ static enum status read_samples(struct npz *n, const struct byte_source *from, c
     return status;
 }
 
+/* Notes whether the layout that the user has chosen is the one that the reader would have used. */
+static void note_layout(struct npz *n, const struct npy_header *x)
+{
+    enum collection_layout chosen = n->options->layout, usual = n->arrays.stated.layout;
+    if (usual == LAYOUT_AUTO && x->rank == 4)
+        usual = looks_first(x) ? LAYOUT_FIRST : LAYOUT_LAST;
+    if (chosen != LAYOUT_AUTO && chosen == usual)
+        n->b->c->implied |= OPTION_LAYOUT;
+}
+
 /* Reads x while it arrives. */
 static enum status read_x(struct npz *n, const struct npy_header *h, const struct byte_source *from, struct error *err)
 {
     int64_t cols = 0;
     enum status status = n->files == 0 ? take_sizes(n, h, n->b->c, &cols, err) : same_shape(n, h, &cols, err);
     n->cols = cols;
+    if (!status && n->files == 0)
+        note_layout(n, h);
     return status ? status : read_samples(n, from, h, err);
 }
 
@@ -310,6 +322,7 @@ static enum status take_stated(struct npz *n, struct error *err)
         return status;
     if (n->files > 0 && !stated_same(&before, &a->stated))
         return error_set(err, STATUS_INVALID, NULL, "differs from that of the first file");
+    n->b->usual = a->stated.target;
     n->b->wanted = n->options->target != TARGET_NONE ? n->options->target : a->stated.target;
     n->layout = n->options->layout != LAYOUT_AUTO ? n->options->layout : a->stated.layout;
     return STATUS_OK;

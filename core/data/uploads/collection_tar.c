@@ -356,6 +356,8 @@ static enum status read_labels(struct tar *t, bool *set, struct error *err)
     if (!rows)
         return status;
     *set = !status && csv_find(&csv, "labels") >= 0;
+    if (*set)
+        t->b.usual = TARGET_LABELS;
     if (!status)
         status = table_columns(&csv, (const char *const[]){"file", *set ? "labels" : "label"}, 2, column, err);
     if (!status)

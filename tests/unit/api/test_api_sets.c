@@ -178,7 +178,7 @@ static void same_bytes_and_options_are_the_same_set(void **state)
         assert_int_equal(put(s, target, "text/csv", csv), i == 0 ? 200 : 409);
     }
     assert_string_equal(text_at(s->f, "/detail"),
-                        "The data set one has the same file but other options (label, layout), and data sets never "
+                        "The data set one has the same file but other options (layout), and data sets never "
                         "change: choose another name, or delete it first (motifctl datasets delete one).");
     assert_int_equal(put(s, "/v1/datasets/one?label=label", "text/csv", "a,b,label\n1,2,1\n3,4,2\n5,7,1\n"), 409);
     assert_non_null(strstr(text_at(s->f, "/detail"), "Another data set is named one"));

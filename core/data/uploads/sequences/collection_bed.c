@@ -4,6 +4,8 @@
 
 #include "core/data/uploads/sequences/regions.h"
 
+static const char LABEL[] = "peak"; /* of all regions, if the user states no label */
+
 static enum status read_bed(const struct byte_source *from, const struct collection_options *options,
                             const struct collection_limits *limits, struct collection *c, struct error *err)
 {
@@ -12,7 +14,9 @@ static enum status read_bed(const struct byte_source *from, const struct collect
     builder_init(&b, c, options, limits);
     enum status status = regions_open(&b, options, &regions, err);
     if (!status)
-        status = regions_add(regions, from, "peak", strlen("peak"), err);
+        status = regions_add(regions, from, LABEL, strlen(LABEL), err);
+    if (options->label && strcmp(options->label, LABEL) == 0)
+        c->implied |= OPTION_LABEL;
     if (!status)
         status = regions_finish(regions, err);
     regions_close(regions);

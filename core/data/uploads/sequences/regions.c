@@ -36,6 +36,8 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
     b->c->rows = 1;
     s->labels.most = (int)b->limits.samples; /* every region may have a label of its own, for example a number, so there
                                                 may be as many labels as samples */
+    if (options->window == WINDOW)
+        b->c->implied |= OPTION_WINDOW;
     bool both = options->label_column > 0 && options->label && options->label[0] != '\0';
     enum status status = both ? error_set(err, STATUS_INVALID, NULL,
                                           "label and label_column both state the label of a region; leave one out")

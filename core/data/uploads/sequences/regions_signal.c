@@ -31,6 +31,8 @@ enum status regions_open_signal(struct regions *s, struct error *err)
     if (status)
         return of_signal(s, status, &cause, err);
     s->bins = o->bins > 0 ? o->bins : 1;
+    if (o->bins == 1)
+        s->b->c->implied |= OPTION_BINS;
     s->mean = calloc((size_t)s->bins, sizeof *s->mean);
     s->b->c->profile = s->bins > 1;
     if (!s->mean)

@@ -45,8 +45,10 @@ enum status sequence_label_add(struct builder *b, struct plain_line text, struct
         return add_set(b, text, err);
     if (b->wanted == TARGET_NUMBER)
         return builder_values(b, text.at, text.size, err);
-    if (b->wanted == TARGET_CLASS)
+    if (b->wanted == TARGET_CLASS) {
+        b->reworded = b->reworded || memchr(text.at, ' ', text.size) || memchr(text.at, '\t', text.size);
         return text.size > 0 ? builder_token(b, text.at, text.size, err) : STATUS_OK;
+    }
     while (!status && plain_word(&text, &word))
         status = builder_token(b, word.at, word.size, err);
     return status;

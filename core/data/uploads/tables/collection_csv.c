@@ -48,11 +48,26 @@ static enum status find_targets(struct builder *b, const struct csv *csv, const 
     return status;
 }
 
+/* Notes which of the columns that the user has named are those that the reader would have used. */
+static enum status note_columns(struct collection *c, const struct csv *csv, const struct table_columns *named,
+                                struct error *err)
+{
+    struct table_columns usual;
+    enum status status = table_columns_find(csv, NULL, NULL, &usual, err);
+    if (usual.label == named->label)
+        c->implied |= OPTION_LABEL;
+    if (usual.group == named->group)
+        c->implied |= OPTION_GROUP;
+    return status;
+}
+
 static enum status find_roles(struct builder *b, const struct csv *csv, const struct collection_options *options,
                               struct roles *roles, struct error *err)
 {
     bool several = options->target == TARGET_NUMBER && options->label && strchr(options->label, ',');
     enum status status = table_columns_find(csv, several ? "" : options->label, options->group, &roles->usual, err);
+    if (!status && !several)
+        status = note_columns(b->c, csv, &roles->usual, err);
     if (status || options->target != TARGET_NUMBER)
         return status;
     if (several) {
@@ -144,9 +159,10 @@ static enum status read_csv(const struct byte_source *from, const struct collect
     bool signals = options->layout == LAYOUT_SIGNALS;
     if (!status)
         status = take_header(&csv, &roles, signals, c, err);
-    if (!status && signals && b.wanted == TARGET_NONE && roles.usual.label >= 0 &&
-        strcmp(csv.field[roles.usual.label], "labels") == 0)
-        b.wanted = TARGET_LABELS; /* as in labels.csv of an archive */
+    if (!status && signals && roles.usual.label >= 0 && strcmp(csv.field[roles.usual.label], "labels") == 0)
+        b.usual = TARGET_LABELS; /* as in labels.csv of an archive */
+    if (b.wanted == TARGET_NONE)
+        b.wanted = b.usual;
     for (bool more = true; !status;) {
         status = csv_next(&csv, &more, err);
         if (status || !more)

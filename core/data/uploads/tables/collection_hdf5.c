@@ -179,6 +179,12 @@ static enum status read_hdf5(const struct byte_source *from, const struct collec
     c->kind = COLLECTION_TABLE;
     c->channels = c->rows = 1;
     enum status status = read_table(t, err);
+    /* motif-convert looks for columns of these names first. Whether it would have found other columns that the user has
+     * named, this reader does not know. */
+    if (options->label && strcmp(options->label, "label") == 0)
+        c->implied |= OPTION_LABEL;
+    if (options->group && strcmp(options->group, "group") == 0)
+        c->implied |= OPTION_GROUP;
     if (!status) { /* the collection owns the names from here on */
         c->columns = t->names.names;
         t->names.names = (struct collection_names){0};
