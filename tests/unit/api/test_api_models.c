@@ -334,7 +334,7 @@ static const struct odd odds[] = {
     /* data sets */
     PUT_CSV("good", 201),
     PUT_CSV("good", 200),
-    PUT_CSV("good?label=label", 409),
+    PUT_CSV("good?group=a", 409),
     PUT_CSV("good?group=b", 409),
     PUT_CSV("good?sha256=" HASH, 409),
     PUT_CSV("Bad", 404),
