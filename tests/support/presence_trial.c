@@ -13,7 +13,8 @@
 static const struct method *const method = &sparling_method;
 
 static const struct config_setting tiny[] = {TINY_NETWORK,
-                                             {"image_size", "48"},
+                                             {"image_size", "32"}, /* TRIAL_SIZE */
+                                             {"margin", "8"},
                                              {"max_symbols", "2"},
                                              {"min_radius", "6"},
                                              {"motifs", "5"},
@@ -130,11 +131,22 @@ void trial_hash(struct trial *t, const char *prefix, char out[HASH_TEXT])
     hash_hex(digest, out);
 }
 
+void trial_finish(struct trial *t, char weights[65], unsigned char digest[HASH_BYTES])
+{
+    struct run_env_bytes bytes = {0};
+    for (int i = 0; t->run->phase != PHASE_DONE && trial_step(t) != METHOD_DONE; i++)
+        assert_true(i < 20000);
+    assert_ok(run_env_save(method, t->run, &bytes, err));
+    assert_ok(run_env_weights_hash(&bytes, weights, err));
+    run_env_bytes_close(&bytes);
+    hash_finish(&t->series.all, digest);
+    trial_end(t);
+}
+
 void trial_train(const struct config_setting *more, int threads, int every, char weights[65],
                  unsigned char digest[HASH_BYTES])
 {
     struct trial t;
-    struct run_env_bytes bytes = {0};
     int again = 0;
     trial_begin(&t, more, threads);
     for (int i = 0; trial_step(&t) != METHOD_DONE; i++) {
@@ -146,9 +158,5 @@ void trial_train(const struct config_setting *more, int threads, int every, char
         if (t.run->phase == PHASE_CALIBRATE && every > 0 && i % (every + 97) == 0 && again++ < 3)
             trial_reload(&t);
     }
-    assert_ok(run_env_save(method, t.run, &bytes, err));
-    assert_ok(run_env_weights_hash(&bytes, weights, err));
-    run_env_bytes_close(&bytes);
-    hash_finish(&t.series.all, digest);
-    trial_end(&t);
+    trial_finish(&t, weights, digest);
 }

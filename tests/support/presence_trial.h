@@ -8,6 +8,8 @@
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
 
+enum { TRIAL_SIZE = 32 }; /* rows and columns of an image */
+
 /* The metrics that a run has published. */
 struct series {
     struct hash all; /* hash of all metrics except the speed */
@@ -38,6 +40,9 @@ void trial_end(struct trial *t);
 void trial_reload(struct trial *t);
 /* Computes one hash of all weights whose names begin with `prefix`. */
 void trial_hash(struct trial *t, const char *prefix, char out[HASH_TEXT]);
+/* Trains from the present step to the end, without pauses. Writes the hash of the weights and the hash of all metrics
+ * since trial_begin(). Ends the trial. */
+void trial_finish(struct trial *t, char weights[65], unsigned char digest[HASH_BYTES]);
 /* Trains to the end. Calls trial_reload() after every `every` steps (0: never). Writes the hash of the weights and
  * the hash of all metrics. */
 void trial_train(const struct config_setting *more, int threads, int every, char weights[65],

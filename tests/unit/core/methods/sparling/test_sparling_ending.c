@@ -21,6 +21,19 @@ static const struct config_setting own_end[] = {{"patience", "2"},
                                                 {"first_window", "3"},
                                                 {NULL, NULL}};
 
+/* The end of a run that a test has driven step by step with one thread and without pauses. A later test compares it
+ * with runs that have the same settings. */
+struct whole {
+    char weights[65];
+    unsigned char digest[HASH_BYTES];
+};
+static struct whole own_end_whole, never_empty_whole, limited_whole, reads_whole, starts_whole;
+
+static void finish(struct trial *t, struct whole *whole)
+{
+    trial_finish(t, whole->weights, whole->digest);
+}
+
 static void a_run_ends_when_it_no_longer_improves(void **state)
 {
     struct trial t;
@@ -59,8 +72,8 @@ static struct balance balance_of(struct trial *t)
             int active = 0;
             for (int k = 0; k < map->map.channels; k++) {
                 bool is = false, has = false;
-                for (int row = 0; row < 48; row++)
-                    for (int col = 0; col < 48; col++)
+                for (int row = 0; row < TRIAL_SIZE; row++)
+                    for (int col = 0; col < TRIAL_SIZE; col++)
                         is |= map->data[map_offset(&map->map, i, 0, row, col) + k] > 0;
                 for (int j = 0; j < batch->truths[i].length; j++)
                     has |= batch->truths[i].label[j] == k;
@@ -102,7 +115,7 @@ static void a_calibration_balances_missed_and_false_samples_of_each_name(void **
         assert_true(b.with[k] > 100 && b.wrong[k] <= b.missed[k]);
         assert_true(b.wrong[k] + 120 > b.missed[k] - 120);
     }
-    trial_end(&t);
+    finish(&t, &own_end_whole);
 }
 
 /* A threshold lies between two scores, so peaks with the same score are active together or not at all. Without ties,
@@ -152,33 +165,31 @@ static void no_map_is_empty_if_no_label_is(void **state)
     struct balance lifted = balance_of(&t);
     t.run->network->config.never_empty = false;
     struct balance plain = balance_of(&t);
+    t.run->network->config.never_empty = true;
     assert_true(plain.empty > 0);
     assert_int_equal(lifted.empty, 0);
     /* The calibration also counts the motifs that never_empty makes active. The 18 validation samples count about 112
      * times each. */
     for (int k = 0; k < 4; k++)
         assert_true(lifted.wrong[k] <= lifted.missed[k] + 240);
-    trial_end(&t);
+    finish(&t, &never_empty_whole);
 }
 
-/* Trains with one thread and without pauses, and then with more threads and with pauses every few steps. The weights
- * and all metrics must be the same. */
-static void assert_independent_of_threads_and_pauses(const struct config_setting *settings)
+/* Trains with more threads and with pauses every few steps. The weights and all metrics must be those of `whole`. */
+static void assert_independent_of_threads_and_pauses(const struct config_setting *settings, const struct whole *whole)
 {
     static const int every[] = {3, 41};
-    char whole[65], other[65];
-    unsigned char digest[2][HASH_BYTES];
-    trial_train(settings, 1, 0, whole, digest[0]);
+    struct whole other;
     for (int i = 0; i < (SANITIZED ? 1 : 2); i++) {
-        trial_train(settings, 2 + i, every[i], other, digest[1]);
-        assert_string_equal(whole, other);
-        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
+        trial_train(settings, 2 + i, every[i], other.weights, other.digest);
+        assert_string_equal(whole->weights, other.weights);
+        assert_memory_equal(whole->digest, other.digest, HASH_BYTES);
     }
 }
 
 static void training_with_never_empty_does_not_depend_on_threads_and_pauses(void **state)
 {
-    assert_independent_of_threads_and_pauses(never_empty);
+    assert_independent_of_threads_and_pauses(never_empty, &never_empty_whole);
 }
 
 /* A run whose maps have at most two motifs after the calibration. */
@@ -206,8 +217,8 @@ static int most_active(const struct trial *t)
         int active = 0;
         for (int k = 0; k < map->map.channels; k++) {
             bool is = false;
-            for (int row = 0; row < 48; row++)
-                for (int col = 0; col < 48; col++)
+            for (int row = 0; row < TRIAL_SIZE; row++)
+                for (int col = 0; col < TRIAL_SIZE; col++)
                     is |= map->data[map_offset(&map->map, 0, 0, row, col) + k] > 0;
             active += is;
         }
@@ -228,17 +239,17 @@ static void maps_are_limited_when_the_motif_model_is_final(void **state)
     trial_step(&t);
     assert_true(t.run->network->limits);
     assert_int_equal(most_active(&t), 2);
-    trial_end(&t);
+    finish(&t, &limited_whole);
 }
 
 static void training_with_a_limit_does_not_depend_on_threads_and_pauses(void **state)
 {
-    assert_independent_of_threads_and_pauses(limited);
+    assert_independent_of_threads_and_pauses(limited, &limited_whole);
 }
 
 static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **state)
 {
-    assert_independent_of_threads_and_pauses(own_end);
+    assert_independent_of_threads_and_pauses(own_end, &own_end_whole);
 }
 
 /* After the calibration the head trains alone for a quarter of all samples. */
@@ -269,12 +280,12 @@ static void the_head_trains_alone_on_the_maps_of_the_calibrated_model(void **sta
     assert_string_not_equal(h[0], h[1]);
     assert_int_equal(t.run->samples, t.run->reading.to);
     assert_true(fabs(reading_rate(t.run) - 0.1) < 1e-9);
-    trial_end(&t);
+    finish(&t, &reads_whole);
 }
 
 static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(void **state)
 {
-    assert_independent_of_threads_and_pauses(reads);
+    assert_independent_of_threads_and_pauses(reads, &reads_whole);
 }
 
 /* Runs until the learning rate begins to fall. Before each step, replaces the recorded accuracy of the first stage by
@@ -363,19 +374,17 @@ static void the_best_start_is_continued(void **state)
     while (trial_step(&t) != METHOD_DONE)
         ;
     assert_int_equal(t.run->samples, 480);
-    trial_end(&t);
+    finish(&t, &starts_whole);
 }
 
 static void starts_do_not_depend_on_threads_and_pauses(void **state)
 {
     static const int every[] = {1, 5};
-    char whole[65], other[65];
-    unsigned char digest[2][HASH_BYTES];
-    trial_train(many_starts, 1, 0, whole, digest[0]);
+    struct whole other;
     for (int i = SANITIZED ? 1 : 0; i < 2; i++) {
-        trial_train(many_starts, 2 + i, every[i], other, digest[1]);
-        assert_string_equal(whole, other);
-        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
+        trial_train(many_starts, 2 + i, every[i], other.weights, other.digest);
+        assert_string_equal(starts_whole.weights, other.weights);
+        assert_memory_equal(starts_whole.digest, other.digest, HASH_BYTES);
     }
 }
 
