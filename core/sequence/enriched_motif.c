@@ -149,41 +149,59 @@ static enum status align_word(struct work *w, const struct word *word, struct po
 
 /* ---- reading sequences with a matrix ------------------------------------------------------------------------- */
 
+/* log_odds: of each base at each position; [0]: on the strand of the sequence, [1]: on the other strand. rest: upper
+ * limit of what the positions from i on add to a score. */
 struct scores {
     int width;
-    double forward[MATRIX_WIDTH][BASES + 1], backward[MATRIX_WIDTH][BASES + 1];
+    double log_odds[MATRIX_WIDTH][BASES + 1][2], rest[MATRIX_WIDTH + 1];
 };
 
-/* Computes the log-odds of each base at each position. An unknown base gets the mean log-odds of a random base. */
+/* An unknown base gets the mean log-odds of a random base. */
 static void make_scores(const struct position_matrix *m, struct scores *out)
 {
     double ratio[MATRIX_WIDTH][BASES];
     position_matrix_ratios(m, uniform, PSEUDO, ratio);
     out->width = m->width;
     for (int i = 0; i < m->width; i++) {
-        out->forward[i][BASE_UNKNOWN] = 0;
-        for (int b = 0; b < BASES; b++) {
-            out->forward[i][b] = ratio[i][b];
-            out->forward[i][BASE_UNKNOWN] += out->forward[i][b] * uniform[b];
+        double unknown = 0;
+        for (int b = 0; b < BASES; b++)
+            unknown += ratio[i][b] * uniform[b];
+        for (int b = 0; b <= BASES; b++) {
+            double value = b < BASES ? ratio[i][b] : unknown;
+            out->log_odds[i][b][0] = value;
+            out->log_odds[m->width - 1 - i][b < BASES ? BASES - 1 - b : b][1] = value;
         }
+    }
+    out->rest[m->width] = 0;
+    for (int i = m->width - 1; i >= 0; i--) {
+        double most = -INFINITY;
         for (int b = 0; b <= BASES; b++)
-            out->backward[m->width - 1 - i][b < BASES ? BASES - 1 - b : b] = out->forward[i][b];
+            most = fmax(most, fmax(out->log_odds[i][b][0], out->log_odds[i][b][1]));
+        out->rest[i] = out->rest[i + 1] + most;
     }
 }
 
-/* Finds the best of the sites that begin in [from, to) in a sequence. */
+/* Finds the best of the sites that begin in [from, to) in a sequence. A site whose first letters fit so badly that it
+ * cannot become the best is not read to its end; SLACK is far larger than the rounding errors of a score. */
 static struct found best_site(const struct enriched_set *set, const struct scores *m, int sequence, int64_t from,
                               int64_t to)
 {
+    enum { PART = 4 }; /* positions between two comparisons with the best score */
+    static const double SLACK = 1e-6;
     struct found best = {{sequence, -1, false}, -INFINITY};
     int64_t last = set->first[sequence + 1] - m->width + 1;
     for (int64_t at = from; at < to && at < last; at++) {
+        const unsigned char *base = set->base + at;
         double sum[2] = {0, 0};
-        for (int i = 0; i < m->width; i++) {
-            sum[0] += m->forward[i][set->base[at + i]];
-            sum[1] += m->backward[i][set->base[at + i]];
+        int i = 0;
+        while (i < m->width && (sum[0] > sum[1] ? sum[0] : sum[1]) + m->rest[i] + SLACK > best.score) {
+            int end = i + PART < m->width ? i + PART : m->width;
+            for (; i < end; i++) {
+                sum[0] += m->log_odds[i][base[i]][0];
+                sum[1] += m->log_odds[i][base[i]][1];
+            }
         }
-        for (int side = 0; side < (set->both_strands ? 2 : 1); side++)
+        for (int side = 0; i == m->width && side < (set->both_strands ? 2 : 1); side++)
             if (sum[side] > best.score)
                 best = (struct found){{sequence, at, side == 1}, sum[side]};
     }
