@@ -1,4 +1,5 @@
-/* A SPARLING run that is small enough for tests. Each picture has 48 x 48 pixels and shows one of four digits. */
+/* A SPARLING run that is small enough for tests. Each picture has TINY_SIZE x TINY_SIZE pixels and shows one of
+ * four digits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +13,12 @@
 
 /* A validation reads five batches. Every second validation ends a stage (training at one density), because no training
  * reaches the gain that the plateau rule requires. After three stages, the run evaluates the model of each stage.
- * Dropout is on. Even an untrained model sometimes guesses one digit of four correctly, so not all accuracies are
- * zero. */
+ * Dropout is on. With this seed, the model guesses one digit of four correctly often enough that not all accuracies
+ * are zero. */
 static const struct config_setting tiny[] = {TINY_NETWORK,
-                                             {"image_size", "48"},
+                                             {"seed", "3"},
+                                             {"image_size", "32"}, /* TINY_SIZE */
+                                             {"margin", "8"},
                                              {"max_symbols", "1"},
                                              {"min_radius", "6"},
                                              {"motifs", "4"},

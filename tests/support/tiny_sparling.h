@@ -8,6 +8,8 @@
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/run_env.h"
 
+enum { TINY_SIZE = 32 }; /* rows and columns of a picture */
+
 /* Fills `config` with the tiny run's settings and then with `more`, a list that ends with {NULL, NULL}; NULL: none. */
 void tiny_configure(struct sparling_config *config, const struct config_setting *more);
 

@@ -70,7 +70,7 @@ static void evaluation_job_uses_its_seed(void **state)
             truths += run->evaluation.errors.boxes[i * 5 + j];
     struct digitcircle domain = digitcircle_of(&config.digitcircle);
     for (int i = 0; i < 7; i++) {
-        float image[48 * 48];
+        float image[TINY_SIZE * TINY_SIZE];
         struct digitcircle_truth truth;
         digitcircle_sample(&domain, -1, i, image, &truth);
         drawn += truth.count;

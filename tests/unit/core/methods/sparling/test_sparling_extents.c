@@ -374,7 +374,10 @@ struct setup {
 
 static void open_with(struct setup *s, int threads, int units, bool centre)
 {
-    struct config_setting more[] = {{"units", units == 1 ? "1" : "2"},
+    struct config_setting more[] = {{"seed", "1"},
+                                    {"image_size", "48"},
+                                    {"margin", "0"},
+                                    {"units", units == 1 ? "1" : "2"},
                                     {"motif_samples", "30"},
                                     {"test_samples", "12"},
                                     {"centre_motifs", centre ? "true" : "false"},
