@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RUN = os.path.join(HERE, "..", "reproduce", "zoo", "run.py")
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
 TINY = ("width=8", "units=1", "channels=16", "layers=1", "heads=2", "feed_forward=32", "validation_every=40", "validation_samples=8",
-        "test_samples=8", "motif_samples=8", "stage_samples=4", "total_samples=120")
+        "test_samples=8", "motif_samples=8", "stage_samples=4", "batch=4", "total_samples=120")
 
 
 def run(*words, expected=0):
