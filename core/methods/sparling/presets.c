@@ -77,11 +77,12 @@ static const struct config_setting quick[] = {RECIPE,
  * second phase, the head learns to read them at the last density. Only maps of that density show the order of motifs,
  * so these presets have no annealing. Only long labels teach the order, so they have no curriculum. With batches of 4,
  * the head needs fewer samples than with batches of 8 (docs/lab/recipe.md). A run ends by itself. Then the calibration
- * lowers thresholds that are too high and would miss motifs. */
+ * lowers thresholds that are too high and would miss motifs. With the presence objective, a channel may be active
+ * anywhere in a window that contains its motif, so motifs are reported at the centres of the channels' extents. */
 #define PRESENCE                                                                                                       \
     {"curriculum", "0"}, {"reinitialise_below", "0"}, {"presence_weight", "0.1"}, {"presence_validations", "2"},       \
         {"batch", "4"}, {"learning_rate", "0.0007"}, {"patience", "8"}, {"calibrate", "true"},                         \
-        {"target_start", "0.95"}, {"target_max", "0.95"},                                                              \
+        {"centre_motifs", "true"}, {"target_start", "0.95"}, {"target_max", "0.95"},                                   \
     {                                                                                                                  \
         "validation_samples", "300"                                                                                    \
     }
@@ -156,9 +157,7 @@ static const struct config_setting latex_ocr[] = {RECIPE,
 
 /* The formulas of the preset latex-ocr with the presence objective. There are 32 channels: one for each of the 24
  * tokens, and eight without a token. The 32 channels together have as many active positions as the 64 channels of
- * latex-ocr. The density of a channel depends on the frequency of its token. With the presence objective, a channel may
- * be active anywhere in a window that contains its character, so motifs are reported at the centres of the channels'
- * extents. */
+ * latex-ocr. The density of a channel depends on the frequency of its token. */
 static const struct config_setting latex_ocr_presence[] = {RECIPE,
                                                            PRESENCE,
                                                            FORMULAS,
@@ -166,7 +165,6 @@ static const struct config_setting latex_ocr_presence[] = {RECIPE,
                                                            {"presence_samples", "20000"},
                                                            {"presence_sharpness", "2"},
                                                            {"density_by_name", "true"},
-                                                           {"centre_motifs", "true"},
                                                            {"density_start", "4.24e-5"},
                                                            {"density_final", "4.23e-5"},
                                                            {"plateau_density", "4.5e-5"},
@@ -223,7 +221,6 @@ static const struct config_setting audio_presence[] = {RECIPE,
                                                        CLIPS,
                                                        {"presence_samples", "12000"},
                                                        {"presence_sharpness", "4"},
-                                                       {"centre_motifs", "true"},
                                                        {"density_start", "1.181e-3"},
                                                        {"density_final", "1.18e-3"},
                                                        {"plateau_density", "1.3e-3"},
