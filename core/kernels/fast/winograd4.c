@@ -567,7 +567,7 @@ static void gradient_dout(const struct conv_gradient_call *c, int ob, int y, int
 static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
                            int tiles, struct gradient_scratch *s)
 {
-    ptrdiff_t stride = (ptrdiff_t)tiles * L;
+    ptrdiff_t stride = (ptrdiff_t)(tiles | 1) * L;
     bool in_half = gradient_use(c, ob, ib + ins - 1).in_half;
     struct map_strip from = {c->in.at + ib * c->in.block, c->in.block, c->in.row};
     struct map_strip to = {c->dout.at + ob * c->dout.block, c->dout.block, c->dout.row};
