@@ -96,7 +96,7 @@ bool sparling_collects(const struct sparling_config *config)
 bool sparling_reinitialises(const struct sparling_config *config)
 {
     return config->reinitialise_below > 0 && config->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(config) &&
-           config->freeze == FREEZE_NOTHING && !domain_shape(config).positions;
+           config->freeze == FREEZE_NOTHING;
 }
 
 bool sparling_guided(const struct sparling_config *config)

@@ -8,7 +8,7 @@
  *
  * The worth of a channel is the rise of the loss on the next training samples when its motifs are removed from the map.
  * A channel is reinitialised if its worth is below WORTHLESS times the mean worth at two checks in a row: it gets new
- * weights in g's last layer and in h's embedding. For a while it also gets a larger density, so that it can find what
+ * weights in g's last layer and in h's first layer. For a while it also gets a larger density, so that it can find what
  * the other channels do not mark. One channel is reinitialised at a time, and then left alone, because the effect takes
  * a few thousand samples to show. If `reinitialise_wait` is set and the loss has risen since the previous density, the
  * density does not fall meanwhile (annealer.h). */
@@ -72,14 +72,14 @@ static void reinitialise(struct method_run *run, int channel)
     const struct sparling_config *c = &run->config;
     struct network *n = run->network;
     struct philox from = philox_stream((uint64_t)c->seed, STREAM, (uint64_t)run->updates);
+    struct weight *reader = run->domain.shape.positions ? n->dilated.first.w : n->embed.w;
     size_t inputs = n->last.w->count / (size_t)c->channels_motif, motifs = (size_t)c->channels_motif;
-    size_t outputs = n->embed.w->count / motifs;
+    size_t outputs = reader->count / motifs;
     double g = 1 / sqrt((double)inputs), h = 1 / sqrt((double)motifs);
     for (size_t i = 0; i < inputs; i++)
         n->last.w->value[(size_t)channel * inputs + i] = (real)(g * (2 * (double)philox_uniform(&from, i) - 1));
     for (size_t i = 0; i < outputs; i++)
-        n->embed.w->value[i * motifs + (size_t)channel] =
-            (real)(h * (2 * (double)philox_uniform(&from, inputs + i) - 1));
+        reader->value[i * motifs + (size_t)channel] = (real)(h * (2 * (double)philox_uniform(&from, inputs + i) - 1));
     sparse_reinitialise(n->sparse, channel, DENSITY_FACTOR, c->reinitialise_samples / c->batch);
 }
 

@@ -93,17 +93,20 @@ static struct method_run *start(struct run_env *environment, const struct sparli
     return run;
 }
 
-/* Trains to the end. With `every`, saves and loads the run after every `every` steps. The caller destroys the run. */
-static struct method_run *run_through(struct run_env *environment, int threads, int every, struct outcome *out)
+/* Trains to the end, with the settings `more`. With `every`, saves and loads the run after every `every` steps. The
+ * caller destroys the run. */
+static struct method_run *run_with(const struct config_setting *more, struct run_env *environment, int threads,
+                                   int every, struct outcome *out)
 {
     struct sparling_config config;
     enum method_request request = METHOD_CONTINUE;
     memset(out, 0, sizeof *out);
     configure(&config);
+    assert_ok(config_apply(&sparling_config_table, &config, more, err));
     assert_ok(run_env_open(environment, threads, NULL, err));
     struct method_run *run = start(environment, &config);
     for (int steps = 0; request != METHOD_DONE; steps++) {
-        assert_true(steps < 500);
+        assert_true(steps < 5000);
         assert_ok(run_env_step(environment, method, run, &request, err));
         /* A load restarts the part of the evaluation that shuffles positions (PART_CHANCE). With reloads in this part,
          * it would never end, so the test makes none there. */
@@ -119,6 +122,12 @@ static struct method_run *run_through(struct run_env *environment, int threads, 
     }
     conclude(run, out);
     return run;
+}
+
+static struct method_run *run_through(struct run_env *environment, int threads, int every, struct outcome *out)
+{
+    static const struct config_setting none[] = {{NULL, NULL}};
+    return run_with(none, environment, threads, every, out);
 }
 
 static void assert_same(const struct outcome *a, const struct outcome *b)
@@ -146,6 +155,75 @@ static void threads_and_pauses_do_not_change_any_bit(void **state)
         run_env_close(&environment);
         assert_same(&whole, &other);
     }
+}
+
+/* A channel that does not lower the loss gets new weights in g's last layer and in the first layer of this domain's
+ * head, at the same samples for any pauses and threads. */
+static void unused_channels_get_new_weights_with_the_same_bits(void **state)
+{
+    static const struct config_setting reinitialise[] = {
+        {"reinitialise_below", "1"}, {"reinitialise_samples", "40"}, {"total_samples", "600"},
+        {"target_start", "1"},       {"target_max", "1"},            {"plateau_validations", "1000"},
+        {"motifs", "12"},            {"checkpoint_every", "100"},    {NULL, NULL}};
+    struct run_env environment;
+    struct outcome whole, other;
+    struct method_run *run = run_with(reinitialise, &environment, 1, 0, &whole);
+    assert_true(run->reinitialisation.count >= 1);
+    method->destroy(run);
+    run_env_close(&environment);
+    method->destroy(run_with(reinitialise, &environment, 3, 4, &other));
+    run_env_close(&environment);
+    assert_same(&whole, &other);
+}
+
+/* Returns the weights of one channel in the first layer of the head, and in the last layer of g. */
+static void weights_of(const struct method_run *run, int channel, real *reads, real *writes)
+{
+    const struct network *n = run->network;
+    size_t motifs = (size_t)run->config.channels_motif, inputs = n->last.w->count / motifs;
+    for (size_t i = 0; i < n->dilated.first.w->count / motifs; i++)
+        reads[i] = n->dilated.first.w->value[i * motifs + (size_t)channel];
+    memcpy(writes, n->last.w->value + (size_t)channel * inputs, inputs * sizeof *writes);
+}
+
+/* The head does not read channel 2 at all. The channel gets new weights at the second check in a row that finds that
+ * the loss does not depend on it. */
+static void a_channel_that_the_head_does_not_read_gets_new_weights(void **state)
+{
+    enum { CHANNEL = 2, MOST = 64 };
+    struct run_env environment;
+    struct sparling_config config;
+    real reads[2][MOST], writes[2][MOST];
+    configure(&config);
+    config.reinitialise_below = 1;
+    config.total_samples = 3000;
+    config.target_start = config.target_max = 1;
+    config.plateau_validations = 1000; /* the first stage does not end */
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    struct method_run *run = start(&environment, &config);
+    enum method_request request;
+    for (int steps = 0; run->samples < 900; steps++) {
+        assert_true(steps < 5000);
+        assert_ok(run_env_step(&environment, method, run, &request, err));
+    }
+    for (int check = 0; check < 2; check++) {
+        struct weight *w = run->network->dilated.first.w;
+        for (size_t i = 0; i < w->count / (size_t)config.channels_motif; i++)
+            w->value[i * (size_t)config.channels_motif + CHANNEL] = 0;
+        weights_of(run, CHANNEL, reads[0], writes[0]);
+        memset(run->reinitialisation.rests, 0, sizeof run->reinitialisation.rests);
+        memset(run->reinitialisation.worthless, 0, sizeof run->reinitialisation.worthless);
+        run->reinitialisation.worthless[CHANNEL] = check; /* no other channel failed the check before */
+        double before = run->reinitialisation.count;
+        assert_ok(run_reinitialise(run, err));
+        weights_of(run, CHANNEL, reads[1], writes[1]);
+        bool changed = run->reinitialisation.count > before;
+        assert_true(!changed || check == 1);
+        if (check == 1)
+            assert_true(changed && reads[1][0] != 0 && reads[1][7] != 0 && writes[1][0] != writes[0][0]);
+    }
+    method->destroy(run);
+    run_env_close(&environment);
 }
 
 /* Saves and loads a run while it measures the motif errors of shuffled positions. A checkpoint does not contain the
@@ -550,6 +628,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_pauses_do_not_change_any_bit),
+        cmocka_unit_test(unused_channels_get_new_weights_with_the_same_bits),
+        cmocka_unit_test(a_channel_that_the_head_does_not_read_gets_new_weights),
         cmocka_unit_test(errors_of_chance_restart_after_a_load),
         cmocka_unit_test(errors_of_chance_of_a_dense_map_take_fewer_samples),
         cmocka_unit_test(figures_match_direct_computation),
