@@ -58,11 +58,13 @@ static enum status probe(struct method_run *run, const struct batch *batch, doub
     real *kept = arena_alloc(e->arena, (size_t)s->images * (size_t)s->height * (size_t)s->width * sizeof *kept);
     if (!kept)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to check the channels");
+    struct arena_mark mark = arena_mark(e->arena);
     for (int c = 0; c < channels && !status; c++) {
         exchange(motifs, c, kept, false);
         worth[c] += head_loss(run, motifs, batch) - whole;
         exchange(motifs, c, kept, true);
         status = exec_status(e, err);
+        exec_release(e, mark);
     }
     return status;
 }
