@@ -248,7 +248,9 @@ static const struct config_setting audio_paper[] = {{"domain", "audio"},
                                                     {NULL, NULL}};
 
 /* Splicing with planted motifs: the head learns the rule on dense maps, and then the maps become sparse. All proteins
- * and site cores have about the same number of motifs, so one density fits all channels. */
+ * and site cores have about the same number of motifs, so one density fits all channels. There are as many channels as
+ * kinds of motifs. The density falls in small steps, so that channels that share motifs have time to divide them
+ * before each can keep only one kind; a channel that loses its kind is reinitialised (docs/lab/splicing.md). */
 static const struct config_setting splicing[] = {{"domain", "splicing"},
                                                  {"splicing_length", "600"},
                                                  {"motifs", "8"},
@@ -266,16 +268,20 @@ static const struct config_setting splicing[] = {{"domain", "splicing"},
                                                  {"learning_rate_final", "0.05"},
                                                  {"density_start", "0.0533"},
                                                  {"density_final", "2.9e-3"},
-                                                 {"plateau_validations", "3"},
+                                                 {"density_factor", "0.866"},
+                                                 {"reinitialise_below", "6e-3"},
+                                                 {"reinitialise_samples", "10000"},
+                                                 {"reinitialise_wait", "16"},
+                                                 {"plateau_validations", "6"},
                                                  {"plateau_gain", "0.02"},
                                                  {"plateau_density", "3.1e-3"},
                                                  {"target_start", "0.93"},
                                                  {"target_max", "0.93"},
                                                  {"target_decay", "0"},
-                                                 {"validation_every", "10000"},
+                                                 {"validation_every", "2500"},
                                                  {"validation_samples", "400"},
-                                                 {"total_samples", "800000"},
-                                                 {"checkpoint_every", "40000"},
+                                                 {"total_samples", "260000"},
+                                                 {"checkpoint_every", "20000"},
                                                  {"test_samples", "2000"},
                                                  {"motif_samples", "1000"},
                                                  {"stage_samples", "200"},
