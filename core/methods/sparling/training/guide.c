@@ -62,7 +62,7 @@ enum status guide_validated(struct method_run *run, struct error *err)
         return STATUS_OK;
     if (run->starts.count > 1)
         starts_validated(run, loss);
-    else
+    else if (!starts_repeat(run))
         (void)alone_ends(run, loss, false, run->config.presence_validations);
     return STATUS_OK;
 }

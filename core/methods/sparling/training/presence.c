@@ -365,6 +365,8 @@ enum status presence_validated(struct method_run *run, struct error *err)
         starts_validated(run, loss);
         return STATUS_OK;
     }
+    if (starts_repeat(run))
+        return STATUS_OK;
     int64_t patience = run->config.presence_validations * (count_unread(p) > 0 ? PATIENCE : 1);
     run_metric(run, "presence_unread", count_unread(p));
     return alone_ends(run, loss, better, patience) ? STATUS_OK : search_unread(run, err);

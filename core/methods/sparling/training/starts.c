@@ -31,6 +31,13 @@ bool starts_sound(const struct method_run *run)
            s->updates >= 0 && s->updates <= run->updates;
 }
 
+bool starts_repeat(const struct method_run *run)
+{
+    const struct starts *s = &run->starts;
+    return run->config.starts > 1 && s->count == 1 &&
+           (double)(run->samples - s->samples) < SPARLING_START * (double)run->config.presence_samples;
+}
+
 /* Requests that the caller begins the start s->now. */
 static void restart(struct method_run *run)
 {

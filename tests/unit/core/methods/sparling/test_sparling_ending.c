@@ -339,38 +339,51 @@ static void a_run_keeps_the_last_density_when_an_earlier_stage_was_hardly_better
 }
 
 /* Three starts train with 32 samples each. Then the run trains the best start again and continues it. If the last start
- * is the best one, it is not trained again, because its weights are still in memory. */
+ * is the best one, it is not trained again, because its weights are still in memory; the test takes the first seed with
+ * another best start. */
+static char start_seed[] = "1";
 static const struct config_setting many_starts[] = {
-    {"starts", "3"}, {"presence_samples", "96"}, {"total_samples", "480"}, {NULL, NULL}};
+    {"seed", start_seed}, {"starts", "3"}, {"presence_samples", "96"}, {"total_samples", "480"}, {NULL, NULL}};
 
-static void the_best_start_is_continued(void **state)
+/* Trains all starts, and writes the hashes of their weights. Returns the index of the best one. */
+static int train_starts(struct trial *t, char first[3][HASH_TEXT])
 {
-    struct trial t;
     double lowest[3];
-    char first[3][HASH_TEXT], again[HASH_TEXT];
-    trial_begin(&t, many_starts, 1);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(t.run->starts.now, i);
-        assert_int_equal(t.run->starts.samples, 32 * i);
-        while (t.run->samples < 32 * (i + 1))
-            trial_step(&t);
-        trial_hash(&t, "g.", first[i]);
-        while (t.run->starts.now == i && t.run->starts.count > 1)
-            trial_step(&t);
-        lowest[i] = fmin(t.series.presence[2 * i], t.series.presence[2 * i + 1]);
+        assert_int_equal(t->run->starts.now, i);
+        assert_int_equal(t->run->starts.samples, 32 * i);
+        while (t->run->samples < 32 * (i + 1))
+            trial_step(t);
+        trial_hash(t, "g.", first[i]);
+        while (t->run->starts.now == i && t->run->starts.count > 1)
+            trial_step(t);
+        lowest[i] = fmin(t->series.presence[2 * i], t->series.presence[2 * i + 1]);
     }
     assert_string_not_equal(first[0], first[1]);
     int best = lowest[1] < lowest[0] ? 1 : 0;
     best = lowest[2] < lowest[best] ? 2 : best;
-    assert_int_equal(t.run->starts.best, best);
-    assert_int_equal(t.run->starts.now, best);
-    if (best < 2) {
-        assert_int_equal(t.run->starts.samples, 96);
-        while (t.run->samples < 128)
-            trial_step(&t);
-        trial_hash(&t, "g.", again);
-        assert_string_equal(first[best], again); /* the same weights as before, bit by bit */
+    assert_int_equal(t->run->starts.best, best);
+    assert_int_equal(t->run->starts.now, best);
+    return best;
+}
+
+static void the_best_start_is_continued(void **state)
+{
+    struct trial t;
+    char first[3][HASH_TEXT], again[HASH_TEXT];
+    trial_begin(&t, many_starts, 1);
+    int best = train_starts(&t, first);
+    while (best == 2) {
+        trial_end(&t);
+        assert_true(++start_seed[0] <= '9');
+        trial_begin(&t, many_starts, 1);
+        best = train_starts(&t, first);
     }
+    assert_int_equal(t.run->starts.samples, 96);
+    while (t.run->samples < 128)
+        trial_step(&t);
+    trial_hash(&t, "g.", again);
+    assert_string_equal(first[best], again); /* the same weights as before, bit by bit */
     while (trial_step(&t) != METHOD_DONE)
         ;
     assert_int_equal(t.run->samples, 480);
