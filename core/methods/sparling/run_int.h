@@ -407,8 +407,8 @@ int64_t starts_seed(const struct method_run *run);
 /* Called after each validation of the first phase while starts are compared. Sets starts.due when the start in progress
  * is over. */
 void starts_validated(struct method_run *run, double loss);
-/* Whether the best start is trained again and has not yet come as far as in the comparison. Until then, validations must
- * change nothing, as in the comparison; otherwise the weights would not be those of the best start. */
+/* Whether the best start is trained again and has not yet come as far as in the comparison. Until then, validations
+ * must change nothing, as in the comparison; otherwise the weights would not be those of the best start. */
 bool starts_repeat(const struct method_run *run);
 /* Returns whether the entries "starts.*" that were read from a checkpoint have possible values. */
 bool starts_sound(const struct method_run *run);
