@@ -161,10 +161,15 @@ static void threads_and_pauses_do_not_change_any_bit(void **state)
  * head, at the same samples for any pauses and threads. */
 static void unused_channels_get_new_weights_with_the_same_bits(void **state)
 {
-    static const struct config_setting reinitialise[] = {
-        {"reinitialise_below", "1"}, {"reinitialise_samples", "40"}, {"total_samples", "600"},
-        {"target_start", "1"},       {"target_max", "1"},            {"plateau_validations", "1000"},
-        {"motifs", "12"},            {"checkpoint_every", "100"},    {NULL, NULL}};
+    static const struct config_setting reinitialise[] = {{"reinitialise_below", "1"},
+                                                         {"reinitialise_samples", "40"},
+                                                         {"total_samples", "600"},
+                                                         {"target_start", "1"},
+                                                         {"target_max", "1"},
+                                                         {"plateau_validations", "1000"},
+                                                         {"motifs", "12"},
+                                                         {"checkpoint_every", "100"},
+                                                         {NULL, NULL}};
     struct run_env environment;
     struct outcome whole, other;
     struct method_run *run = run_with(reinitialise, &environment, 1, 0, &whole);
