@@ -347,8 +347,9 @@ void judge_training(const struct method_run *run, struct findings *findings)
                      "The accuracy of the last validation was %.1f %%; its target was %.1f %%.", 100 * run->accuracy,
                      100 * target);
     if (sparling_thresholds(c) && !annealer_at_least(&run->annealer, &run->rule) && run->samples >= c->total_samples) {
+        const bool dense = run->annealer.density > limits.dense * sparling_last_density(c);
         findings_add(
-            findings, &sparling_findings[STOPPED],
+            findings, &sparling_findings[dense ? DENSE : STOPPED],
             "Training used all its %lld samples at the density %.2g; the last density of the schedule is %.2g.",
             (long long)c->total_samples, run->annealer.density, sparling_last_density(c));
         next_longer(run, findings);

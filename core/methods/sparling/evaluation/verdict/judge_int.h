@@ -26,6 +26,7 @@ struct judge_limits {
                                 "learned-by-heart" */
     double motifs_per_token; /* upper limit of the number of motifs for each token of a label; above it, at least half
                                 of the motifs are false */
+    double dense;            /* upper limit of the density, as a multiple of the last one of the schedule */
     /* If the accuracy rises by at least this much from the first half of the last validations to the second, the run
      * still improves. */
     double gain;
@@ -53,6 +54,7 @@ enum {
     MORE_SAMPLES,
     OUTSIDE,
     BELOW_TARGET,
+    DENSE,
     STOPPED,
     IMPROVING,
     UNUSED,

@@ -380,16 +380,31 @@ static void an_accuracy_above_the_configured_target_is_no_finding(void **state)
     assert_null(found(f, "below-target"));
 }
 
-static void end_before_the_last_density_is_a_note_with_more_samples_to_try(void **state)
+static void end_shortly_before_the_last_density_is_a_note_with_more_samples_to_try(void **state)
 {
     struct fixture *f = *state;
-    f->run->annealer.density = f->config.density_start;
+    f->run->annealer.density = 1.9 * sparling_last_density(&f->run->config);
     const struct finding *finding = found(f, "stopped-early");
     assert_non_null(finding);
     assert_non_null(strstr(finding->next, "--set total_samples=320"));
     assert_int_equal(findings_verdict(&f->findings), VERDICT_LEARNED);
+    assert_null(found(f, "still-dense"));
     f->run->samples = 100;
     assert_null(found(f, "stopped-early"));
+}
+
+/* The model reads the labels, but at this density its motifs cannot be those of the data. */
+static void a_run_that_ends_at_twice_the_last_density_has_learned_only_partly(void **state)
+{
+    struct fixture *f = *state;
+    f->run->annealer.density = 2.1 * sparling_last_density(&f->run->config);
+    const struct finding *finding = found(f, "still-dense");
+    assert_non_null(finding);
+    assert_non_null(strstr(finding->next, "--set total_samples=320"));
+    assert_int_equal(verdict_by(f, "still-dense"), VERDICT_PARTLY);
+    assert_null(found(f, "stopped-early"));
+    f->run->samples = 100;
+    assert_null(found(f, "still-dense"));
 }
 
 static void rising_accuracy_at_the_last_density_is_a_note(void **state)
@@ -578,7 +593,8 @@ int main(void)
         TEST(values_outside_the_trained_range_are_reported),
         TEST(accuracy_below_its_target_is_a_note),
         TEST(an_accuracy_above_the_configured_target_is_no_finding),
-        TEST(end_before_the_last_density_is_a_note_with_more_samples_to_try),
+        TEST(end_shortly_before_the_last_density_is_a_note_with_more_samples_to_try),
+        TEST(a_run_that_ends_at_twice_the_last_density_has_learned_only_partly),
         TEST(rising_accuracy_at_the_last_density_is_a_note),
         TEST(an_end_at_the_target_is_not_called_the_limit_of_samples),
         TEST(an_end_at_the_limit_recommends_more_samples),
