@@ -289,7 +289,7 @@ def sites_are_written_in_the_wanted_format(c):
     wants("--format gff", "text/x-gff3", out=("SITES",))
     wants("--format json --output x.bed", "application/json", out=("x.bed: 5 bytes\n",))
     wants("--output s.gff3", "text/x-gff3", out=("s.gff3: 5 bytes\n",))
-    wants("--output s.gff.gz", "text/x-gff3", out=("s.gff.gz: 5 bytes\n",))
+    wants("--output s.gff.gz", None, code=2, err="s.gff.gz: motifctl does not compress")
     wants("--output s.json", "application/json", out=("s.json: 5 bytes\n",))
     wants("--output s.other", None, code=2, err="the ending of s.other is not that of a format of this query")
     wants("--output s -q", "text/x-bed")
