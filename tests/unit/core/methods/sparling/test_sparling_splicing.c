@@ -163,7 +163,7 @@ static void unused_channels_get_new_weights_with_the_same_bits(void **state)
 {
     static const struct config_setting reinitialise[] = {{"reinitialise_below", "1"},
                                                          {"reinitialise_samples", "40"},
-                                                         {"total_samples", "600"},
+                                                         {"total_samples", "240"},
                                                          {"target_start", "1"},
                                                          {"target_max", "1"},
                                                          {"plateau_validations", "1000"},
@@ -207,7 +207,7 @@ static void a_channel_that_the_head_does_not_read_gets_new_weights(void **state)
     assert_ok(run_env_open(&environment, 1, NULL, err));
     struct method_run *run = start(&environment, &config);
     enum method_request request;
-    for (int steps = 0; run->samples < 900; steps++) {
+    for (int steps = 0; run->samples < 300; steps++) {
         assert_true(steps < 5000);
         assert_ok(run_env_step(&environment, method, run, &request, err));
     }
