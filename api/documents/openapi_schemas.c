@@ -41,8 +41,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"Fault", "*pointer text, *parameter text, detail text", NULL, false},
     {"Dataset",
      "name text, sha256 text, bytes integer, format text, options object, *stated object, created_at time, kind text, "
-     "target text, "
-     "samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
+     "target text, samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
      "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer, "
      "*warnings [Warning], *first [object], *kinds [DatasetKind]",
      NULL, false},

@@ -31,11 +31,15 @@ bool starts_sound(const struct method_run *run)
            s->updates >= 0 && s->updates <= run->updates;
 }
 
+/* Whether the start in progress has trained with fewer samples than a start that is compared. */
+static bool shorter(const struct method_run *run)
+{
+    return (double)(run->samples - run->starts.samples) < SPARLING_START * (double)run->config.presence_samples;
+}
+
 bool starts_repeat(const struct method_run *run)
 {
-    const struct starts *s = &run->starts;
-    return run->config.starts > 1 && s->count == 1 &&
-           (double)(run->samples - s->samples) < SPARLING_START * (double)run->config.presence_samples;
+    return run->config.starts > 1 && run->starts.count == 1 && shorter(run);
 }
 
 /* Requests that the caller begins the start s->now. */
@@ -52,7 +56,7 @@ void starts_validated(struct method_run *run, double loss)
 {
     struct starts *s = &run->starts;
     s->loss = fmin(s->loss, loss);
-    if ((double)(run->samples - s->samples) < SPARLING_START * (double)run->config.presence_samples)
+    if (shorter(run))
         return;
     run_metric(run, "start_loss", s->loss);
     if (s->loss < s->lowest) {
