@@ -359,9 +359,9 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct api_
     return status;
 }
 
-/* Compares the upload with the existing data set of its name. The document of a data set that an
- * earlier version has stored also contains options without an effect. So if the effective options differ, this function
- * compares the options as the client has stated them, too. */
+/* Compares the upload with the existing data set of its name. If the options with an effect differ, this function
+ * compares the options as the client has stated them, too, because an earlier version has also stored options without an
+ * effect. */
 static enum status same_again(struct exchange *x, const struct arrived *a, struct dataset_difference *found,
                               struct error *err)
 {

@@ -31,7 +31,7 @@ bool starts_sound(const struct method_run *run)
            s->updates >= 0 && s->updates <= run->updates;
 }
 
-/* Whether the start in progress has trained with fewer samples than a start that is compared. */
+/* Starts are compared after equally many samples. Returns whether the start in progress has trained with fewer. */
 static bool shorter(const struct method_run *run)
 {
     return (double)(run->samples - run->starts.samples) < SPARLING_START * (double)run->config.presence_samples;
