@@ -360,8 +360,8 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct api_
 }
 
 /* Compares the upload with the existing data set of its name. If the options with an effect differ, this function
- * compares the options as the client has stated them, too, because an earlier version has also stored options without an
- * effect. */
+ * compares the options as the client has stated them, too, because an earlier version has also stored options without
+ * an effect. */
 static enum status same_again(struct exchange *x, const struct arrived *a, struct dataset_difference *found,
                               struct error *err)
 {
