@@ -2,8 +2,8 @@
  * before each source file. The macros below then replace `float` by `double` in the whole core. The headers of the
  * system and of libraries are included before these macros, so the functions of libraries still use float, and data
  * from them have the precision of float. */
-#ifndef MOTIF_TESTS_SUPPORT_ALL_DOUBLE_H
-#define MOTIF_TESTS_SUPPORT_ALL_DOUBLE_H
+#ifndef MOTIF_TESTS_SUPPORT_PCH_ALL_DOUBLE_H
+#define MOTIF_TESTS_SUPPORT_PCH_ALL_DOUBLE_H
 
 #include <cairo.h>
 #include <cblas.h>
