@@ -281,7 +281,7 @@ struct method_progress {
     int64_t samples; /* samples seen */
     double fraction; /* share of all the work that is done, 0..1, as the method estimates it */
     double density, target_accuracy, accuracy;
-    double eta_samples; /* estimated number of samples still to be seen */
+    double eta_samples; /* the time that is left, as an estimated number of samples as fast as those seen so far */
     const char *stage;  /* "training", "evaluating", ... static text */
 };
 

@@ -265,6 +265,7 @@ static enum status check_loaded(struct method_run *run, struct error *err)
 enum status run_loaded(struct method_run *run, struct error *err)
 {
     chance_drop(&run->evaluation);
+    reading_drop(run);
     enum status status = check_data(run, err);
     if (!status)
         status = check_loaded(run, err);

@@ -143,6 +143,26 @@ double sparling_last_density(const struct sparling_config *config)
     return density;
 }
 
+double sparling_reading(const struct sparling_config *config)
+{
+    return floor(fmin((double)config->reading_samples, SPARLING_READING * (double)config->total_samples));
+}
+
+double sparling_reading_time(const struct sparling_config *config, double samples)
+{
+    static const double computed = 1 / 3.0, kept = 1 / 15.0; /* a sample whose map g computes, or whose map is kept */
+    double first = config->reading_inputs > 0 ? fmin(samples, (double)config->reading_inputs) : samples;
+    return computed * first + kept * (samples - first);
+}
+
+double sparling_cached_values(const struct sparling_config *config, double inputs)
+{
+    enum { FEW = 16 };
+    struct sparling_geometry map = sparling_geometry(config);
+    double all = (double)map.rows * map.cols * (double)config->channels_motif;
+    return inputs * fmin(all, 4 * sparling_last_density(config) * all + FEW);
+}
+
 int sparling_stages(const struct sparling_config *config)
 {
     double density;

@@ -50,7 +50,7 @@ struct sparling_config {
     int64_t curriculum;
 
     /* Motif model g. */
-    int64_t patience, starts, reading_samples;
+    int64_t patience, starts, reading_samples, reading_inputs;
     int64_t width, units, first_window, narrow_units, channels_motif;
     bool centre_motifs;
 
@@ -171,6 +171,13 @@ double sparling_dilated_macs(const struct sparling_config *config);
 /* Multiply-adds of a forward pass over one input with `tokens` target tokens (6.716e9 for the paper's network and 8
  * tokens). */
 double sparling_macs(const struct sparling_config *config, int tokens);
+/* Number of samples of the last part of the training, where only the head trains (training/reading.c). */
+double sparling_reading(const struct sparling_config *config);
+/* Time of the first `samples` samples of this part, divided by the time of one sample of the earlier parts. */
+double sparling_reading_time(const struct sparling_config *config, double samples);
+/* Upper limit of the number of values above zero that the last part of the training keeps for the motif maps of
+ * `inputs` inputs: four times as many as the last density lets one expect, and a few for each map. */
+double sparling_cached_values(const struct sparling_config *config, double inputs);
 /* Expected number of motifs outside the margins in chance_samples samples, at the density of the first stage.
  */
 double sparling_chance_motifs(const struct sparling_config *config);
@@ -220,7 +227,7 @@ int sparling_stages(const struct sparling_config *config);
  * of total_samples (training/reading.c). START: samples of a start that is compared with others, as a share of
  * presence_samples (training/starts.c). */
 #define SPARLING_FALL 0.35
-#define SPARLING_READING 0.25
+#define SPARLING_READING 0.9
 #define SPARLING_START (1.0 / 3)
 
 #endif

@@ -333,6 +333,14 @@ static double matrices_bytes(const struct sparling_config *c)
                                          : 0;
 }
 
+/* Bytes of the motif maps that the last part of the training keeps (training/map_cache.c). */
+static double cached_bytes(const struct sparling_config *c)
+{
+    enum { VALUE = 8, MAP = 16 };
+    double inputs = c->reading_samples > 0 ? (double)(c->reading_inputs + c->validation_samples) : 0;
+    return VALUE * sparling_cached_values(c, inputs) + MAP * inputs;
+}
+
 /* Measured memory of a run as a share of the memory that the formulas here count (tests/reproduce/memory_peaks, seed
  * 133003). It is below 1, because short trainings never fill their lists, and an arena leaves parts of its blocks
  * unused. */
@@ -345,7 +353,7 @@ static double run_bytes(const struct sparling_config *c, double parameters)
     double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);
     double copies = 4 * (dilated_lines(c) + 2 * unit_copies(c) + unit_partials(c));
     double train = maps * batch + 4 * attention_floats(c, batch, true) + 8 * dilated_packed(c) + copies +
-                   collected_bytes(c) + tally_bytes(c) + words_bytes(c) + matrices_bytes(c);
+                   collected_bytes(c) + tally_bytes(c) + words_bytes(c) + matrices_bytes(c) + cached_bytes(c);
     double evaluate = 4 * (evaluation_floats(c) * piece + attention_floats(c, piece, false)) + 4 * unit_copies(c) +
                       4 * (parameters + matrix_numbers(c)) + fmax(chance_bytes(c), lists_bytes(c));
     return WRITTEN * (16 * parameters + 4 * matrix_numbers(c) + fmax(train, evaluate));
@@ -360,8 +368,7 @@ static double likely_samples(const struct sparling_config *c)
     double stages = sparling_stages(c) * fmax(1, (double)c->plateau_validations) * every + (double)c->curriculum;
     double likely = stages / SPARLING_ANNEALING;
     if (c->patience > 0)
-        likely = (stages + (double)c->patience * every) / (1 - SPARLING_FALL) +
-                 fmin((double)c->reading_samples, SPARLING_READING * limit);
+        likely = (stages + (double)c->patience * every) / (1 - SPARLING_FALL) + sparling_reading(c);
     if (sparling_presence_alone(c))
         likely += (double)c->presence_samples * (1 + SPARLING_START * (double)(c->starts - 1));
     return fmin(likely, limit);
@@ -372,11 +379,13 @@ enum status sparling_estimate(const void *config, const char *data, struct metho
     const struct sparling_config *c = config;
     int64_t parameters = sparling_parameters_g(c) + sparling_parameters_sparse(c) + sparling_parameters_h(c);
     out->parameters = parameters;
-    out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1);
     out->checkpoint_bytes = 12 * parameters + 4 * (int64_t)matrix_numbers(c) + 65536;
     if (domain_shape(c).positions)
         out->checkpoint_bytes += (int64_t)sizeof(struct topk) * (domain_shape(c).tokens - 1);
     out->memory_bytes = (int64_t)run_bytes(c, (double)parameters) + METHOD_BASE_BYTES + ARENA_REST;
-    out->samples = (int64_t)likely_samples(c) * c->seeds;
+    double samples = likely_samples(c), reading = fmin(samples, sparling_reading(c)),
+           whole = samples - reading + sparling_reading_time(c, reading); /* samples if all took as long */
+    out->samples = (int64_t)samples * c->seeds;
+    out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1) * whole / samples;
     return STATUS_OK;
 }

@@ -50,7 +50,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     starts_begin(r);
     ending_begin(r);
     r->kept = (struct kept){0};
-    r->reading = (struct reading){0};
+    reading_clear(r);
     calibration_drop(r);
     r->calibration.position = 0;
     r->reinitialisation = (struct reinitialisation){0};
@@ -93,8 +93,10 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
 {
     bool alone = run->presence.alone;
     *ended = false;
-    if (reading_now(run))
+    if (reading_now(run)) {
+        run_metric(run, "target_accuracy", run->annealer.target);
         return STATUS_OK;
+    }
     enum status status = run->head->guided ? run->head->guided(run, err) : STATUS_OK;
     if (!status && run->starts.due) {
         run->starts.due = false;
@@ -283,11 +285,13 @@ const char *run_stage(int64_t phase)
 void run_progress(const struct method_run *run, struct method_progress *out)
 {
     static const double training = 0.95; /* share of the progress bar that training takes */
-    double total = (double)run->config.total_samples, samples = (double)run->samples;
+    const struct sparling_config *c = &run->config;
+    double samples = (double)run->samples, limit = (double)reading_limit(run);
+    double left = limit - samples + sparling_reading_time(c, sparling_reading(c));
     double before_last = sparling_stages(&run->config) - 1,
            ended = (double)(run->annealer.stage + run->annealer.pending);
     double annealed = before_last > 0 ? SPARLING_ANNEALING * fmin(1, ended / before_last) : 0;
-    double part = reading_part(run, fmin(1, ended > before_last ? 1 : fmax(samples / total, annealed)));
+    double part = reading_part(run, fmin(1, ended > before_last ? 1 : fmax(samples / limit, annealed)));
     *out = (struct method_progress){
         .step = run->updates,
         .samples = run->samples,
@@ -295,8 +299,7 @@ void run_progress(const struct method_run *run, struct method_progress *out)
         .density = run->annealer.density,
         .target_accuracy = run->annealer.target,
         .accuracy = run->accuracy,
-        .eta_samples =
-            part > 0 && ended < before_last ? fmin(total - samples, samples * (1 / part - 1)) : total - samples,
+        .eta_samples = part > 0 && ended < before_last ? fmin(left, samples * (1 / part - 1)) : fmax(0, left),
         .stage = run_stage(run->phase),
     };
     if (reading_now(run))

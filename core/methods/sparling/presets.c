@@ -87,9 +87,14 @@ static const struct config_setting quick[] = {RECIPE,
         "validation_samples", "300"                                                                                    \
     }
 
-/* The preset digitcircle-presence: the images of digitcircle. */
+/* The preset digitcircle-presence: the images of digitcircle. After the first phase, g and the head train together for
+ * 12,000 samples, in which the learning rate falls. Then g is final, so its maps can be kept, and the head reads the
+ * maps of 16,000 images again and again (docs/lab/recipe.md). */
 static const struct config_setting digitcircle_presence[] = {RECIPE,
                                                              PRESENCE,
+                                                             {"motif_floor", "1"},
+                                                             {"reading_samples", "100000"},
+                                                             {"reading_inputs", "16000"},
                                                              {"quantile", "interpolated"},
                                                              {"layers", "3"},
                                                              {"feed_forward", "256"},
@@ -98,7 +103,7 @@ static const struct config_setting digitcircle_presence[] = {RECIPE,
                                                              {"density_final", "5.02e-5"},
                                                              {"plateau_density", "5.5e-5"},
                                                              {"validation_every", "2000"},
-                                                             {"total_samples", "90000"},
+                                                             {"total_samples", "120000"},
                                                              {"checkpoint_every", "20000"},
                                                              {NULL, NULL}};
 

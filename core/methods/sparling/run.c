@@ -166,6 +166,7 @@ void sparling_destroy(struct method_run *run)
     free(run->study.motifs);
     batch_source_destroy(run->source);
     calibration_drop(run);
+    reading_drop(run);
     presence_close(run);
     domain_close(&run->domain);
     adam_destroy(run->adam);

@@ -13,6 +13,7 @@
 #include "core/base/arena.h"
 #include "core/methods/sparling/training/annealer.h"
 #include "core/methods/sparling/training/batch.h"
+#include "core/methods/sparling/training/map_cache.h"
 #include "core/methods/sparling/model/decode.h"
 #include "core/methods/shared/publish.h"
 #include "core/methods/sparling/model/network.h"
@@ -207,10 +208,11 @@ struct kept {
     int64_t restored;         /* 1: the run has gone back to the best stage */
 };
 
-/* The last part of the training, in which only the head trains (reading.c). Checkpoints contain it. */
+/* The last part of the training, in which only the head trains (reading.c). Checkpoints contain `from` and `to`. */
 struct reading {
     /* sample counts at which the training of the head alone begins and ends; 0: this training has not begun */
     int64_t from, to;
+    struct map_cache trained, validated; /* maps of training and of validation samples; closed until needed */
 };
 
 /* What the calibration reads from a validation sample for one channel. */
@@ -447,6 +449,9 @@ enum status kept_snapshot(struct method_run *run, struct snapshot *snapshot, str
 int64_t reading_limit(const struct method_run *run);
 /* Begins the last part of the training. Returns false if the configuration has none. */
 bool reading_begin(struct method_run *run);
+/* Sets the last part to its state before it begins, or forgets what is not saved. Both free the cached maps. */
+void reading_clear(struct method_run *run);
+void reading_drop(struct method_run *run);
 /* Returns whether the last part of the training has begun. */
 bool reading_now(const struct method_run *run);
 /* Sets whether the maps of run->network are limited and use matrices: in training, they do so only in the last part. */
@@ -455,8 +460,11 @@ void reading_follow(struct method_run *run);
 double reading_rate(const struct method_run *run);
 /* Returns the share of the whole training that is done. before: the done share of the training before the last part. */
 double reading_part(const struct method_run *run, double before);
-/* Computes the motif map of a batch in the same way as for a client, without gradients. Returns NULL after a
- * failure. */
+/* Returns the sample with which the batch of an update begins that would begin with sample `first`. Only in the last
+ * part and with reading_inputs, this may be another one, because the same samples then return again and again. */
+int64_t reading_first(const struct method_run *run, int64_t first);
+/* Computes the motif map of a batch in the same way as for a client, without gradients, or finds it in a cache. Returns
+ * NULL after a failure. */
 struct tensor *reading_motifs(struct method_run *run, const struct batch *batch);
 /* Returns whether the entries "reading.*" that were read from a checkpoint have possible values. */
 bool reading_sound(const struct method_run *run);

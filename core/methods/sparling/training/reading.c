@@ -3,25 +3,32 @@
  * Before this part, the head has read maps of a motif model that changed with every update, and whose thresholds
  * followed the density. Then the calibration has changed the thresholds once more. In this part, g computes maps in
  * the same way as for a client: with its running statistics and final thresholds. It needs no gradients, so a sample
- * takes about a third of the time. The learning rate falls from its full value. */
+ * takes about a third of the time. Maps that are read again come from a cache (map_cache.h), so a sample then takes a
+ * fifteenth of the time. The learning rate falls from its full value. */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"
 
-static int64_t length_of(const struct sparling_config *c)
-{
-    double most = SPARLING_READING * (double)c->total_samples;
-    return (double)c->reading_samples < most ? c->reading_samples : (int64_t)most;
-}
-
 int64_t reading_limit(const struct method_run *run)
 {
-    return run->config.total_samples - length_of(&run->config);
+    return run->config.total_samples - (int64_t)sparling_reading(&run->config);
+}
+
+void reading_drop(struct method_run *run)
+{
+    map_cache_close(&run->reading.trained);
+    map_cache_close(&run->reading.validated);
+}
+
+void reading_clear(struct method_run *run)
+{
+    reading_drop(run);
+    run->reading = (struct reading){0};
 }
 
 bool reading_begin(struct method_run *run)
 {
-    int64_t length = length_of(&run->config);
+    int64_t length = (int64_t)sparling_reading(&run->config);
     if (length == 0)
         return false;
     run->reading.from = run->samples;
@@ -48,19 +55,58 @@ double reading_rate(const struct method_run *run)
 
 double reading_part(const struct method_run *run, double before)
 {
-    const struct reading *r = &run->reading;
-    double share = (double)length_of(&run->config) / (double)run->config.total_samples;
-    double done = reading_now(run) ? (double)(run->samples - r->from) / (double)(r->to - r->from) : 0;
-    return (reading_now(run) ? 1 : before) * (1 - share) + done * share;
+    double time = sparling_reading_time(&run->config, sparling_reading(&run->config)),
+           all = (double)reading_limit(run) + time;
+    if (!reading_now(run))
+        return before * (1 - time / all);
+    return 1 - (time - sparling_reading_time(&run->config, (double)(run->samples - run->reading.from))) / all;
+}
+
+/* Returns how many training samples the last part reads, in whole batches; 0: new samples all the time. */
+static int64_t distinct(const struct method_run *run)
+{
+    const struct sparling_config *c = &run->config;
+    return c->reading_inputs - c->reading_inputs % c->batch;
+}
+
+int64_t reading_first(const struct method_run *run, int64_t first)
+{
+    int64_t from = run->reading.from, inputs = distinct(run);
+    return reading_now(run) && inputs > 0 ? from + (first - from) % inputs : first;
+}
+
+/* Returns the cache of the maps of a batch, opened, or NULL if these maps are not kept. *first: the index of the first
+ * input in the cache. */
+static struct map_cache *cache_of(struct method_run *run, const struct batch_request *batch, int64_t *first)
+{
+    bool trained = run->exec.training;
+    struct map_cache *cache = trained ? &run->reading.trained : &run->reading.validated;
+    int64_t inputs = trained ? distinct(run) : run->config.validation_samples;
+    *first = trained ? batch->first - (run->reading.from - run->starts.samples) : batch->first;
+    if (inputs == 0 || batch->turns == TURN_ALL)
+        return NULL;
+    if (cache->inputs == 0) {
+        int64_t most = (int64_t)sparling_cached_values(&run->config, (double)inputs);
+        if (map_cache_open(cache, inputs, most, &run->exec.error))
+            return NULL;
+    }
+    return cache;
 }
 
 struct tensor *reading_motifs(struct method_run *run, const struct batch *batch)
 {
     struct exec *e = &run->exec;
     bool training = e->training;
+    int64_t first;
+    struct map_cache *cache = cache_of(run, &batch->request, &first);
+    struct tensor *motifs = cache ? map_cache_get(cache, e, first, batch->request.count) : NULL;
+    if (motifs)
+        return motifs;
     e->training = false;
-    struct tensor *motifs = network_motifs(e, run->network, batch->images, batch->request.count, run->annealer.density);
+    motifs = network_motifs(e, run->network, batch->images, batch->request.count, run->annealer.density);
     e->training = training;
+    if (cache && motifs)
+        map_cache_add(cache, first, motifs);
     return motifs;
 }
 

@@ -52,12 +52,11 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
     bool final = reading_now(run) || run->phase == PHASE_CALIBRATE;
-    first -= run->starts.samples;
     struct comm_share own = comm_share(run->exec.comm, run->config.batch);
     return (struct batch_request){.seed = run->config.seed,
-                                  .first = first + own.first,
+                                  .first = reading_first(run, first) - run->starts.samples + own.first,
                                   .count = (int)own.count,
-                                  .seen = first,
+                                  .seen = first - run->starts.samples,
                                   .set = final ? DOMAIN_SAMPLE : DOMAIN_LESSON,
                                   .turns = run->presence.turns == TURNS_YES ? TURN_HALF : TURN_NONE};
 }

@@ -27,7 +27,7 @@ struct whole {
     char weights[65];
     unsigned char digest[HASH_BYTES];
 };
-static struct whole own_end_whole, never_empty_whole, limited_whole, reads_whole, starts_whole;
+static struct whole own_end_whole, never_empty_whole, limited_whole, reads_whole, returning_whole, starts_whole;
 
 static void finish(struct trial *t, struct whole *whole)
 {
@@ -150,7 +150,7 @@ static const struct config_setting never_empty[] = {{"patience", "2"},
                                                     {"total_samples", "800"},
                                                     {"learning_rate_final", "0.1"},
                                                     {"first_window", "3"},
-                                                    {"reading_samples", "1000"},
+                                                    {"reading_samples", "200"},
                                                     {"never_empty", "true"},
                                                     {NULL, NULL}};
 
@@ -199,7 +199,7 @@ static const struct config_setting limited[] = {{"patience", "2"},
                                                 {"total_samples", "800"},
                                                 {"learning_rate_final", "0.1"},
                                                 {"first_window", "3"},
-                                                {"reading_samples", "1000"},
+                                                {"reading_samples", "200"},
                                                 {"most_names", "2"},
                                                 {NULL, NULL}};
 
@@ -254,8 +254,8 @@ static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **s
 
 /* After the calibration the head trains alone for a quarter of all samples. */
 static const struct config_setting reads[] = {
-    {"patience", "2"},     {"calibrate", "true"},       {"total_samples", "800"}, {"learning_rate_final", "0.1"},
-    {"first_window", "3"}, {"reading_samples", "1000"}, {"tally_weight", "0.5"},  {NULL, NULL}};
+    {"patience", "2"},     {"calibrate", "true"},      {"total_samples", "800"}, {"learning_rate_final", "0.1"},
+    {"first_window", "3"}, {"reading_samples", "200"}, {"tally_weight", "0.5"},  {NULL, NULL}};
 
 static void the_head_trains_alone_on_the_maps_of_the_calibrated_model(void **state)
 {
@@ -286,6 +286,89 @@ static void the_head_trains_alone_on_the_maps_of_the_calibrated_model(void **sta
 static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(void **state)
 {
     assert_independent_of_threads_and_pauses(reads, &reads_whole);
+}
+
+/* The head trains alone for nine tenths of all samples, the most that is possible, on four batches that return again
+ * and again. */
+static const struct config_setting returning[] = {
+    {"patience", "2"},     {"calibrate", "true"},       {"total_samples", "800"}, {"learning_rate_final", "0.1"},
+    {"first_window", "3"}, {"reading_samples", "1000"}, {"reading_inputs", "18"}, {"tally_weight", "0.5"},
+    {NULL, NULL}};
+
+/* Computes the maps of a batch of the last part with g. */
+static const struct tensor *computed_maps(struct trial *t, int64_t first)
+{
+    struct batch_request request = {
+        .seed = t->run->config.seed, .first = first, .count = 4, .seen = first, .set = DOMAIN_SAMPLE};
+    const struct batch *batch;
+    assert_ok(batch_source_take(t->run->source, &request, NULL, &batch, err));
+    exec_begin(&t->run->exec, false, 0);
+    return network_motifs(&t->run->exec, t->run->network, batch->images, 4, t->run->annealer.density);
+}
+
+static bool same_maps(const struct tensor *a, const struct tensor *b)
+{
+    return a && b && a->count == b->count && memcmp(a->data, b->data, a->count * sizeof *a->data) == 0;
+}
+
+static void the_head_reads_the_same_maps_again(void **state)
+{
+    struct trial t;
+    trial_begin(&t, returning, 1);
+    while (!reading_now(t.run))
+        assert_true(trial_step(&t) != METHOD_DONE);
+    int64_t from = t.run->reading.from;
+    assert_int_equal(t.run->reading.to - from, 720);
+    assert_int_equal(reading_first(t.run, from + 12), from + 12);
+    assert_int_equal(reading_first(t.run, from + 16), from);
+    assert_int_equal(reading_first(t.run, from + 16 * 9 + 4), from + 4);
+    while (t.run->samples < from + 16)
+        trial_step(&t);
+    const struct map_cache *cache = &t.run->reading.trained;
+    assert_true(cache->inputs == 16 && cache->values > 0 && cache->values <= cache->most);
+    for (int first = 0; first < 16; first += 4) {
+        const struct tensor *computed = computed_maps(&t, from + first);
+        assert_true(same_maps(map_cache_get(cache, &t.run->exec, first, 4), computed));
+    }
+    while (t.run->samples < from + 20)
+        trial_step(&t); /* a validation comes before the fifth update */
+    assert_int_equal(t.run->reading.validated.inputs, t.run->config.validation_samples);
+    assert_non_null(map_cache_get(&t.run->reading.validated, &t.run->exec, 0, 4));
+    finish(&t, &returning_whole);
+}
+
+static void a_cache_keeps_maps_until_its_memory_is_full(void **state)
+{
+    struct trial t;
+    struct map_cache cache;
+    trial_begin(&t, returning, 1);
+    while (!reading_now(t.run))
+        trial_step(&t);
+    const struct tensor *maps = computed_maps(&t, 0);
+    struct exec *e = &t.run->exec;
+    assert_ok(map_cache_open(&cache, 6, 1 << 20, err));
+    assert_null(map_cache_get(&cache, e, 0, 4));
+    map_cache_add(&cache, 0, maps);
+    int64_t all = cache.values;
+    map_cache_add(&cache, 0, maps); /* they are there already */
+    assert_true(all > 1 && cache.values == all);
+    map_cache_add(&cache, 4, maps); /* there is room for two */
+    assert_true(same_maps(map_cache_get(&cache, e, 0, 4), maps));
+    assert_non_null(map_cache_get(&cache, e, 2, 4));
+    assert_null(map_cache_get(&cache, e, 3, 4));
+    map_cache_close(&cache);
+    map_cache_close(&cache);
+    assert_ok(map_cache_open(&cache, 4, all - 1, err));
+    map_cache_add(&cache, 0, maps);
+    assert_true(cache.values < all);
+    assert_null(map_cache_get(&cache, e, 0, 4));
+    map_cache_close(&cache);
+    trial_end(&t);
+}
+
+static void training_on_maps_that_return_does_not_depend_on_threads_and_pauses(void **state)
+{
+    assert_independent_of_threads_and_pauses(returning, &returning_whole);
 }
 
 /* Runs until the learning rate begins to fall. Before each step, replaces the recorded accuracy of the first stage by
@@ -414,6 +497,9 @@ int main(void)
         cmocka_unit_test(training_with_a_limit_does_not_depend_on_threads_and_pauses),
         cmocka_unit_test(the_head_trains_alone_on_the_maps_of_the_calibrated_model),
         cmocka_unit_test(training_of_the_head_alone_does_not_depend_on_threads_and_pauses),
+        cmocka_unit_test(the_head_reads_the_same_maps_again),
+        cmocka_unit_test(a_cache_keeps_maps_until_its_memory_is_full),
+        cmocka_unit_test(training_on_maps_that_return_does_not_depend_on_threads_and_pauses),
         cmocka_unit_test(a_run_goes_back_to_an_earlier_stage_that_read_the_labels_better),
         cmocka_unit_test(a_run_keeps_the_last_density_when_an_earlier_stage_was_hardly_better),
         cmocka_unit_test(the_best_start_is_continued),
