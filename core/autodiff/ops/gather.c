@@ -34,9 +34,11 @@ static bool site_active(const struct tensor *motifs, int image, int row, int col
     for (int block = 0; block < map_blocks(s->channels); block++)
         for (int y = row; y < row + ph; y++) {
             const real *at = motifs->data + map_offset(s, image, block, y, col);
+            int above = 0; /* without an exit, compilers vectorise the loop; most windows have no motif anyway */
             for (int i = 0; i < pw * MAP_LANES; i++)
-                if (at[i] > 0)
-                    return true;
+                above |= at[i] > 0;
+            if (above)
+                return true;
         }
     return false;
 }

@@ -138,9 +138,9 @@ enum {
     P("digitcircle-quick-presence", quick_presence,                                                                    \
       "The images of digitcircle-quick, trained in the same way as digitcircle-presence.")                             \
     P("latex-ocr-presence", latex_ocr_presence,                                                                        \
-      "The formulas of latex-ocr, trained in the same way as digitcircle-presence.")                                   \
+      "The formulas of latex-ocr, where a presence objective finds the tokens before the head learns to read.")        \
     P("audio-sequence-presence", audio_presence,                                                                       \
-      "The clips of audio-sequence, trained in the same way as digitcircle-presence; run 'motifd dataset audio' "      \
+      "The clips of audio-sequence, trained in the same way as latex-ocr-presence; run 'motifd dataset audio' "        \
       "first.")                                                                                                        \
     P("dataset", own, "Your own images, sequences or recordings (PUT /v1/datasets), with a network for two CPU cores.")
 #define SPARLING_ONE(...) +1 /* NOLINTEND(bugprone-macro-parentheses) */
