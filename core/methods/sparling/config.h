@@ -151,9 +151,10 @@ extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];
 
 enum {
-    SPARLING_UNITS = 64,    /* upper limit of the sum of the fields units and narrow_units */
-    SPARLING_MOST = 64,     /* upper limit of most_motifs and most_names */
-    SPARLING_STAGES = 10000 /* upper limit of the densities of a schedule */
+    SPARLING_UNITS = 64,     /* upper limit of the sum of the fields units and narrow_units */
+    SPARLING_MOST = 64,      /* upper limit of most_motifs and most_names */
+    SPARLING_KEPT = 1000000, /* upper limit of reading_inputs, and of validation samples whose maps are kept */
+    SPARLING_STAGES = 10000  /* upper limit of the densities of a schedule */
 };
 
 /* Reports faults that concern several fields, and settings of other domains. */

@@ -337,7 +337,8 @@ static double matrices_bytes(const struct sparling_config *c)
 static double cached_bytes(const struct sparling_config *c)
 {
     enum { VALUE = 8, MAP = 16 };
-    double inputs = c->reading_samples > 0 ? (double)(c->reading_inputs + c->validation_samples) : 0;
+    double validated = c->validation_samples > SPARLING_KEPT ? 0 : (double)c->validation_samples,
+           inputs = c->reading_samples > 0 ? (double)c->reading_inputs + validated : 0;
     return VALUE * sparling_cached_values(c, inputs) + MAP * inputs;
 }
 

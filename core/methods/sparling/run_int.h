@@ -449,8 +449,9 @@ enum status kept_snapshot(struct method_run *run, struct snapshot *snapshot, str
 int64_t reading_limit(const struct method_run *run);
 /* Begins the last part of the training. Returns false if the configuration has none. */
 bool reading_begin(struct method_run *run);
-/* Sets the last part to its state before it begins, or forgets what is not saved. Both free the cached maps. */
+/* Sets the last part to its state before it begins. */
 void reading_clear(struct method_run *run);
+/* Frees the maps that the last part keeps. They are not saved, so g computes them again after a resume. */
 void reading_drop(struct method_run *run);
 /* Returns whether the last part of the training has begun. */
 bool reading_now(const struct method_run *run);

@@ -66,7 +66,8 @@ double reading_part(const struct method_run *run, double before)
 static int64_t distinct(const struct method_run *run)
 {
     const struct sparling_config *c = &run->config;
-    return c->reading_inputs - c->reading_inputs % c->batch;
+    int64_t batches = c->reading_inputs / c->batch;
+    return batches > 0 || c->reading_inputs == 0 ? batches * c->batch : c->batch;
 }
 
 int64_t reading_first(const struct method_run *run, int64_t first)
@@ -83,7 +84,7 @@ static struct map_cache *cache_of(struct method_run *run, const struct batch_req
     struct map_cache *cache = trained ? &run->reading.trained : &run->reading.validated;
     int64_t inputs = trained ? distinct(run) : run->config.validation_samples;
     *first = trained ? batch->first - (run->reading.from - run->starts.samples) : batch->first;
-    if (inputs == 0 || batch->turns == TURN_ALL)
+    if (inputs == 0 || inputs > SPARLING_KEPT || batch->turns == TURN_ALL)
         return NULL;
     if (cache->inputs == 0) {
         int64_t most = (int64_t)sparling_cached_values(&run->config, (double)inputs);

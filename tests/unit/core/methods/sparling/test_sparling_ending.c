@@ -344,6 +344,11 @@ static void a_cache_keeps_maps_until_its_memory_is_full(void **state)
     trial_begin(&t, returning, 1);
     while (!reading_now(t.run))
         trial_step(&t);
+    int64_t from = t.run->reading.from;
+    t.run->config.reading_inputs = 3; /* at least one batch */
+    assert_int_equal(reading_first(t.run, from + 8), from);
+    t.run->config.reading_inputs = 0; /* new samples all the time */
+    assert_int_equal(reading_first(t.run, from + 8), from + 8);
     const struct tensor *maps = computed_maps(&t, 0);
     struct exec *e = &t.run->exec;
     assert_ok(map_cache_open(&cache, 6, 1 << 20, err));
