@@ -145,7 +145,8 @@ double sparling_last_density(const struct sparling_config *config)
 
 double sparling_reading(const struct sparling_config *config)
 {
-    return floor(fmin((double)config->reading_samples, SPARLING_READING * (double)config->total_samples));
+    double most = config->reading_inputs > 0 ? SPARLING_READING_KEPT : SPARLING_READING;
+    return floor(fmin((double)config->reading_samples, most * (double)config->total_samples));
 }
 
 double sparling_reading_time(const struct sparling_config *config, double samples)

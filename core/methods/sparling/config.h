@@ -225,10 +225,11 @@ int sparling_stages(const struct sparling_config *config);
 #define SPARLING_ANNEALING 0.5
 /* Shares that training and estimate use. FALL: length of the learning rate's fall at the end, as a share of the samples
  * since the first phase (training/ending.c). READING: upper limit of the part in which only the head trains, as a share
- * of total_samples (training/reading.c). START: samples of a start that is compared with others, as a share of
- * presence_samples (training/starts.c). */
+ * of total_samples (training/reading.c); READING_KEPT: the same with reading_inputs. START: samples of a start that is
+ * compared with others, as a share of presence_samples (training/starts.c). */
 #define SPARLING_FALL 0.35
-#define SPARLING_READING 0.9
+#define SPARLING_READING 0.25
+#define SPARLING_READING_KEPT 0.9
 #define SPARLING_START (1.0 / 3)
 
 #endif

@@ -172,14 +172,6 @@ static void fit_effort(struct sparling_config *config, const struct method_given
         config->starts = quick ? 1 : 3;
 }
 
-/* Upper limit of the part in which only the head trains: a quarter of the whole training. */
-static void fit_reading(struct sparling_config *config, const struct method_given *given)
-{
-    int64_t most = config->total_samples / 4;
-    if (!has(given, "reading_samples") && config->reading_samples > most)
-        config->reading_samples = most;
-}
-
 /* Pooling window between the motif map and the head. The head's memory and time grow with the square of the number of
  * pooled positions, so a larger map gets a larger window, up to the field's limit. `usual` is the preset's window. */
 static int64_t pool_of_map(int64_t usual, int64_t rows, int64_t cols)
@@ -220,7 +212,6 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
         fit_most(config, given, facts);
         fit_numbers(config, given, facts->sound);
         fit_effort(config, given);
-        fit_reading(config, given);
     } else {
         fit_without_phase(config, given);
     }

@@ -288,8 +288,8 @@ static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(voi
     assert_independent_of_threads_and_pauses(reads, &reads_whole);
 }
 
-/* The head trains alone for nine tenths of all samples, the most that is possible, on four batches that return again
- * and again. */
+/* The head trains alone for nine tenths of all samples, the most that is possible with reading_inputs, on four batches
+ * that return again and again. */
 static const struct config_setting returning[] = {
     {"patience", "2"},     {"calibrate", "true"},       {"total_samples", "800"}, {"learning_rate_final", "0.1"},
     {"first_window", "3"}, {"reading_samples", "1000"}, {"reading_inputs", "18"}, {"tally_weight", "0.5"},

@@ -62,7 +62,6 @@ static const struct config_setting sizes[] = {{"width", "16"},
                                               {"learning_rate", "5e-3"},
                                               {"presence_samples", "6000"},
                                               {"total_samples", "9000"},
-                                              {"reading_samples", "2250"},
                                               {NULL, NULL}};
 /* A short run, whose channels may not know their motifs. */
 static const struct config_setting brief[] = {{"presence_samples", "600"},
