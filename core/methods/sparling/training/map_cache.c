@@ -42,8 +42,10 @@ static int64_t count_active(const real *image, size_t size)
 
 static void keep(struct map_cache *cache, struct cached_map *map, const real *image, size_t size)
 {
+    if (map->active)
+        return;
     int64_t count = count_active(image, size);
-    if (map->active || cache->values + count > cache->most)
+    if (cache->values + count > cache->most)
         return;
     map->active = malloc((size_t)(count + 1) * sizeof *map->active); /* + 1: the list of an empty map is not NULL */
     if (!map->active)

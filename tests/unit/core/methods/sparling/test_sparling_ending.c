@@ -150,7 +150,7 @@ static const struct config_setting never_empty[] = {{"patience", "2"},
                                                     {"total_samples", "800"},
                                                     {"learning_rate_final", "0.1"},
                                                     {"first_window", "3"},
-                                                    {"reading_samples", "200"},
+                                                    {"reading_samples", "1000"},
                                                     {"never_empty", "true"},
                                                     {NULL, NULL}};
 
@@ -199,7 +199,7 @@ static const struct config_setting limited[] = {{"patience", "2"},
                                                 {"total_samples", "800"},
                                                 {"learning_rate_final", "0.1"},
                                                 {"first_window", "3"},
-                                                {"reading_samples", "200"},
+                                                {"reading_samples", "1000"},
                                                 {"most_names", "2"},
                                                 {NULL, NULL}};
 
@@ -254,8 +254,8 @@ static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **s
 
 /* After the calibration the head trains alone for a quarter of all samples. */
 static const struct config_setting reads[] = {
-    {"patience", "2"},     {"calibrate", "true"},      {"total_samples", "800"}, {"learning_rate_final", "0.1"},
-    {"first_window", "3"}, {"reading_samples", "200"}, {"tally_weight", "0.5"},  {NULL, NULL}};
+    {"patience", "2"},     {"calibrate", "true"},       {"total_samples", "800"}, {"learning_rate_final", "0.1"},
+    {"first_window", "3"}, {"reading_samples", "1000"}, {"tally_weight", "0.5"},  {NULL, NULL}};
 
 static void the_head_trains_alone_on_the_maps_of_the_calibrated_model(void **state)
 {
