@@ -221,6 +221,16 @@ static void count_nice(int value, int *with, int *others)
     (void)closedir(folder);
 }
 
+/* Waits until at least `least` of the daemon's threads have a nice value, and returns their number. Threads set their
+ * nice value when they start, possibly after the daemon's first answer. */
+static int await_nice(int value, int least)
+{
+    int with = 0, others;
+    for (double until = now_seconds() + PATIENCE; with < least && now_seconds() < until; sleep_ms(20))
+        count_nice(value, &with, &others);
+    return with;
+}
+
 /* With --job-nice N, the worker, the evaluator and the other threads of a training have a nice value that is higher by
  * N. The threads that answer requests keep the nice value of the process. */
 static void threads_of_jobs_have_a_higher_nice_value_than_others(void **state)
@@ -232,17 +242,17 @@ static void threads_of_jobs_have_a_higher_nice_value_than_others(void **state)
     assert_int_equal(daemon_stop(&served), 0);
     assert_true(daemon_start(&served, (const char *const[]){"--job-nice", "10", NULL}, NULL));
     int value = base + 10 < 19 ? base + 10 : 19;
-    count_nice(value, &raised, &others);
-    assert_int_equal(raised,
-                     2); /* the worker and the evaluator; every thread that answers requests is among the others */
+    /* the worker and the evaluator; every thread that answers requests is among the others */
+    assert_int_equal(await_nice(value, 2), 2);
     (void)snprintf(body, sizeof body,
                    "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"config\":{" TINY
                    ",\"threads\":3,\"total_samples\":%ld}}",
                    LONG_RUN);
     submit(served.url, body, id);
     await_step(id, 0);
-    count_nice(value, &raised, &others);
-    assert_true(raised >= 4); /* the training started two further threads, and may start one that prepares samples */
+    /* the training started two further threads, and may start one that prepares samples */
+    raised = await_nice(value, 4);
+    assert_true(raised >= 4);
     count_nice(base, &normal, &others);
     assert_int_equal(others, raised); /* every other thread has the nice value of the process */
     assert_int_equal(act(id, "cancel", now), 202);
