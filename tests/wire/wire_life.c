@@ -221,8 +221,8 @@ static void count_nice(int value, int *with, int *others)
     (void)closedir(folder);
 }
 
-/* Waits until at least `least` of the daemon's threads have a nice value, and returns their number. Threads set their
- * nice value when they start, possibly after the daemon's first answer. */
+/* Waits until at least `least` threads of the daemon have the nice value `value`, and returns how many have it. A new
+ * thread sets its own nice value, which may happen after the daemon's first answer. */
 static int await_nice(int value, int least)
 {
     int with = 0, others;
@@ -242,7 +242,7 @@ static void threads_of_jobs_have_a_higher_nice_value_than_others(void **state)
     assert_int_equal(daemon_stop(&served), 0);
     assert_true(daemon_start(&served, (const char *const[]){"--job-nice", "10", NULL}, NULL));
     int value = base + 10 < 19 ? base + 10 : 19;
-    /* the worker and the evaluator; every thread that answers requests is among the others */
+    /* The two are the worker and the evaluator. No thread that answers requests has this value. */
     assert_int_equal(await_nice(value, 2), 2);
     (void)snprintf(body, sizeof body,
                    "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"config\":{" TINY
@@ -250,7 +250,7 @@ static void threads_of_jobs_have_a_higher_nice_value_than_others(void **state)
                    LONG_RUN);
     submit(served.url, body, id);
     await_step(id, 0);
-    /* the training started two further threads, and may start one that prepares samples */
+    /* The training has started two further threads. It may also start one that draws samples. */
     raised = await_nice(value, 4);
     assert_true(raised >= 4);
     count_nice(base, &normal, &others);

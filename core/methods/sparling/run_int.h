@@ -461,8 +461,9 @@ void reading_follow(struct method_run *run);
 double reading_rate(const struct method_run *run);
 /* Returns the share of the whole training that is done. before: the done share of the training before the last part. */
 double reading_part(const struct method_run *run, double before);
-/* Returns the index of the first sample of a training batch. first: number of training samples before this batch. The
- * two are equal, except in the last part with reading_inputs, in which the same samples return again and again. */
+/* Returns the index of the first sample of a training batch. first: number of training samples before this batch.
+ * Usually the two are equal. With reading_inputs, the last part reads the same samples in turn, so the index is smaller
+ * from their second turn on. */
 int64_t reading_first(const struct method_run *run, int64_t first);
 /* Computes the motif map of a batch in the same way as for a client, without gradients, or finds it in a cache. Returns
  * NULL after a failure. */

@@ -76,8 +76,8 @@ int64_t reading_first(const struct method_run *run, int64_t first)
     return reading_now(run) && inputs > 0 ? from + (first - from) % inputs : first;
 }
 
-/* Opens the cache for the maps of a batch, unless it is open, and returns it. Returns NULL if these maps are not kept.
- * Sets *first to the index that the first input of the batch has in the cache. */
+/* Returns the cache that keeps the maps of a batch, and opens it at its first use. Returns NULL if no cache keeps these
+ * maps. Sets *first to the index of the batch's first input in the cache. */
 static struct map_cache *cache_of(struct method_run *run, const struct batch_request *batch, int64_t *first)
 {
     bool trained = run->exec.training;

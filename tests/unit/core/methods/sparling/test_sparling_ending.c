@@ -289,7 +289,7 @@ static void training_of_the_head_alone_does_not_depend_on_threads_and_pauses(voi
 }
 
 /* The head trains alone for nine tenths of all samples, the most that is possible with reading_inputs, on four batches
- * that return again and again. */
+ * that it reads in turn. */
 static const struct config_setting returning[] = {
     {"patience", "2"},     {"calibrate", "true"},       {"total_samples", "800"}, {"learning_rate_final", "0.1"},
     {"first_window", "3"}, {"reading_samples", "1000"}, {"reading_inputs", "18"}, {"tally_weight", "0.5"},
