@@ -30,7 +30,7 @@ static inline float random_at_index(uint32_t stream, uint64_t index)
 static inline float *random_floats(uint32_t stream, size_t n)
 {
     struct philox from = philox_stream(11, stream, 0);
-    float *x = malloc((n + 1) * sizeof *x);
+    float *x = malloc(n * sizeof *x);
     assert_non_null(x);
     philox_fill_uniform(&from, 0, x, n);
     for (size_t i = 0; i < n; i++)
@@ -40,7 +40,7 @@ static inline float *random_floats(uint32_t stream, size_t n)
 
 static inline float *copy_floats(const float *x, size_t n)
 {
-    float *y = malloc((n + 1) * sizeof *y);
+    float *y = malloc(n * sizeof *y);
     assert_non_null(y);
     memcpy(y, x, n * sizeof *y);
     return y;
