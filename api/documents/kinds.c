@@ -68,6 +68,32 @@ static void write_field(const struct sink *out, const struct config_field *field
     sink_end_object(out);
 }
 
+/* Writes the grid of a preset, {"FIELD": [VALUES]}, which is empty for a preset that is one job. `config` serves to
+ * read the values. */
+static enum status write_grid(const struct sink *out, const struct method *method, const struct method_preset *preset,
+                              void *config, struct error *err)
+{
+    enum status status = STATUS_OK;
+    sink_begin_object(out, "grid");
+    for (const struct method_axis *axis = preset->grid; axis != NULL && axis->field != NULL; axis++) {
+        const struct config_field *field = config_find(&method->config, axis->field);
+        if (field == NULL)
+            return error_set(err, STATUS_INTERNAL, NULL, "there is no field %s", axis->field);
+        const char *values = axis->values;
+        char value[CONFIG_TEXT + 1];
+        sink_begin_list(out, field->name);
+        while (status == STATUS_OK && method_axis_next(&values, value)) {
+            status = config_parse(field, config, value, err);
+            if (status == STATUS_OK)
+                config_field_sink(field, config, NULL, out);
+        }
+        sink_end_list(out);
+    }
+    sink_end_object(out);
+    sink_integer(out, "seeds", preset->seeds > 1 ? preset->seeds : 1);
+    return status;
+}
+
 static enum status write_preset(const struct sink *out, const struct method *method, const struct method_preset *preset,
                                 struct error *err)
 {
@@ -90,9 +116,10 @@ static enum status write_preset(const struct sink *out, const struct method *met
     }
     sink_end_object(out);
     config_sink(&method->config, config, "config", out);
+    status = write_grid(out, method, preset, config, err);
     sink_end_object(out);
     free(config);
-    return STATUS_OK;
+    return status;
 }
 
 static enum status write_kind(const struct sink *out, const struct method *method, struct error *err)

@@ -211,7 +211,7 @@ const struct openapi_schema openapi_schemas[] = {
      "name text, type text, default Value, *min number?, *max number?, *min_open flag, *max_open flag, "
      "*choices [text], allowed text, unit text, meaning text, group text, level text, domains [text], applies text?",
      NULL, false},
-    {"Preset", "name text, meaning text, settings {Value}, config {Value}", NULL, false},
+    {"Preset", "name text, meaning text, settings {Value}, config {Value}, grid {[Value]}, seeds integer", NULL, false},
     {"Metric", "name text, unit text, meaning text", NULL, false},
     {"KindQuery",
      "name text, item text?, meaning text, method text, takes text, draws flag, arrays flag, formats [QueryFormat], "

@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "core/base/buf.h"
 #include "core/base/parallel/comm.h"
@@ -38,11 +40,35 @@ struct findings;     /* core/methods/findings.h */
 struct finding_code; /* core/methods/findings.h */
 struct picture;      /* core/draw/picture.h */
 
+/* One axis of a grid: the values of a field that a study compares. */
+struct method_axis {
+    const char *field;
+    const char *values; /* separated by spaces; each is read by config_parse() */
+};
+
 struct method_preset {
     const char *name;
     const char *meaning;                   /* one line */
     const struct config_setting *settings; /* values that differ from the defaults; ends with a field NULL */
+    /* A preset with a grid or several seeds is a study: one job for each combination of the axes' values and each seed.
+     * Ends with a field NULL; NULL: no grid. */
+    const struct method_axis *grid;
+    int seeds; /* N > 1: each combination is trained with `seed`, `seed` + 1, ..., N in all; 0 is the same as 1 */
 };
+/* Whether the preset is a study and not one job. */
+static inline bool method_preset_is_study(const struct method_preset *preset)
+{
+    return preset->seeds > 1 || (preset->grid != NULL && preset->grid[0].field != NULL);
+}
+/* Copies the next value of an axis to `value` and moves *values behind it. Returns false at the end of the text. A
+ * value of CONFIG_TEXT bytes or more is cut off there, which no field accepts. */
+static inline bool method_axis_next(const char **values, char value[CONFIG_TEXT + 1])
+{
+    size_t length = strcspn(*values += strspn(*values, " "), " ");
+    (void)snprintf(value, CONFIG_TEXT + 1, "%.*s", (int)length, *values);
+    *values += length;
+    return length > 0;
+}
 
 /* Every kind that trains on the user's own data has a preset named METHOD_DATASET_PRESET, and its configuration has a
  * field named METHOD_DATASET_FIELD for the data set. */

@@ -64,22 +64,24 @@ static const struct config_setting dataset[] = {{"source", "dataset"}, {"width",
 
 const struct method_preset dictionary_presets[DICTIONARY_PRESETS] = {
     {"planted-quick", "256 latents for 1,024 planted features in 96 dimensions: a minute or two on two cores.",
-     planted_quick},
-    {"planted-table", "Six learners at l0 20 and 25 with three seeds each: a small SynthSAEBench.", planted_table},
+     .settings = planted_quick},
+    {"planted-table", "Six learners at l0 20 and 25 with three seeds each: a small SynthSAEBench.",
+     .settings = planted_table},
     {"seeds",
      "Compares the agreement of five seeds with the true recovery, for all learners, in a toy model of 32 features.",
-     seeds},
+     .settings = seeds},
     {"learning-or-encoding",
      "Compares the codes of the encoder with those of FISTA on the learned dictionary and on the true one, for 50 to "
      "1,000 features.",
-     learning_or_encoding},
+     .settings = learning_or_encoding},
     {"scaling",
      "Shows how the squared error of a dictionary with ten active latents depends on the number of dimensions, for "
      "four exponents of the rates of features.",
-     scaling},
+     .settings = scaling},
     {"superposed",
      "Shows which features a dictionary finds in the hidden layers of rugs and of trained autoencoders, in a phase "
      "diagram over the probability of features and the number of dimensions.",
-     superposed},
-    {"dataset", "1,024 latents for your own activations (`dataset_name`), three seeds: which latents recur.", dataset},
+     .settings = superposed},
+    {"dataset", "1,024 latents for your own activations (`dataset_name`), three seeds: which latents recur.",
+     .settings = dataset},
 };

@@ -72,20 +72,20 @@ static const struct config_setting decoders[] = {
 
 const struct method_preset pathways_presets[PATHWAYS_PRESETS] = {
     {"single-layer", "Design A: random filters of seven sizes with random signs; recovery scales with mu^-2.",
-     single_layer},
-    {"two-layer", "Design C: sparse filters above dense ones; the first layer limits recovery.", two_layer},
+     .settings = single_layer},
+    {"two-layer", "Design C: sparse filters above dense ones; the first layer limits recovery.", .settings = two_layer},
     {"dirac-hadamard", "Design B: spikes and Hadamard rows, m = 4096 and 1024; bound (5) exceeds bound (3).",
-     dirac_hadamard},
+     .settings = dirac_hadamard},
     {"hadamard-scaling",
      "Design B over sizes: the slopes for random and for equal signs, without the chance of random filters.",
-     hadamard_scaling},
+     .settings = hadamard_scaling},
     {"signs",
      "Random, all-plus and adversarial signs of the same codes, and worst supports: S50 grows with mu^-2 or mu^-1.",
-     signs},
-    {"reference", "Design A with the five dictionaries of the table in docs/lab/pathways.md.", reference},
-    {"noise", "Design D: noise of patch norm 0, 0.1, 0.3 and 0.5 x_min.", noise},
-    {"magnitudes", "Design D: magnitudes within a factor of 1, 2 and 5.", magnitudes},
-    {"decoders", "Design D: top-k against hard, soft and ReLU thresholds and basis pursuit.", decoders},
+     .settings = signs},
+    {"reference", "Design A with the five dictionaries of the table in docs/lab/pathways.md.", .settings = reference},
+    {"noise", "Design D: noise of patch norm 0, 0.1, 0.3 and 0.5 x_min.", .settings = noise},
+    {"magnitudes", "Design D: magnitudes within a factor of 1, 2 and 5.", .settings = magnitudes},
+    {"decoders", "Design D: top-k against hard, soft and ReLU thresholds and basis pursuit.", .settings = decoders},
 };
 
 /* ---- cases --------------------------------------------------------------------------------------- */

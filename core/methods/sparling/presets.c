@@ -349,5 +349,5 @@ static const struct config_setting own[] = {RECIPE,
                                             {"stage_samples", "300"},
                                             {NULL, NULL}};
 
-#define ENTRY(name, settings, meaning) {name, meaning, settings},
+#define ENTRY(preset, values, text) {.name = preset, .meaning = text, .settings = values},
 const struct method_preset sparling_presets[SPARLING_PRESETS] = {SPARLING_PRESET_LIST(ENTRY)};

@@ -35,7 +35,10 @@ static const struct config_field fields[] = {
 };
 static const struct config_setting small[] = {{"density", "0.25"}, {"mode", "strict"}, {NULL, NULL}};
 static const struct config_setting large[] = {{"density", "0.75"}, {NULL, NULL}};
-static const struct method_preset presets[] = {{"small", "the small one", small}, {"large", "the large one", large}};
+static const struct method_axis axes[] = {{"density", "0.25 0.5"}, {"mode", "plain strict"}, {NULL, NULL}};
+static const struct method_preset presets[] = {{"small", "the small one", small, NULL, 0},
+                                               {"large", "the large one", large, NULL, 0},
+                                               {"many", "a study of eight jobs", large, axes, 2}};
 static const struct method_metric metrics[] = {{"loss", "nats", "what is made small"}};
 atomic_int echo_opened, echo_closed, echo_open_ms;
 
@@ -199,7 +202,7 @@ const struct method echo_method = {
     .paper = "None.",
     .config = CONFIG_TABLE(fields, struct echo_config),
     .presets = presets,
-    .preset_count = 2,
+    .preset_count = 3,
     .metrics = metrics,
     .metric_count = 1,
     .queries = queries,

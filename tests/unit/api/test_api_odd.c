@@ -104,7 +104,7 @@ static struct method_computation computation;
 static const struct config_field plain_fields[] = {{"seed", FIELD_INT, 0, "7", 0, CONFIG_INT_MAX, false, false, NULL,
                                                     "", "seed of all", GROUP_DATA, LEVEL_ADVANCED, NULL}};
 static const struct config_setting wrong_settings[] = {{"seed", "seven"}, {NULL, NULL}};
-static const struct method_preset wrong_presets[] = {{"wrong", "one that is none", wrong_settings}};
+static const struct method_preset wrong_presets[] = {{"wrong", "one that is none", .settings = wrong_settings}};
 
 static struct method made[METHODS];
 static const struct method *const methods[METHODS] = {&made[0], &made[1], &made[2], &made[3], &made[4], &made[5]};

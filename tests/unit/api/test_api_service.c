@@ -227,6 +227,11 @@ static void system_and_kinds_are_shown(void **state)
     assert_int_equal(cJSON_GetArraySize(at(f, "/presets/0/settings")), 2);
     assert_true(number_at(f, "/presets/0/config/density") == 0.25);
     assert_int_equal(number_at(f, "/presets/0/config/seed"), 7);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/presets/0/grid")), 0);
+    assert_int_equal(number_at(f, "/presets/0/seeds"), 1);
+    assert_true(number_at(f, "/presets/2/grid/density/1") == 0.5);
+    assert_string_equal(text_at(f, "/presets/2/grid/mode/1"), "strict");
+    assert_int_equal(number_at(f, "/presets/2/seeds"), 2);
     assert_string_equal(text_at(f, "/metrics/0/name"), "loss");
     assert_string_equal(text_at(f, "/queries/1/name"), "predict");
     char etag[64];

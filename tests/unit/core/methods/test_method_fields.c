@@ -104,6 +104,62 @@ static void each_default_is_recognised(void **state)
     each_field(known_default);
 }
 
+/* Names the fault of an axis in `fault`, which becomes "" if the field exists and allows every value. */
+static void look_at_axis(const struct method *method, const struct method_axis *axis, char fault[128])
+{
+    char config[8192] = {0}, value[CONFIG_TEXT + 1];
+    const struct config_field *field = config_find(&method->config, axis->field);
+    const char *values = axis->values;
+    size_t count = 0;
+    fault[0] = '\0';
+    if (!field) {
+        snprintf(fault, 128, "there is no field %s", axis->field);
+        return;
+    }
+    assert_true(method->config.struct_bytes <= sizeof config);
+    for (; method_axis_next(&values, value) && !fault[0]; count++)
+        if (config_parse(field, config, value, NULL) != STATUS_OK)
+            snprintf(fault, 128, "%s does not allow %s", axis->field, value);
+    if (!count)
+        snprintf(fault, 128, "%s has no values", axis->field);
+}
+
+static void each_preset_allows_the_values_of_its_grid(void **state)
+{
+    size_t count;
+    char fault[128];
+    const struct method *const *methods = methods_all(&count);
+    for (size_t m = 0; m < count; m++) {
+        for (size_t p = 0; p < methods[m]->preset_count; p++) {
+            const struct method_preset *preset = &methods[m]->presets[p];
+            for (const struct method_axis *axis = preset->grid; axis && axis->field; axis++) {
+                look_at_axis(methods[m], axis, fault);
+                if (fault[0])
+                    fail_msg("%s %s: %s", methods[m]->kind, preset->name, fault);
+            }
+            assert_true(preset->seeds >= 0 && preset->seeds <= 100);
+            if (preset->seeds > 1)
+                assert_non_null(config_find(&methods[m]->config, "seed"));
+        }
+    }
+}
+
+static void a_wrong_grid_is_found(void **state)
+{
+    static const struct method_axis axes[] = {{"p", "0.1  0.2"}, {"p", "0.1 2"}, {"p", " "}, {"none", "1"}, {NULL, ""}};
+    static const char *const wanted[] = {"", "p does not allow 2", "p has no values", "there is no field none"};
+    const struct method *method = method_find("superposition");
+    char fault[128];
+    assert_non_null(method);
+    for (size_t i = 0; axes[i].field; i++) {
+        look_at_axis(method, &axes[i], fault);
+        assert_string_equal(fault, wanted[i]);
+    }
+    assert_false(method_preset_is_study(&(struct method_preset){.grid = &axes[4], .seeds = 1}));
+    assert_true(method_preset_is_study(&(struct method_preset){.grid = axes}));
+    assert_true(method_preset_is_study(&(struct method_preset){.seeds = 2}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +167,8 @@ int main(void)
         cmocka_unit_test(each_condition_names_a_field_and_its_values),
         cmocka_unit_test(newcomers_see_few_fields),
         cmocka_unit_test(each_default_is_recognised),
+        cmocka_unit_test(each_preset_allows_the_values_of_its_grid),
+        cmocka_unit_test(a_wrong_grid_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
