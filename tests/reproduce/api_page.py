@@ -36,9 +36,10 @@ MEMBERS_MAX = (30, 6, 4, 3)  # members of an object that the page shows, by nest
 
 INTRO = """# HTTP API
 
-This page shows a request and its answer for each route. The page was made by
-`tests/reproduce/api_page.py build/motifd > docs/reference/api.md` from a run of the daemon, and a test runs every example again. Answers are shortened
-(`...`). Numbers, ids and times are those of this run. For programs, `GET /openapi.json` describes the same interface with every field.
+*This page is generated: `tests/reproduce/api_page.py build/motifd > docs/reference/api.md` writes it.*
+
+It shows a request and its answer for each route, from a run of the daemon; a test runs every example again. Answers are shortened (`...`). Numbers, ids
+and times are those of this run. For programs, `GET /openapi.json` describes the same interface with every field.
 
     url=http://127.0.0.1:8080
     id=$(curl -s $url/v1/jobs?limit=1 | jq -r .jobs[0].id)

@@ -47,8 +47,10 @@ def default(field):
 def fields_page(kinds):
     out = [f"""# Fields
 
-This page lists every configuration field of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`. `motifctl kinds KIND` prints the basic fields, with
-`--all` every field.
+*This page is generated: `{COMMAND}` writes it.*
+
+It lists every configuration field of every kind, from a daemon's `GET /v1/kinds/{{kind}}`. `motifctl kinds KIND` prints the basic fields, with `--all`
+every field.
 
 *Basic* fields are what a newcomer sets. *Advanced* fields tune a training. *Research* fields are needed only to repeat an experiment of a paper. The column *applies when*
 names the condition under which a field has an effect; a field without a condition always has one.
@@ -75,9 +77,9 @@ Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
 def metrics_page(kinds):
     out = [f"""# Presets, metrics, queries and findings
 
-This page lists every preset, metric, query and finding of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`.
+*This page is generated: `{COMMAND}` writes it.*
 
-Terms of this page:
+It lists every preset, metric, query and finding of every kind, from a daemon's `GET /v1/kinds/{{kind}}`. Terms of this page:
 
 - A *preset* is a starting configuration.
 - A *metric* is a series of numbers that a job reports while it runs (`motifctl metrics`).

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
-"""Makes usual mistakes and prints the detail of each answer as rows of two Markdown tables: fifteen mistakes of submissions and reads, and
-mistakes of uploads.
+"""Makes usual mistakes and writes docs/reference/mistakes.md: the detail of each answer, for fifteen mistakes of submissions and reads, and for mistakes
+of uploads.
 
-usage: mistakes.py MOTIFD [OLDER_MOTIFD]     with an older build, the table has its answers too
-
-The tables in docs/reference/mistakes.md are the output of this script."""
+usage: mistakes.py MOTIFD > docs/reference/mistakes.md"""
 import json
 import os
 import subprocess
@@ -92,14 +90,21 @@ def answers(motifd, mistakes):
             daemon.wait()
 
 
-def print_table(mistakes, motifds):
-    builds = [list(answers(path, mistakes)) for path in motifds]
-    print("| mistake | " + " | ".join(("before", "now") if len(builds) > 1 else ("answer",)) + " |")
-    print("| --- |" + " --- |" * len(builds))
-    for number, mistake in enumerate(mistakes):
-        print(f"| {mistake[0]} | " + " | ".join(build[number].replace("|", "\\|") for build in builds) + " |")
+INTRO = """# Usual mistakes and their answers
+
+*This page is generated: `tests/reproduce/mistakes.py build/motifd > docs/reference/mistakes.md` writes it.*
+
+Fifteen usual mistakes, each with the status and the `detail` of its answer:
+"""
 
 
-print_table(MISTAKES, list(reversed(sys.argv[1:3])))
-print()
-print_table(UPLOADS, sys.argv[1:2])
+def print_table(mistakes):
+    print("| mistake | answer |\n| --- | --- |")
+    for mistake, answer in zip(mistakes, answers(sys.argv[1], mistakes)):
+        print(f"| {mistake[0]} | " + answer.replace("|", "\\|") + " |")
+
+
+print(INTRO)
+print_table(MISTAKES)
+print("\nUsual mistakes of uploads (`PUT /v1/datasets/NAME?...`):\n")
+print_table(UPLOADS)
