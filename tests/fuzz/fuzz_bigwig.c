@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/formats/bigwig_read.h"
+#include "core/genomics/files/bigwig_read.h"
 
 enum { BINS = 7 };
 

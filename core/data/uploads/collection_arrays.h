@@ -2,7 +2,7 @@
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_ARRAYS_H
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_ARRAYS_H
 
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 #include "core/data/uploads/collection_stated.h"
 #include "core/formats/npy.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/utf8.h"
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 
 /* Grows an array with capacity *room so that it holds `count` elements; the capacity doubles. */
 static enum status grow(void **memory, int64_t *room, int64_t count, size_t size, struct error *err)

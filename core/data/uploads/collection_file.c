@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 #include "core/base/descriptor.h"
 
 enum { HEAD = 8 };

@@ -4,7 +4,7 @@
 
 #include "core/base/sink.h"
 #include "core/data/uploads/collection.h"
-#include "core/sequence/alphabet.h"
+#include "core/data/alphabet.h"
 
 /* Returns the alphabet of a collection of sequences of symbols, or of motifs; NULL: the collection has other
  * samples. Any thread. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 #include "core/formats/gunzip.h"
 
 static const struct collection_format *const formats[] = {&npz_format,  &npy_format,   &safetensors_format, &csv_format,

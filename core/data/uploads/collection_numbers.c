@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 #include "core/formats/csv.h"
 
 enum { NUMBER_TEXT = 64 };

@@ -3,7 +3,7 @@
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_STATED_H
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_STATED_H
 
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 #include "core/formats/npy.h"
 
 enum { STATED_TEXT = 40 }; /* bytes of one text with its NUL */

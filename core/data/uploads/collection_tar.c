@@ -29,8 +29,8 @@
 
 #include "core/formats/archive.h"
 #include "core/formats/audio_wave.h"
-#include "core/data/uploads/sequences/collection_fasta.h"
-#include "core/data/uploads/sequences/regions.h"
+#include "core/genomics/uploads/collection_fasta.h"
+#include "core/genomics/uploads/regions.h"
 #include "core/data/uploads/tables/collection_cells.h"
 #include "core/data/uploads/collection_npz.h"
 #include "core/formats/csv.h"

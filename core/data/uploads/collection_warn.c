@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 
 enum {
     WARNINGS = 32,

@@ -12,7 +12,7 @@
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/topk.h"
 #include "core/nn/dilated.h"
-#include "core/sequence/position_matrix.h"
+#include "core/genomics/matrices/position_matrix.h"
 
 int64_t sparling_parameters_g(const struct sparling_config *c)
 {

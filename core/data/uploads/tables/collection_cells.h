@@ -3,7 +3,7 @@
 #ifndef MOTIF_CORE_DATA_UPLOADS_TABLES_COLLECTION_CELLS_H
 #define MOTIF_CORE_DATA_UPLOADS_TABLES_COLLECTION_CELLS_H
 
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 
 enum { CELLS_BYTES = 256 << 20 }; /* upper limit of the size of a matrix's text */
 

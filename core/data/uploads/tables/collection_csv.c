@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 #include "core/data/files/table_columns.h"
 
 /* The roles of the columns: feature, label, group or target. With target=number several columns may be targets. */

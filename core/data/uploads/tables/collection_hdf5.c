@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/uploads/collection_int.h"
+#include "core/data/uploads/collection_build.h"
 #include "core/formats/table/table_stream.h"
 
 struct table {

@@ -42,7 +42,7 @@
 #include "core/base/hash.h"
 #include "core/data/box.h"
 #include "core/methods/method.h"
-#include "core/sequence/alphabet.h"
+#include "core/data/alphabet.h"
 
 struct sparling_config;
 

@@ -1,8 +1,9 @@
 /* Makes position matrices from the motifs of channels.
  *
  * top_activations.c lists where each channel has a motif without a stronger motif nearby. This file draws the samples
- * again, cuts the bases around these places, and aligns the windows of each channel (core/sequence/position_matrix.h).
- * Only the windows are kept, so memory grows with the number of motifs and not with the length of the samples. */
+ * again, cuts the bases around these places, and aligns the windows of each channel
+ * (core/genomics/matrices/position_matrix.h). Only the windows are kept, so memory grows with the number of motifs and
+ * not with the length of the samples. */
 #include "core/methods/sparling/queries/channel_matrices.h"
 
 #include <ctype.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/sequence/motif_similarity.h"
+#include "core/genomics/matrices/motif_similarity.h"
 
 enum {
     FLANK = 4,      /* before a matrix is trimmed, it covers the footprint and this many positions on each side of it */

@@ -2,10 +2,10 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
 
-#include "core/methods/sparling/domains/motif_library.h"
+#include "core/genomics/matrices/motif_library.h"
 #include "core/methods/sparling/queries/top_activations.h"
-#include "core/sequence/alphabet.h"
-#include "core/sequence/motif_file.h"
+#include "core/data/alphabet.h"
+#include "core/genomics/files/motif_file.h"
 
 struct channel_matrices {
     int count; /* number of channels; 0: the samples are not sequences of bases */

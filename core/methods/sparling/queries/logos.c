@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/draw/logo.h"
+#include "core/genomics/matrices/logo.h"
 #include "core/methods/sparling/queries/channel_matrices.h"
 
 struct sheet {

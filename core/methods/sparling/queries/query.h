@@ -39,7 +39,7 @@ extern const char *const sites_sets[]; /* names of the sets; NULL ends the list 
 struct sites_parameters {
     int set; /* enum sites_set */
     int64_t samples, first;
-    int coordinates;          /* enum coordinates (core/sequence/region.h) */
+    int coordinates;          /* enum coordinates (core/genomics/sites/region.h) */
     int64_t channel;          /* -1: all channels */
     char genome[CONFIG_TEXT]; /* for regions in the body: name of the genome */
     /* For regions in the body: length of the window around each summit or middle; 0: the whole region. */

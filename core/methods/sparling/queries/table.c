@@ -2,7 +2,7 @@
  *
  * The api makes one route from each row, for instance /v1/jobs/{id}/motifs and /v1/jobs/{id}/channels/{channel}. */
 #include "core/methods/sparling/queries/query.h"
-#include "core/sequence/region.h"
+#include "core/genomics/sites/region.h"
 
 #define AT(member) offsetof(struct channels_parameters, member)
 #define CHANNEL_FIELDS(default_top, most_top, top_meaning)                                                             \

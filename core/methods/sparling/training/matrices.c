@@ -27,7 +27,7 @@
 
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/training/words.h"
-#include "core/sequence/position_matrix.h"
+#include "core/genomics/matrices/position_matrix.h"
 
 enum {
     SAMPLES = 8000, /* training samples; fewer if they are long */

@@ -3,7 +3,7 @@
 #define MOTIF_CORE_METHODS_SPARLING_TRAINING_WORDS_H
 
 #include "core/methods/sparling/config.h"
-#include "core/sequence/enriched_motif.h"
+#include "core/genomics/matrices/enriched_motif.h"
 
 /* Turns one-hot planes, [BASES][cols], into bases. If all planes are equal at a position, the base is unknown. */
 void words_bases(const float *planes, int cols, unsigned char *base);

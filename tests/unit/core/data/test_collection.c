@@ -17,7 +17,7 @@
 
 #include "core/formats/archive.h"
 #include "core/data/uploads/collection.h"
-#include "core/data/uploads/sequences/dinucleotides.h"
+#include "core/genomics/uploads/dinucleotides.h"
 #include "core/formats/csv.h"
 #include "core/draw/png.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/queries/sites/sites.h"
-#include "core/sequence/site_place.h"
+#include "core/genomics/sites/site_place.h"
 
 enum { REFERENCE_SAMPLES = 500 };
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/uploads/sequences/genome.h"
-#include "core/formats/bigwig.h"
+#include "core/genomics/uploads/genome.h"
+#include "core/genomics/files/bigwig.h"
 #include "core/methods/sparling/queries/sites/sites.h"
 
 struct chromosome {

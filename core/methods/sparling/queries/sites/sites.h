@@ -4,7 +4,7 @@
 
 #include "core/methods/sparling/queries/channel_matrices.h"
 #include "core/methods/sparling/queries/sites/scan.h"
-#include "core/sequence/region.h"
+#include "core/genomics/sites/region.h"
 
 struct motif_site {
     int64_t start, end, peak; /* positions in the record: the site is [start, end), and the model marks `peak` */

@@ -17,7 +17,7 @@
 #include "core/methods/sparling/queries/sites/scan.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
-#include "core/sequence/position_matrix.h"
+#include "core/genomics/matrices/position_matrix.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
 #include "tests/support/sanitized.h"

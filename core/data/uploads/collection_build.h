@@ -1,0 +1,110 @@
+/* How the readers of upload formats build a collection, one sample after another. For the files of this
+ * folder and core/genomics/uploads. */
+#ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_BUILD_H
+#define MOTIF_CORE_DATA_UPLOADS_COLLECTION_BUILD_H
+
+#include "core/data/uploads/collection.h"
+#include "core/data/uploads/value_store.h"
+
+/* Different names in the order in which they were added, with a hash table over them. */
+struct name_list {
+    struct collection_names names;
+    int room, bits; /* room: capacity of names; bits: log2 of the size of `table` */
+    int32_t *table; /* [1 << bits] indices into names; -1: free */
+    int most;       /* largest number of names; 0: the default, NAMES */
+};
+enum { NAME_BYTES = 256, NAMES = 1 << 20 };
+void name_list_close(struct name_list *list);
+/* Finds a name or adds it; *number is its index. STATUS_LIMIT: too many names. STATUS_INVALID: a name of
+ * NAME_BYTES bytes or more. */
+enum status name_list_add(struct name_list *list, const char *name, size_t bytes, int32_t *number, struct error *err);
+int32_t name_list_find(const struct name_list *list, const char *name, size_t bytes); /* -1: there is none */
+
+/* A collection that grows. The caller sets c->channels and c->rows before it adds the first sample. */
+struct builder {
+    struct collection *c;
+    struct collection_limits limits;
+    enum collection_target wanted; /* the target that the user has chosen; NONE: none */
+    enum collection_target usual;  /* the target if the user chooses none; NONE: the labels determine it */
+    bool reworded; /* the user's target has changed how a text is split into tokens, or may have changed it */
+    struct value_store store;
+    /* samples_room, labels_room, boxes_room: capacities of the arrays of c; labels: number of elements of c->label in
+     * use */
+    int64_t samples_room, labels_room, boxes_room, labels;
+    int64_t at; /* index + 1 of the sample to which labels and groups are added */
+    struct name_list vocabulary, groups;
+    int64_t *box_sample; /* [c->boxes] the sample of each box */
+    int64_t box_samples_room;
+    /* For TARGET_NUMBER. numbers: how many were added so far; numbers_room: capacity of their array; width: how many
+     * numbers the first sample has, and every other sample must have. */
+    int64_t numbers, numbers_room;
+    int width;
+};
+void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,
+                  const struct collection_limits *limits);
+void builder_close(struct builder *b); /* releases the builder; the collection stays with the caller */
+/* Adds a sample of `columns` columns; the caller writes its values to *values, [channels][rows][columns], before the
+ * next call. */
+enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err);
+/* Adds a sample whose values are bytes: [channels][rows][columns]. */
+enum status builder_bytes(struct builder *b, int64_t columns, const unsigned char *bytes, struct error *err);
+/* Turns samples of one channel into samples of `channels` equal channels. */
+enum status builder_widen(struct builder *b, int channels, struct error *err);
+/* Selects the sample to which the next labels and groups are added. Call it for every sample in ascending order, or
+ * never: without a call, labels and groups are added to the last sample. */
+void builder_turn_to(struct builder *b, int64_t sample);
+/* Appends one token to the current sample's label, by name or as an index into the vocabulary. */
+enum status builder_token(struct builder *b, const char *token, size_t bytes, struct error *err);
+enum status builder_number(struct builder *b, int32_t token, struct error *err);
+/* Appends the words of a text, which are separated by spaces, as tokens. If the user wants classes, the whole text is
+ * one token. */
+enum status builder_words(struct builder *b, const char *text, struct error *err);
+/* Adds the label of a table's row. The label is one name, even if it contains spaces, unless the user has chosen a
+ * target with several names. */
+enum status builder_label(struct builder *b, const char *text, struct error *err);
+/* Appends a token if the current sample does not have it yet. */
+enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err);
+/* Sets the group of the current sample. */
+enum status builder_group(struct builder *b, const char *name, struct error *err);
+/* Adds a box of any sample. place: row0, row1, col0, col1. The boxes of one sample keep the order in which they were
+ * added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
+enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
+                        struct error *err);
+/* For targets that are numbers (collection_numbers.c); NUMBERS_MOST limits the numbers of a sample. builder_value()
+ * appends one number to the target of the current sample. builder_values() appends the numbers of a text, which are
+ * separated by blanks or commas. Every sample must get as many numbers as the first one. STATUS_INVALID: a text is no
+ * number, or a number is not finite as a float. */
+enum { NUMBERS_MOST = 4096 };
+enum status builder_value(struct builder *b, double value, struct error *err);
+enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err);
+/* Names the next number of a sample. Without names, a single number is called "value", and several numbers are called
+ * by their indices. */
+enum status builder_value_name(struct builder *b, const char *name, struct error *err);
+/* Checks that every sample has as many numbers as the first one, and gives each of these numbers a name.
+ * builder_finish() calls it. */
+enum status builder_numbers_finish(struct builder *b, struct error *err);
+
+/* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks the boxes. The
+ * target is c->target if that is set, else the target that the user wants, if any. Otherwise it is NONE without labels,
+ * LABELS if `set`, CLASS if every sample has one token, and SEQUENCE in all other cases. STATUS_INVALID: the labels do
+ * not fit what the user wants. */
+enum status builder_finish(struct builder *b, bool set, struct error *err);
+
+/* Adds a warning. `code` is static text; the rest is formatted like printf(). */
+enum status collection_warn(struct collection *c, struct error *err, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The names that a warning lists: the first few, each cut to a few bytes. The caller zeroes the struct first. */
+struct collection_list {
+    int count; /* number of names that were added, including those that are not in `text` */
+    size_t used;
+    char text[200];
+};
+void collection_list_add(struct collection_list *list, const char *name);
+/* Measures the values, and adds warnings about samples that are copies of others, and about columns and channels that
+ * never change. */
+enum status collection_inspect(struct collection *c, struct error *err);
+
+extern const struct collection_format npz_format, npy_format, safetensors_format, csv_format, tar_format, fasta_format,
+    motifs_format, bed_format, h5ad_format, tenx_format;
+
+#endif

@@ -1,0 +1,348 @@
+/* Reads the lines of BED and narrowPeak files, and collects the windows of their regions (regions.h).
+ *
+ * The label of a region is the text of a column, a text that the user has stated, or the name of its file. If labels
+ * are sets and several files contain the same place, the place becomes one sample with all their labels. For this,
+ * windows are sorted by place. A window joins the sample of an earlier window on the same strand if their overlap is at
+ * least half of the shorter one. */
+#include "core/genomics/uploads/regions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/splicing/splicing.h"
+#include "core/genomics/uploads/genome.h"
+#include "core/genomics/uploads/regions_int.h"
+#include "core/genomics/uploads/sequence_label.h"
+
+enum { WINDOW = 200, LINE_BYTES = 1 << 20, NAME_COLUMN = 4, COLUMNS = 10 };
+
+/* Returns the number of the column with the label; 0: there is none. */
+static int label_column(const struct collection_options *o)
+{
+    bool named = o->label && strcmp(o->label, "name") == 0;
+    return o->label_column > 0 ? o->label_column : named ? NAME_COLUMN : 0;
+}
+
+enum status regions_open(struct builder *b, const struct collection_options *options, struct regions **regions,
+                         struct error *err)
+{
+    struct regions *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+    *s = (struct regions){.b = b, .options = options, .genome = {.file = -1}};
+    b->c->kind = COLLECTION_SEQUENCES;
+    b->c->channels = SPLICING_BASES;
+    b->c->rows = 1;
+    s->labels.most = (int)b->limits.samples; /* every region may have a label of its own, for example a number, so there
+                                                may be as many labels as samples */
+    if (options->window == WINDOW)
+        b->c->implied |= OPTION_WINDOW;
+    bool both = options->label_column > 0 && options->label && options->label[0] != '\0';
+    enum status status = both ? error_set(err, STATUS_INVALID, NULL,
+                                          "label and label_column both state the label of a region; leave one out")
+                              : genome_open(options->data, options->genome, &s->genome, err);
+    if (!status)
+        status = regions_open_signal(s, err);
+    if (!status && options->target == TARGET_NUMBER && (label_column(options) > 0) == (s->signal != NULL))
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "target=number needs either the column with the number of each region (label_column=N) or a "
+                           "signal (signal=NAME)");
+    if (status) {
+        regions_close(s);
+        return status;
+    }
+    *regions = s;
+    return STATUS_OK;
+}
+
+void regions_close(struct regions *s)
+{
+    if (!s)
+        return;
+    faidx_close(&s->genome);
+    bigwig_close(s->signal);
+    free(s->mean);
+    name_list_close(&s->labels);
+    free(s->region);
+    free(s->covered);
+    free(s->letters);
+    free(s->bases);
+    free(s->other);
+    free(s);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------------------- */
+
+/* The current line of a file. */
+struct line {
+    int64_t number;
+    struct plain_line text;
+};
+
+static enum status fault(const struct line *line, const char *detail, struct error *err)
+{
+    return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: %s", (long long)line->number, detail);
+}
+
+static enum status append(struct regions *s, const struct region *region, struct error *err)
+{
+    if (s->count >= s->b->limits.samples)
+        return regions_full(s, err);
+    if (s->count == s->room) {
+        int64_t room = s->room > 0 ? 2 * s->room : 1024;
+        struct region *more = realloc(s->region, (size_t)room * sizeof *more);
+        if (!more)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+        s->region = more;
+        s->room = room;
+    }
+    s->region[s->count++] = *region;
+    s->longest = region->end - region->start > s->longest ? region->end - region->start : s->longest;
+    return STATUS_OK;
+}
+
+/* Splits a line into its columns, at tabs. Returns their number, and stores at most COLUMNS of them. */
+static int split(struct plain_line line, struct plain_line field[COLUMNS])
+{
+    struct plain_line more;
+    int count = 0;
+    while (plain_field(&line, '\t', count < COLUMNS ? &field[count] : &more))
+        count++;
+    return count;
+}
+
+/* Finds the sequence of the genome on which a region lies. If the genome lacks the sequence, sets *out to NULL and
+ * counts the region. */
+static enum status find_chromosome(struct regions *s, const struct line *line, struct plain_line field,
+                                   const struct faidx_sequence **out, struct error *err)
+{
+    char name[FASTA_NAME];
+    if (field.size >= sizeof name)
+        return fault(line, "the name of the chromosome is too long", err);
+    if (!sequence_label_good(field))
+        return fault(line, "the name of the chromosome is not UTF-8 text", err);
+    memcpy(name, field.at, field.size);
+    name[field.size] = '\0';
+    *out = faidx_find(&s->genome, name);
+    if (*out) /* the name of a sample needs 32 more bytes for the place */
+        return field.size < sizeof name - 32 ? STATUS_OK : fault(line, "the name of the chromosome is too long", err);
+    if (s->elsewhere++ == 0)
+        memcpy(s->elsewhere_name, name, sizeof name);
+    return STATUS_OK;
+}
+
+/* Finds the text of a label. If the column is empty or '.', the region has no label, and *label is -1. */
+static enum status find_label(struct regions *s, const struct line *line, struct plain_line text, int32_t *label,
+                              struct error *err)
+{
+    const struct collection_options *o = s->options;
+    int column = label_column(o);
+    if (column > 0 && !sequence_label_column(line->text, column, false, &text))
+        return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: there is no column %d, which should be the label",
+                         (long long)line->number, column);
+    if (column == 0 && o->label && o->label[0] != '\0')
+        text = (struct plain_line){o->label, strlen(o->label)};
+    if (!sequence_label_good(text))
+        return fault(line, "a label is not UTF-8 text", err);
+    *label = -1;
+    if (text.size == 0 || plain_is(text, "."))
+        return STATUS_OK;
+    return name_list_add(&s->labels, text.at, text.size, label, err);
+}
+
+/* Sets the window of a region. The window is around the middle of the region or, if the line has the ten columns of
+ * narrowPeak and states a summit, around the summit. If the option `window` is 0, the window is the region itself. */
+static enum status find_window(struct regions *s, const struct line *line, const struct plain_line *field, int fields,
+                               struct region *r, struct error *err)
+{
+    int64_t start = plain_integer(field[1], INT64_MAX / 4), end = plain_integer(field[2], INT64_MAX / 4);
+    if (start < 0 || end <= start || end > r->chromosome->length)
+        return fault(line, "the region is empty, or ends after its chromosome", err);
+    int64_t summit = fields == COLUMNS ? plain_integer(field[9], end - start - 1) : -1;
+    int64_t middle = summit >= 0 ? start + summit : start + (end - start) / 2;
+    int window = s->options->window < 0 ? WINDOW : s->options->window;
+    r->start = window == 0 ? start : middle - window / 2;
+    r->end = window == 0 ? end : r->start + window;
+    if (r->end - r->start > ((int64_t)1 << 24))
+        return fault(line, "the region is longer than 16777216 bases; state a window", err);
+    return s->options->negatives == NEGATIVES_GC ? regions_cover(s, r, start, end, err) : STATUS_OK;
+}
+
+static enum status add_line(struct regions *s, const struct line *line, struct plain_line name, struct error *err)
+{
+    struct plain_line field[COLUMNS];
+    int fields = split(line->text, field);
+    struct region r = {.reverse = fields > 5 && plain_is(field[5], "-"), .joined = -1};
+    if (fields < 3)
+        return fault(line, "a region needs a chromosome, a start and an end, separated by tabs", err);
+    enum status status = find_chromosome(s, line, field[0], &r.chromosome, err);
+    if (!status && !r.chromosome)
+        return STATUS_OK;
+    if (!status)
+        status = find_window(s, line, field, fields, &r, err);
+    if (!status)
+        status = find_label(s, line, name, &r.label, err);
+    if (status)
+        return status;
+    if (r.start >= 0 && r.end <= r.chromosome->length)
+        return append(s, &r, err);
+    s->left_out++;
+    return STATUS_OK;
+}
+
+static bool is_header(struct plain_line line)
+{
+    struct plain_line word;
+    return line.size == 0 || line.at[0] == '#' || !plain_word(&line, &word) || plain_is(word, "track") ||
+           plain_is(word, "browser");
+}
+
+enum status regions_add(struct regions *s, const struct byte_source *from, const char *name, size_t name_bytes,
+                        struct error *err)
+{
+    struct text_stream lines;
+    struct line line;
+    bool more = true;
+    enum status status = STATUS_OK;
+    text_stream_open(&lines, from, LINE_BYTES);
+    while (!status) {
+        status = text_stream_next(&lines, &line.text, &more, err);
+        if (status || !more)
+            break;
+        line.number = lines.number;
+        if (!is_header(line.text))
+            status = add_line(s, &line, (struct plain_line){name, name_bytes}, err);
+    }
+    text_stream_close(&lines);
+    s->files++;
+    return status;
+}
+
+/* ---- places in several files --------------------------------------------------------------------------------- */
+
+static int by_place_then_number(const void *a, const void *b, void *context)
+{
+    const struct region *region = context;
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    int order = regions_by_place(&region[x], &region[y]);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* Returns whether the overlap of two windows is at least half of the shorter one. */
+static bool same_place(const struct region *x, const struct region *y)
+{
+    int64_t both = (x->end < y->end ? x->end : y->end) - (x->start > y->start ? x->start : y->start);
+    int64_t shorter = x->end - x->start < y->end - y->start ? x->end - x->start : y->end - y->start;
+    return x->chromosome == y->chromosome && 2 * both >= shorter;
+}
+
+/* Joins all windows that have the same place and strand: their regions belong to the sample of the first of these
+ * windows. */
+static enum status join(struct regions *s, struct error *err)
+{
+    int32_t *order = malloc((size_t)s->count * sizeof *order + 1), kept[2] = {-1, -1};
+    if (!order)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+    for (int32_t i = 0; i < s->count; i++)
+        order[i] = i;
+    qsort_r(order, (size_t)s->count, sizeof *order, by_place_then_number, s->region);
+    for (int64_t i = 0; i < s->count; i++) {
+        struct region *r = &s->region[order[i]];
+        int32_t *first = &kept[r->reverse];
+        if (*first < 0 || !same_place(&s->region[*first], r)) {
+            *first = order[i];
+            continue;
+        }
+        r->inner = true;
+        r->joined = s->region[*first].joined;
+        s->region[*first].joined = order[i];
+    }
+    free(order);
+    return STATUS_OK;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------- */
+
+/* Adds the label of a region to the sample. In a label from a column of the file, each word is a name. Any other label
+ * comes from the user or is the name of the file; it is one name, even if it contains spaces. */
+static enum status add_label(struct regions *s, const struct region *r, struct error *err)
+{
+    if (r->label < 0)
+        return STATUS_OK;
+    const char *label = s->labels.names.name[r->label];
+    return label_column(s->options) > 0 ? sequence_label_add(s->b, (struct plain_line){label, strlen(label)}, err)
+                                        : builder_token_once(s->b, label, strlen(label), err);
+}
+
+/* Adds the sample of a region with the labels of all regions that are joined to it. */
+static enum status add_sample(struct regions *s, int64_t number, struct error *err)
+{
+    enum status status = regions_bases(s, &s->region[number], s->bases, err);
+    if (!status)
+        status = regions_sample(s, s->bases, &s->region[number], "", err);
+    if (!status && s->signal)
+        return regions_add_signal(s, &s->region[number], err);
+    for (int64_t i = number; !status && i >= 0; i = s->region[i].joined)
+        status = add_label(s, &s->region[i], err);
+    return status;
+}
+
+/* Makes room for the bases of the longest window. */
+static enum status make_room(struct regions *s, struct error *err)
+{
+    size_t room = (size_t)s->longest + 1;
+    s->letters = malloc(room);
+    s->bases = malloc(room);
+    s->other = malloc(room);
+    return s->letters && s->bases && s->other ? STATUS_OK
+                                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+}
+
+/* Reports that all regions were left out. */
+static enum status none_left(const struct regions *s, struct error *err)
+{
+    if (s->elsewhere == 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "no region is left: the windows of all %lld regions cross an end of the chromosome",
+                         (long long)s->left_out);
+    return error_set(err, STATUS_INVALID, NULL,
+                     "no region is left: the genome lacks the sequences of %lld regions, the first of which is on %s; "
+                     "the windows of %lld other regions cross an end of the chromosome",
+                     (long long)s->elsewhere, s->elsewhere_name, (long long)s->left_out);
+}
+
+static enum status warn(struct regions *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (s->elsewhere > 0)
+        status = collection_warn(s->b->c, err, "regions-elsewhere",
+                                 "%lld regions were left out, because the genome lacks their sequences; the first of "
+                                 "these regions is on %s",
+                                 (long long)s->elsewhere, s->elsewhere_name);
+    if (!status && s->left_out > 0)
+        status = collection_warn(s->b->c, err, "regions-left-out",
+                                 "%lld regions were left out, because their window crosses an end of the chromosome",
+                                 (long long)s->left_out);
+    if (status || s->unmatched == 0)
+        return status;
+    return collection_warn(s->b->c, err, "regions-unmatched",
+                           "%lld regions have no negative, because no window of the genome with as many G and C was "
+                           "found",
+                           (long long)s->unmatched);
+}
+
+enum status regions_finish(struct regions *s, struct error *err)
+{
+    enum status status = s->count == 0 && s->left_out + s->elsewhere > 0 ? none_left(s, err) : make_room(s, err);
+    if (!status && s->files > 1 && s->options->target == TARGET_LABELS)
+        status = join(s, err);
+    for (int64_t i = 0; !status && i < s->count; i++)
+        if (!s->region[i].inner)
+            status = add_sample(s, i, err);
+    if (!status && s->options->negatives != NEGATIVES_NONE)
+        status = regions_negatives(s, err);
+    if (!status)
+        status = warn(s, err);
+    return status ? status : builder_finish(s->b, false, err);
+}
