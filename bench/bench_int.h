@@ -46,15 +46,7 @@ real *bench_reals(size_t count, real value, struct error *err);
  * on all threads of the pool. */
 double bench_fma_peak(struct thread_pool *pool, double seconds);
 
-/* Returns the seconds that libdnnl takes for a pass of a 3x3 convolution, in its own layout. pass: 0 forward, 1
- * gradient of the input, 2 gradient of the weights. The result is negative if libdnnl is not built in or fails. */
-double bench_dnnl_conv(int pass, int images, int channels, int size, int threads, double seconds);
-
-/* Times a residual unit in libdnnl: timing[0] is the forward pass, timing[1] the backward pass. Returns false if
- * libdnnl is not built in or fails. */
-bool bench_dnnl_unit(int images, int channels, int size, int threads, double seconds, struct bench_timing timing[2]);
-/* Times the residual unit of this project and, if libdnnl is built in, the one of libdnnl. Writes three objects:
- * forward pass, backward pass, and both together. */
+/* Times a residual unit. Writes three objects: forward pass, backward pass, and both together. */
 enum status bench_unit(const struct bench_options *options, struct thread_pool *pool, int channels, double seconds,
                        const struct sink *sink, struct error *err);
 

@@ -115,8 +115,6 @@ static void conv_measure(struct conv *c, double peak, double seconds, int thread
     double flops = 2.0 * 3 * c->kernel_h * channels * channels * c->shape.height * c->shape.width * c->shape.images;
     for (c->pass = 0; c->pass < 3; c->pass++) {
         struct bench_timing t = bench_time(conv_work, c, seconds);
-        double other =
-            c->kernel_h == 1 ? -1 : bench_dnnl_conv(c->pass, c->shape.images, channels, SIZE, threads, seconds);
         sink_begin_object(sink, NULL);
         sink_integer(sink, "threads", threads);
         sink_integer(sink, "channels", channels);
@@ -126,10 +124,6 @@ static void conv_measure(struct conv *c, double peak, double seconds, int thread
         sink_number(sink, "median_ms", t.median * 1e3);
         sink_number(sink, "gflops", flops / t.best * 1e-9);
         sink_number(sink, "share_of_peak", flops / t.best * 1e-9 / peak);
-        if (other > 0) {
-            sink_number(sink, "dnnl_ms", other * 1e3);
-            sink_number(sink, "against_dnnl", other / t.best);
-        }
         sink_end_object(sink);
     }
 }

@@ -98,27 +98,18 @@ static enum status unit_time(struct unit *u, double seconds, struct bench_timing
     return STATUS_OK;
 }
 
-static void write_unit(const struct bench_timing ours[2], const struct bench_timing *theirs, int threads, int channels,
-                       const struct sink *sink)
+static void write_unit(const struct bench_timing timing[2], int threads, int channels, const struct sink *sink)
 {
     static const char *const names[] = {"forward", "backward", "both"};
     for (int pass = 0; pass < 3; pass++) {
-        double best = pass < 2 ? ours[pass].best : ours[0].best + ours[1].best;
-        double median = pass < 2 ? ours[pass].median : ours[0].median + ours[1].median;
+        double best = pass < 2 ? timing[pass].best : timing[0].best + timing[1].best;
+        double median = pass < 2 ? timing[pass].median : timing[0].median + timing[1].median;
         sink_begin_object(sink, NULL);
         sink_integer(sink, "threads", threads);
         sink_integer(sink, "channels", channels);
         sink_text(sink, "pass", names[pass]);
         sink_number(sink, "best_ms", best * 1e3);
         sink_number(sink, "median_ms", median * 1e3);
-        if (theirs) {
-            double other = pass < 2 ? theirs[pass].best : theirs[0].best + theirs[1].best;
-            double middle = pass < 2 ? theirs[pass].median : theirs[0].median + theirs[1].median;
-            sink_number(sink, "dnnl_best_ms", other * 1e3);
-            sink_number(sink, "dnnl_median_ms", middle * 1e3);
-            sink_number(sink, "against_dnnl", other / best);
-            sink_number(sink, "medians_against_dnnl", middle / median);
-        }
         sink_end_object(sink);
     }
 }
@@ -127,15 +118,13 @@ enum status bench_unit(const struct bench_options *options, struct thread_pool *
                        const struct sink *sink, struct error *err)
 {
     struct unit u = {.params = NULL};
-    struct bench_timing ours[2], theirs[2];
+    struct bench_timing timing[2];
     int threads = thread_pool_threads(pool);
     enum status status = unit_open(&u, options, pool, channels, err);
     if (!status)
-        status = unit_time(&u, seconds, ours, err);
-    if (!status) {
-        bool there = bench_dnnl_unit(u.shape.images, channels, SIZE, threads, seconds / 2, theirs);
-        write_unit(ours, there ? theirs : NULL, threads, channels, sink);
-    }
+        status = unit_time(&u, seconds, timing, err);
+    if (!status)
+        write_unit(timing, threads, channels, sink);
     unit_close(&u);
     return status;
 }
