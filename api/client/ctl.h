@@ -50,8 +50,8 @@ extern const struct command command_submit, command_list, command_show, command_
     command_motifs, command_predict, command_channels, command_intervene, command_compare, command_evaluate,
     command_cancel, command_pause, command_resume, command_delete, command_checkpoints, command_export, command_import,
     command_attestation, command_verify, command_artifacts, command_datasets, command_kinds, command_system,
-    command_health, command_completion, command_manual, command_get, command_logs, command_rm, command_version,
-    command_sites, command_signal, command_logos, command_pairs, command_rules;
+    command_health, command_get, command_logs, command_rm, command_version, command_sites, command_signal,
+    command_logos, command_pairs, command_rules;
 
 /* --- talking to the server --- */
 

@@ -82,7 +82,7 @@ COMMANDS = (
     ("rules", "rules @3 --samples 8", 0, ""), ("letters", "motifs @3 --seed 1", 0, "prediction"), ("letters-file", "motifs @3 --input seq.fa", 0, "prediction"),
     ("records", "predict @3 --input seq.fa", 0, ""), ("matrices", "channels @3 --samples 40 --output c.meme", 0, "c.meme"), ("matrix", "channels @3 0 --samples 40", 0, "channel 0"),
     ("matrices-what", "channels @3 --samples 4 --output c.doc", 2, ""),
-    ("completion", "completion bash", 0, "motifctl"), ("manual", "manual", 0, ".TH"), ("help", "help export", 0, "usage"),
+    ("help", "help export", 0, "usage"),
 )
 
 
@@ -234,7 +234,6 @@ def command_lines():
                                  ("list --limt 3", 2, "", "did you mean --limit?"), ("list --limit=0", 2, "", "--limit must be an integer"),
                                  ("--server ftp://x health", 2, "", "http"), ("--server= --token=t health", 3, "", "127.0.0.1:1"),
                                  ("--token t --server http://127.0.0.1:1/// health", 3, "", "is the daemon running?"),
-                                 ("completion zsh", 0, "#compdef motifctl", ""), ("completion fish", 0, "complete -c motifctl", ""), ("completion tcsh", 2, "", "tcsh"),
                                  ("metrics x --since -1", 2, "", "--since"), ("plot x --height 5", 2, "", "--height"), ("motifs x --count 0", 2, "", "--count"),
                                  ("watch x --interval 1", 2, "", "--interval"), ("show " + "x" * 130, 2, "", "a job is an id"),
                                  ("submit --config /no/such", 2, "", "/no/such"), ("submit --set a", 2, "", ""), ("submit --threads many", 2, "", "--threads"),
