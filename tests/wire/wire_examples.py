@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Runs the programs of examples/ and those of the tutorials against a daemon.
+"""Runs the programs of examples/ and those of the tutorials against a daemon; without NumPy, all but the two that need it.
 
 usage: wire_examples.py MOTIFD MOTIFCTL FOLLOW TRAIN_SH TRAIN_PY"""
+import importlib.util
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
 import time
+import wave
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from daemon import TINY, Daemon  # noqa: E402
@@ -27,13 +30,34 @@ TUTORIAL = {**{name: TINY[name] for name in ("width", "units", "channels", "laye
                                               "checkpoint_every", "total_samples")}, "dataset_fit": False, "motifs": 4, "curriculum": 0}
 
 
+def originals(folder):
+    """Writes random data in the form of the two public data sets from which generators cut their digits."""
+    draw = random.Random(1)
+    with open(os.path.join(folder, "optdigits.tra"), "w") as out:
+        out.writelines(",".join(str(draw.randrange(17)) for _ in range(64)) + f",{i % 10}\n" for i in range(20))
+    os.mkdir(os.path.join(folder, "recordings"))
+    for digit in range(10):
+        for take in range(50):
+            with wave.open(os.path.join(folder, f"recordings/{digit}_george_{take}.wav"), "wb") as file:
+                file.setnchannels(1)
+                file.setsampwidth(2)
+                file.setframerate(8000)
+                file.writeframes(draw.randbytes(8000))
+
+
 def tutorials(daemon, examples, folder):
     """The daemon must accept the files of the generators. The sites of a model must be BED lines that can be compared with the true sites."""
     def script(name, *words):
         return [sys.executable, os.path.join(examples, name), *words]
     good = [run("make_shapes.py", script("make_shapes.py", "shapes.tar", "40"), folder, []),
             run("make_dna.py", script("make_dna.py", "sites.fa", "truth.bed", "60"), folder, [])]
-    for name, kind in (("shapes.tar", "application/x-tar"), ("sites.fa", "text/x-fasta")):
+    made = [("shapes.tar", "application/x-tar"), ("sites.fa", "text/x-fasta")]
+    if importlib.util.find_spec("numpy"):
+        originals(folder)
+        good += [run("make_canvas.py", script("make_canvas.py", "optdigits.tra", "canvas.npz", "40"), folder, []),
+                 run("make_spoken.py", script("make_spoken.py", ".", "clips.tar", "8"), folder, [])]
+        made += [("canvas.npz", "application/x-npz"), ("clips.tar", "application/x-tar")]
+    for name, kind in made:
         with open(os.path.join(folder, name), "rb") as file:
             status, _, answer = daemon.ask("PUT", f"/v1/datasets/{name.split('.')[0]}", file.read(), headers={"Content-Type": kind})
         assert status == 201, answer
