@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures how much of the files that parse untrusted bytes the fuzz corpora cover.
 #
-#   tests/fuzz/coverage.sh FOLDER      FOLDER as tests/fuzz/long.sh fills it; the corpora in tests/fuzz/corpus count too
+#   tests/fuzz/coverage.sh FOLDER      FOLDER as tests/fuzz/long.sh fills it; the archives in tests/fuzz/corpus count too
 #
 # Builds build-fuzz-coverage (clang with coverage counters), runs each target once over each of its inputs, and prints lines and branches of each file.
 set -euo pipefail
@@ -26,7 +26,8 @@ mkdir -p "$counts"
 programs=()
 for target in "${targets[@]}"; do
     folders=()
-    for folder in "$inputs/$target" "$inputs/../seeds/$target" "tests/fuzz/corpus/${target/upload_*/collection}"; do
+    tests/fuzz/corpus.sh unpack "${target/upload_*/collection}" "$counts/inputs/$target"
+    for folder in "$inputs/$target" "$inputs/../seeds/$target" "$counts/inputs/$target"; do
         [ ! -d "$folder" ] || folders+=("$folder")
     done
     # One process runs all inputs. If an input ended the process, that would be a finding.

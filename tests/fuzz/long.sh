@@ -32,7 +32,7 @@ all() {
     local folders=("corpus/$target" "seeds/$target")
     mkdir -p "${folders[@]}"
     "$build/tests/fuzz/fuzz_${name}_random" --write "seeds/$target"
-    [ ! -d "$here/corpus/$name" ] || folders+=("$here/corpus/$name")
+    "$here/corpus.sh" unpack "$name" "seeds/$target"
     while [ "$(count "$target")" -lt "$2" ]; do
         if ! "$build/tests/fuzz/fuzz_$target" "${folders[@]}" -entropic=0 -runs="$(at_once "$target")" -max_len="$(longest "$target")" -print_final_stats=1 -detect_leaks="$(leaks "$target")" \
             -artifact_prefix="find/$target-" -close_fd_mask=1 >"log/$target" 2>&1; then

@@ -1,52 +1,40 @@
 /* Runs a fuzz target without libFuzzer. The inputs are first the seeds, then seeds that were changed, cut or joined,
  * and random bytes. The random numbers are the same in every run. The environment variable FUZZ_ROUNDS sets the
- * number of inputs (default 20000). An argument names a folder of further seeds. With --write FOLDER the program
- * only writes each seed of the target to a file in FOLDER, for libFuzzer. */
+ * number of inputs (default 20000). An argument names an archive of further seeds (tests/fuzz/corpus). With --write
+ * FOLDER the program only writes each seed of the target to a file in FOLDER, for libFuzzer. */
 #include "tests/fuzz/fuzz.h"
 
-#include <dirent.h>
+#include <archive.h>
+#include <archive_entry.h>
 #include <string.h>
 
-#define BYTES 16384
+enum { BYTES = 16384, MOST_FILES = 10000 };
 
-static struct fuzz_seed *seeds; /* [seed_count] the target's seeds, followed by those from files */
+static struct fuzz_seed *seeds; /* [seed_count] the target's seeds, followed by those from the archive */
 static size_t seed_count;
 
-/* Reads a file into a block of exactly its size, so that a sanitizer detects reads beyond the end. */
-static struct fuzz_seed load(const char *folder, const char *name)
+/* Takes the seeds of the target, and the files of an archive, each in a block of exactly its size, so that a sanitizer
+ * detects reads beyond the end. */
+static void collect(const char *path)
 {
-    char path[4096];
-    FUZZ_CHECK(snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path);
-    FILE *file = fopen(path, "rb");
-    char *bytes = malloc(1 << 20), *exact;
-    FUZZ_CHECK(file != NULL && bytes != NULL);
-    size_t size = fread(bytes, 1, 1 << 20, file);
-    FUZZ_CHECK(fclose(file) == 0 && (exact = malloc(size > 0 ? size : 1)) != NULL);
-    memcpy(exact, bytes, size);
-    free(bytes);
-    return (struct fuzz_seed){exact, size};
-}
-
-static int visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static void collect(const char *folder)
-{
-    struct dirent **files = NULL;
-    int count = folder != NULL ? scandir(folder, &files, visible, alphasort) : 0;
-    FUZZ_CHECK(count >= 0);
-    seeds = malloc((fuzz_seed_count + (size_t)count) * sizeof *seeds);
-    FUZZ_CHECK(seeds != NULL);
-    for (seed_count = 0; seed_count < fuzz_seed_count; seed_count++)
-        seeds[seed_count] = fuzz_seeds[seed_count];
-    for (int i = 0; i < count; i++) {
-        seeds[seed_count++] = load(folder, files[i]->d_name);
-        free(files[i]);
+    struct archive *archive = archive_read_new();
+    struct archive_entry *entry;
+    int status = ARCHIVE_EOF;
+    seeds = malloc((fuzz_seed_count + MOST_FILES) * sizeof *seeds);
+    FUZZ_CHECK(archive != NULL && seeds != NULL);
+    memcpy(seeds, fuzz_seeds, fuzz_seed_count * sizeof *seeds);
+    seed_count = fuzz_seed_count;
+    FUZZ_CHECK(archive_read_support_filter_xz(archive) == ARCHIVE_OK &&
+               archive_read_support_format_tar(archive) == ARCHIVE_OK);
+    FUZZ_CHECK(path == NULL || archive_read_open_filename(archive, path, 65536) == ARCHIVE_OK);
+    while (path != NULL && (status = archive_read_next_header(archive, &entry)) == ARCHIVE_OK) {
+        size_t size = (size_t)archive_entry_size(entry);
+        char *bytes = malloc(size > 0 ? size : 1);
+        FUZZ_CHECK(bytes != NULL && seed_count < fuzz_seed_count + MOST_FILES);
+        FUZZ_CHECK(archive_read_data(archive, bytes, size) == (la_ssize_t)size);
+        seeds[seed_count++] = (struct fuzz_seed){bytes, size};
     }
-    free(files);
-    FUZZ_CHECK(seed_count > 0);
+    FUZZ_CHECK(status == ARCHIVE_EOF && archive_read_free(archive) == ARCHIVE_OK && seed_count > 0);
 }
 
 static uint64_t state = 0x9E3779B97F4A7C15u;
