@@ -1,15 +1,7 @@
-/* Defines the alphabets of nucleic acids, and writes an alphabet and the letters of a sequence for clients
- * (alphabet.h). The bases have the colours that most programs use. */
+/* Writes an alphabet and the letters of a sequence for clients (alphabet.h). */
 #include "core/data/alphabet.h"
 
 #include <string.h>
-
-static const enum hue base_hues[] = {HUE_GREEN, HUE_BLUE, HUE_ORANGE, HUE_RED};
-
-const struct alphabet alphabet_dna = {
-    .name = "DNA", .symbols = "ACGT", .hues = base_hues, .unknown = 'N', .unit = "nt", .strands = 2};
-const struct alphabet alphabet_rna = {
-    .name = "RNA", .symbols = "ACGU", .hues = base_hues, .unknown = 'N', .unit = "nt", .strands = 1};
 
 void alphabet_write(const struct alphabet *alphabet, const char *key, const struct sink *out)
 {

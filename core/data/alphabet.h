@@ -19,8 +19,6 @@ struct alphabet {
     int strands;          /* number of strands on which a motif can be: 1 or 2 */
 };
 
-extern const struct alphabet alphabet_dna, alphabet_rna;
-
 /* Writes the alphabet as the member `key` of an open object: name, symbols and colours as lists, unknown, unit. If
  * `alphabet` is NULL, the member is null. */
 void alphabet_write(const struct alphabet *alphabet, const char *key, const struct sink *out);

@@ -7,14 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/genomics/genomics.h"
+
 /* Upper limits of the samples in the list, of the letters of a sequence, and of the columns of a table. */
 enum { SAMPLES = 8, LETTERS = 200, COLUMNS = 32 };
 
 const struct alphabet *collection_alphabet(const struct collection *c)
 {
-    bool letters = c->rows == 1 && c->channels == (int)strlen(alphabet_dna.symbols) &&
+    bool letters = genomics.dna && c->rows == 1 && c->channels == (int)strlen(genomics.dna->symbols) &&
                    (c->kind == COLLECTION_MOTIFS || (c->kind == COLLECTION_SEQUENCES && collection_one_hot(c)));
-    return !letters ? NULL : c->rna ? &alphabet_rna : &alphabet_dna;
+    return !letters ? NULL : c->rna ? genomics.rna : genomics.dna;
 }
 
 /* Writes the consensus of a motif: at each position the most frequent symbol, as a lower-case letter if it has at

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/genomics/files/motif_text.h"
+#include "core/genomics/genomics.h"
 
 enum { BASES_OF_RNA = 4 };
 

@@ -9,8 +9,8 @@
  * barcodes.tsv. Each of them may be compressed by gzip. With them, labels.csv has the names of cells in its column
  * `file`.
  *
- * A tar may contain regions of a genome instead: files in BED or narrowPeak (regions.h), which may be compressed by
- * gzip. The name of a file is the class of its regions.
+ * A tar may contain regions of a genome instead: files in BED or narrowPeak (core/genomics/uploads/regions.h), which
+ * may be compressed by gzip. The name of a file is the class of its regions.
  *
  * A tar may also contain arrays in shards: several .npz, .npy or safetensors files. The samples are in the order of the
  * files in the archive. Members called id*.npy or ids*.npy contain the ids of the samples in the same order.
@@ -29,8 +29,8 @@
 
 #include "core/formats/archive.h"
 #include "core/formats/audio_wave.h"
-#include "core/genomics/uploads/collection_fasta.h"
-#include "core/genomics/uploads/regions.h"
+#include "core/data/splicing/splicing_genes.h"
+#include "core/genomics/genomics.h"
 #include "core/data/uploads/tables/collection_cells.h"
 #include "core/data/uploads/collection_npz.h"
 #include "core/formats/csv.h"
@@ -38,6 +38,7 @@
 #include "core/data/files/picture_file.h"
 
 #define MEMBER_BYTES ((size_t)64 << 20)
+#define FASTA_BYTES ((size_t)256 << 20) /* of a FASTA or GFF3 file, which the reader keeps in memory */
 
 /* The options (as bits) that apply to an archive: REGION_OPTIONS if it contains regions, ARRAY_OPTIONS if it contains
  * arrays, OTHER_OPTIONS otherwise. */
@@ -222,13 +223,15 @@ static enum status add_regions(struct tar *t, const char *name, size_t bytes, co
                                struct error *err)
 {
     struct gunzip *gunzip;
-    enum status status = t->regions ? STATUS_OK : regions_open(&t->b, t->options, &t->regions, err);
+    if (!genomics.regions_open)
+        return genomics_missing(STATUS_INVALID, NULL, err);
+    enum status status = t->regions ? STATUS_OK : genomics.regions_open(&t->b, t->options, &t->regions, err);
     if (!status)
         status = gunzip_open(from, &gunzip, err);
     if (status)
         return status;
     struct byte_source text = gunzip_source(gunzip);
-    status = regions_add(t->regions, &text, name, bytes, err);
+    status = genomics.regions_add(t->regions, &text, name, bytes, err);
     gunzip_close(gunzip);
     return status;
 }
@@ -489,6 +492,8 @@ static enum status read_sequences(struct tar *t, struct error *err)
 {
     struct genes genes;
     bool sites = t->gff.bytes != NULL;
+    if (!genomics.add_records)
+        return genomics_missing(STATUS_INVALID, NULL, err);
     if (t->b.c->count > 0)
         return error_set(err, STATUS_INVALID, NULL,
                          "an archive contains sequences or pictures or recordings, not several of them");
@@ -499,7 +504,7 @@ static enum status read_sequences(struct tar *t, struct error *err)
                                      NULL, &genes, err);
     if (status)
         return status;
-    status = fasta_add(&t->b, &genes, sites, err);
+    status = genomics.add_records(&t->b, &genes, sites, err);
     for (int i = 0; !status && !sites && i < genes.loci; i++) {
         int32_t number;
         status = name_list_add(&t->names, genes.locus[i].name, strlen(genes.locus[i].name), &number, err);
@@ -546,7 +551,7 @@ static enum status finish_regions(struct tar *t, struct error *err)
     if (t->b.c->count > 0 || t->npz.files > 0 || t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes ||
         t->matrix.bytes || t->features.bytes || t->barcodes.bytes)
         return error_set(err, STATUS_INVALID, NULL, "an archive of BED files must not contain other files");
-    return regions_finish(t->regions, err);
+    return genomics.regions_finish(t->regions, err);
 }
 
 /* Finishes an archive of arrays, which has no tables of its own. */
@@ -617,7 +622,8 @@ static enum status read_tar(const struct byte_source *from, const struct collect
     if (!status)
         status = finish_archive(&t, err);
     npz_close(&t.npz);
-    regions_close(t.regions);
+    if (t.regions)
+        genomics.regions_close(t.regions);
     builder_close(&t.b);
     name_list_close(&t.names);
     audio_resampler_destroy(t.resampler);

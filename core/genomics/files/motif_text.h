@@ -12,8 +12,7 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-
-enum { MOTIF_TEXT_NAME = 64, MOTIF_TEXT_MOTIFS = 1 << 16, MOTIF_TEXT_WIDTH = 100 };
+#include "core/genomics/genomics.h"
 
 struct motif_text_entry {
     char id[MOTIF_TEXT_NAME], name[MOTIF_TEXT_NAME]; /* name: the second word; "": none */

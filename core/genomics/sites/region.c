@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const coordinates_names[] = {"record", "bedtools", "ucsc", NULL};
-
 /* Reads a decimal number of at most 18 digits at *at; -1 if there are no digits. */
 static int64_t digits(const char **at)
 {

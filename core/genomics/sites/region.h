@@ -12,7 +12,6 @@ enum { REGION_NAME = 64 };
  * with "(-)" is the reverse complement. "NAME::chr1:100-200(-)" means the same as "chr1:100-200(-)". Any other name,
  * and every name with RECORD, contains no coordinates: positions are then counted from 0 in the record itself. */
 enum coordinates { COORDINATES_RECORD, COORDINATES_BEDTOOLS, COORDINATES_UCSC };
-extern const char *const coordinates_names[]; /* "record", "bedtools", "ucsc"; NULL-terminated */
 
 struct region {
     char name[REGION_NAME]; /* chromosome, or the whole name of the record */

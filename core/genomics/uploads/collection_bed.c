@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "core/genomics/uploads/regions.h"
+#include "core/genomics/uploads/uploads.h"
 
 static const char LABEL[] = "peak"; /* of all regions, if the user states no label */
 
-static enum status read_bed(const struct byte_source *from, const struct collection_options *options,
-                            const struct collection_limits *limits, struct collection *c, struct error *err)
+enum status upload_bed(const struct byte_source *from, const struct collection_options *options,
+                       const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct builder b;
     struct regions *regions = NULL;
@@ -23,11 +24,3 @@ static enum status read_bed(const struct byte_source *from, const struct collect
     builder_close(&b);
     return status;
 }
-
-const struct collection_format bed_format = {.name = "bed",
-                                             .media_type = "text/x-bed",
-                                             .text = true,
-                                             .reads = OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES |
-                                                      OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL | OPTION_BINS |
-                                                      OPTION_TARGET,
-                                             .read = read_bed};

@@ -10,6 +10,7 @@
 #include "core/genomics/uploads/dinucleotides.h"
 #include "core/genomics/uploads/sequence_label.h"
 #include "core/formats/fasta.h"
+#include "core/genomics/uploads/uploads.h"
 
 enum { GENE_PIECE = 1000, GENE_FLANK = 200 };
 enum { STREAM_SHUFFLED = 0x5348 }; /* stream of the random numbers that shuffle records */
@@ -247,8 +248,8 @@ static enum status add_negatives(struct builder *b, struct error *err)
     return status;
 }
 
-static enum status read_fasta(const struct byte_source *from, const struct collection_options *options,
-                              const struct collection_limits *limits, struct collection *c, struct error *err)
+enum status upload_fasta(const struct byte_source *from, const struct collection_options *options,
+                         const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct reader r = {.options = options, .names = {.most = (int)limits->samples}};
     builder_init(&r.b, c, options, limits);
@@ -263,10 +264,3 @@ static enum status read_fasta(const struct byte_source *from, const struct colle
     builder_close(&r.b);
     return status;
 }
-
-const struct collection_format fasta_format = {.name = "fasta",
-                                               .media_type = "text/x-fasta",
-                                               .text = true,
-                                               .reads = OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_TARGET,
-                                               .negatives = 1u << NEGATIVES_NONE | 1u << NEGATIVES_SHUFFLE,
-                                               .read = read_fasta};

@@ -6,9 +6,6 @@
 #include "core/data/uploads/collection_build.h"
 #include "core/data/splicing/splicing_genes.h"
 
-/* Upper limit of a FASTA or GFF3 file in an archive, which the reader keeps in memory. */
-#define FASTA_BYTES ((size_t)256 << 20)
-
 /* Adds every record as a sample. With `sites`, the samples are windows of the records, and each labelled base has a
  * class (collection_fasta.c). */
 enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, struct error *err);

@@ -8,6 +8,7 @@
 #include "core/base/utf8.h"
 #include "core/data/uploads/collection_build.h"
 #include "core/genomics/files/motif_text.h"
+#include "core/genomics/uploads/uploads.h"
 
 enum { MOTIF_BYTES = 64 << 20, BASES_OF_MOTIF = 4 };
 
@@ -27,8 +28,8 @@ static enum status add_motif(struct builder *b, const struct motif_text *motifs,
     return builder_token(b, motif->name, strlen(motif->name), err);
 }
 
-static enum status read_motifs(const struct byte_source *from, const struct collection_options *options,
-                               const struct collection_limits *limits, struct collection *c, struct error *err)
+enum status upload_motifs(const struct byte_source *from, const struct collection_options *options,
+                          const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     const struct collection_options plain = {.store = options->store};
     struct motif_text motifs = {0};
@@ -54,6 +55,3 @@ static enum status read_motifs(const struct byte_source *from, const struct coll
     free(text);
     return status;
 }
-
-const struct collection_format motifs_format = {
-    .name = "meme", .media_type = "text/x-meme", .text = true, .read = read_motifs};

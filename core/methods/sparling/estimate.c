@@ -12,7 +12,7 @@
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/topk.h"
 #include "core/nn/dilated.h"
-#include "core/genomics/matrices/position_matrix.h"
+#include "core/genomics/genomics.h"
 
 int64_t sparling_parameters_g(const struct sparling_config *c)
 {
@@ -304,8 +304,8 @@ static double tally_bytes(const struct sparling_config *c)
     return c->tally_weight > 0 ? map_positions(c) * (4 * (double)c->batch * names + 8 * threads * (most + 4)) : 0;
 }
 
-/* Bytes that the searches for enriched motifs need (words.c, misread.c): a byte for each base of their samples, places
- * of sites, and counts of words. */
+/* Bytes that the searches for enriched motifs need (genomics/enriched_filters.c, genomics/missed_motifs.c): a byte for
+ * each base of their samples, places of sites, and counts of words. */
 static double words_bytes(const struct sparling_config *c)
 {
     enum { SEQUENCES = 6000, SITES = 8 * 32 * 5, COUNTS = 1 << 20 };
@@ -316,19 +316,20 @@ static double words_bytes(const struct sparling_config *c)
 /* Numbers in the arrays of matrix_scores_build(), which have no gradients. */
 static double matrix_numbers(const struct sparling_config *c)
 {
+    enum { LETTERS = 4 };
     double width = matrix_scores_width(sparling_geometry(c).reach);
-    return c->matrix_scores ? (double)c->channels_motif * (BASES * width + 2) + 1 : 0;
+    return c->matrix_scores ? (double)c->channels_motif * (LETTERS * width + 2) + 1 : 0;
 }
 
-/* Bytes that the fit of matrices needs (matrices.c). For each name: counts in its training samples, marks of g, peaks
- * of validation samples, and the matrix. For all names together: a byte for each base of the training samples, and
- * scores at each position of one sample on both strands. */
+/* Bytes that the fit of matrices needs (genomics/matrix_fit.c). For each name: counts in its training samples, marks of
+ * g, peaks of validation samples, and the matrix. For all names together: a byte for each base of the training samples,
+ * and scores at each position of one sample on both strands. */
 static double matrices_bytes(const struct sparling_config *c)
 {
     enum { SAMPLES = 8000, LEAST = 200, LETTERS = 1 << 22, MARKED = 3000, CHOICES = 2000, PEAKS = 12 };
     double names = sparling_presence_names(c), cols = sparling_geometry(c).cols;
     double samples = fmax(LEAST, fmin(SAMPLES, floor(LETTERS / cols)));
-    double name = samples + 4 * fmin(samples, MARKED) + CHOICES * PEAKS + sizeof(struct position_matrix);
+    double name = samples + 4 * fmin(samples, MARKED) + CHOICES * PEAKS + (double)genomics.matrix_bytes;
     return c->matrix_scores && names > 0 ? names * name + samples * cols + 2 * cols * sizeof(double) + CHOICES * PEAKS
                                          : 0;
 }

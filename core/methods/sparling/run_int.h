@@ -226,8 +226,8 @@ struct calibration {
                          read for the thresholds; saved */
     struct calibration_score *score; /* [names][samples]; NULL until needed */
     real *number;                    /* [samples][numbers] standardised, if targets are numbers; NULL until needed */
-    struct matrices_fit *fit;        /* the fit of matrices in progress (matrices.h), NULL before and after it */
-    bool fitted;                     /* whether this fit is done */
+    struct matrices_fit *fit; /* the fit of matrices in progress (genomics/matrix_fit.h), NULL before and after it */
+    bool fitted;              /* whether this fit is done */
     int64_t fit_letters; /* letters of samples that a piece of the fit compares with matrices, 0 for the usual number;
                             results do not depend on it */
 };
@@ -397,10 +397,6 @@ struct tensor *tally_loss(struct method_run *run, const struct batch *batch, str
  * those of motif_start_filters(). filters_hold() sets the gradients of frozen filters to 0. */
 enum status filters_begin(struct method_run *run, struct error *err);
 void filters_hold(struct method_run *run);
-
-/* Defined in words.c. Computes the filters of the motifs that are enriched in training samples, as
- * motif_start_filters() does for known motifs. Errors: STATUS_NO_MEMORY, and those of the domain. */
-enum status words_filters(struct method_run *run, float *filter, int *count, struct error *err);
 
 /* Defined in starts.c. */
 void starts_begin(struct method_run *run);

@@ -14,7 +14,7 @@
 #include "core/methods/sparling/domains/dataset_labels.h"
 #include "core/methods/sparling/domains/dataset_letters.h"
 #include "core/methods/sparling/domains/dataset_spread.h"
-#include "core/methods/sparling/domains/motif_start.h"
+#include "core/methods/sparling/genomics/hooks.h"
 
 enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
 enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
@@ -223,8 +223,12 @@ static enum status resolve(struct sparling_config *config, const struct method_g
         dataset_fit(config, repeated ? NULL : given, &facts);
         fit_samples(config, &c);
     }
-    if (!status)
-        status = motif_start_check(config, &c, data, err);
+    if (!status &&
+        (config->dataset.motif_start[0] != '\0' || config->dataset.motif_words || config->dataset.motif_frozen)) {
+        const struct motif_start start = motif_start_of(config, data);
+        status = genomics.start_check ? genomics.start_check(&start, &c, err)
+                                      : genomics_missing(STATUS_INVALID, "/config/motif_start", err);
+    }
     collection_close(&c);
     return status;
 }
@@ -424,7 +428,8 @@ static enum status open_dataset(const struct sparling_config *config, const char
         status = fits(&s->c, config, err);
     if (!status)
         status = agree(s, config, hash, err);
-    s->letters = !status && s->shape.channels == (int)strlen(alphabet_dna.symbols) && collection_one_hot(&s->c);
+    s->letters =
+        !status && genomics.dna && s->shape.channels == (int)strlen(genomics.dna->symbols) && collection_one_hot(&s->c);
     if (!status && s->letters && s->c.target == TARGET_SEQUENCE)
         status = dataset_order_follows_positions(&s->c, &s->ordered, err);
     if (!status && config->strands == STRANDS_BOTH && !s->letters)
@@ -476,7 +481,7 @@ static int64_t choose(const struct domain_state *s, const struct domain_request 
 /* If `letters` is true, the four channels are the bases A, C, G and T (or U). */
 static const struct alphabet *alphabet(const struct domain_state *s)
 {
-    return !s->letters ? NULL : s->c.rna ? &alphabet_rna : &alphabet_dna;
+    return !s->letters ? NULL : s->c.rna ? genomics.rna : genomics.dna;
 }
 
 static bool turns(const struct domain_state *s)
@@ -487,15 +492,8 @@ static bool turns(const struct domain_state *s)
 /* Reads a sample from the other strand. */
 static void turn(const struct domain_state *s, int64_t length, float *planes, struct domain_truth *truth)
 {
-    int cols = s->shape.cols;
-    for (int base = 0; planes && base < 2; base++) {
-        float *one = planes + (ptrdiff_t)base * cols, *other = planes + (ptrdiff_t)(3 - base) * cols;
-        for (int64_t i = 0; i < length; i++) {
-            float kept = one[i];
-            one[i] = other[length - 1 - i];
-            other[length - 1 - i] = kept;
-        }
-    }
+    if (planes)
+        genomics.turn(planes, s->shape.cols, 0, length);
     for (int i = 0; truth && s->ordered && i < truth->length / 2; i++) {
         int32_t kept = truth->label[i];
         truth->label[i] = truth->label[truth->length - 1 - i];

@@ -6,6 +6,7 @@
 #include "core/data/dataset.h"
 #include "core/data/splicing/splicing_corpus.h"
 #include "core/data/splicing/splicing_planted.h"
+#include "core/genomics/genomics.h"
 #include "core/methods/sparling/config.h"
 
 /* Planted examples have a seed of their own, so that they differ from all training and test samples. */
@@ -351,7 +352,7 @@ static void grey(const struct domain_state *state, const float *planes, float *o
 static const struct alphabet *alphabet(const struct domain_state *state)
 {
     (void)state;
-    return &alphabet_rna;
+    return genomics.rna;
 }
 
 const struct domain splicing_domain = {

@@ -1,4 +1,4 @@
-/* Position matrices whose scores are the values of channels (matrix_scores). training/matrices.c fits them. */
+/* Position matrices whose scores are the values of channels (matrix_scores). genomics/matrix_fit.c fits them. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_MATRIX_SCORES_H
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_MATRIX_SCORES_H
 

@@ -1,6 +1,7 @@
 /* Answers the queries "channels" and "channels/{channel}" as JSON: the statistics of top_activations.h and, for DNA and
- * RNA, the matrices of channel_matrices.h. */
-#include "core/methods/sparling/queries/channel_matrices.h"
+ * RNA, the matrices of core/methods/sparling/genomics. */
+#include "core/methods/sparling/genomics/hooks.h"
+#include "core/methods/sparling/queries/top_activations.h"
 
 static const char *symbol_name(const struct top_activations *s, int symbol)
 {
@@ -69,7 +70,10 @@ static void write_use(const struct top_activations *s, const struct channel_matr
     sink_number(out, "max", (double)c->most);
     write_text(out, "symbol", symbol_name(s, top_activations_symbol(s, c, &most)));
     write_symbols(s, c, out);
-    channel_matrix_write(matrices, channel, out);
+    if (matrices)
+        sparling_genomics.matrix_write(matrices, channel, out);
+    else
+        sink_null(out, "matrix");
 }
 
 static void write_top(const struct top_activations *s, const struct top_activations_top *top, const struct sink *out)
@@ -114,10 +118,10 @@ static void write_all(const struct top_activations *s, const struct channel_matr
 enum status sparling_channels(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct top_activations s;
-    struct channel_matrices matrices = {.count = 0};
+    struct channel_matrices *matrices = NULL;
     enum status status = top_activations_take(question, &s, err);
-    if (!status)
-        status = channel_matrices_make(question, &s, &matrices, err);
+    if (!status && sparling_genomics.matrices_create)
+        status = sparling_genomics.matrices_create(question, &s, &matrices, err);
     if (!status) {
         sink_text(out, "set", channel_sets[s.asked.set]);
         sink_integer(out, "first", s.asked.first);
@@ -128,17 +132,18 @@ enum status sparling_channels(const struct method_question *question, const stru
         alphabet_write(s.alphabet, "alphabet", out); /* the rows of the matrices are the symbols of this alphabet */
     }
     if (!status && question->item < 0)
-        write_all(&s, &matrices, out);
+        write_all(&s, matrices, out);
     if (!status && question->item >= 0) {
         const struct top_activations_channel *c = &s.channel[question->item];
-        write_use(&s, &matrices, (int)question->item, out);
+        write_use(&s, matrices, (int)question->item, out);
         write_histogram(c, out);
         sink_begin_list(out, "top");
         for (int i = 0; i < c->count; i++)
             write_top(&s, &c->top[i], out);
         sink_end_list(out);
     }
-    channel_matrices_close(&matrices);
+    if (matrices)
+        sparling_genomics.matrices_destroy(matrices);
     top_activations_close(&s);
     return status;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/queries/query_int.h"
+#include "core/methods/sparling/queries/query_model.h"
 #include "core/metrics/agreement.h"
 
 /* Lists the motifs of a map that have no stronger motif nearby. The list is in the arena of the inquiry. */

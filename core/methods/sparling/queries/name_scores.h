@@ -5,7 +5,7 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_NAME_SCORES_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_NAME_SCORES_H
 
-#include "core/methods/sparling/queries/query_int.h"
+#include "core/methods/sparling/queries/query_model.h"
 
 /* Reads from a checkpoint whether scores are the means of both strands. A checkpoint without this state, for example an
  * imported one, gives false. Errors: STATUS_CORRUPT, STATUS_NO_MEMORY. */

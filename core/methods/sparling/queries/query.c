@@ -11,7 +11,7 @@
 #include "core/methods/sparling/model/graph.h"
 #include "core/methods/sparling/queries/intervention.h"
 #include "core/methods/sparling/queries/name_scores.h"
-#include "core/methods/sparling/queries/query_int.h"
+#include "core/methods/sparling/queries/query_model.h"
 
 enum status sparling_open(const void *config, const struct kernels *kernels, const char *data,
                           const struct snapshot_reader *from, struct method_model **model, struct error *err)

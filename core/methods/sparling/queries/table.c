@@ -2,7 +2,6 @@
  *
  * The api makes one route from each row, for instance /v1/jobs/{id}/motifs and /v1/jobs/{id}/channels/{channel}. */
 #include "core/methods/sparling/queries/query.h"
-#include "core/genomics/sites/region.h"
 
 #define AT(member) offsetof(struct channels_parameters, member)
 #define CHANNEL_FIELDS(default_top, most_top, top_meaning)                                                             \
@@ -90,6 +89,7 @@ static const struct method_text channel_texts[] = {
 };
 enum { CHANNEL_TEXTS = sizeof channel_texts / sizeof channel_texts[0] };
 
+static const char *const coordinates_names[] = {"record", "bedtools", "ucsc", NULL}; /* of enum coordinates */
 const char *const sites_sets[] = {"all", "test", "validation", NULL};
 
 #define SITES_AT(member) offsetof(struct sites_parameters, member)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/methods/sparling/queries/query_int.h"
+#include "core/methods/sparling/queries/query_model.h"
 
 /* Appends planes [channels][rows][cols] as [rows][cols][channels], row by row. line: scratch [cols][channels]. */
 static void append_rows(const float *planes, const struct domain_shape *shape, int channels, float *line,

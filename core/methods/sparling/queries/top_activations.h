@@ -4,7 +4,7 @@
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_TOP_ACTIVATIONS_H
 
 #include "core/base/hash.h"
-#include "core/methods/sparling/queries/query_int.h"
+#include "core/methods/sparling/queries/query_model.h"
 
 enum { TOP_ACTIVATIONS_BINS = 32, TOP_ACTIVATIONS_MOST = 64, TOP_ACTIVATIONS_BATCH = 4 };
 

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/run_int.h"
-#include "core/methods/sparling/training/matrices.h"
+#include "core/methods/sparling/genomics/hooks.h"
 
 enum {
     NORM_BATCHES = 128, /* batches whose statistics are averaged */
@@ -35,7 +35,8 @@ void calibration_drop(struct method_run *run)
 {
     free(run->calibration.score);
     free(run->calibration.number);
-    matrices_drop(run->calibration.fit);
+    if (run->calibration.fit)
+        sparling_genomics.matrices_drop(run->calibration.fit);
     run->calibration.score = NULL;
     run->calibration.number = NULL;
     run->calibration.fit = NULL;
@@ -285,8 +286,8 @@ enum status calibration_piece(struct method_run *run, bool *done, struct error *
     *done = false;
     if (c->position < NORM_BATCHES)
         return follow_norms(run, err);
-    if (matrices_wanted(run) && !c->fitted)
-        return matrices_piece(run, &c->fit, &c->fitted, err);
+    if (!c->fitted && sparling_genomics.matrices_wanted && sparling_genomics.matrices_wanted(run))
+        return sparling_genomics.matrices_piece(run, &c->fit, &c->fitted, err);
     if (names_of(run) > 0 && c->position < NORM_BATCHES + SAMPLES) {
         if (!c->score)
             status = open_scores(run, err);

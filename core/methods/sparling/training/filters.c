@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/domains/motif_start.h"
+#include "core/methods/sparling/genomics/hooks.h"
 #include "core/methods/sparling/run_int.h"
 
 static double length_of(const real *filter, size_t count)
@@ -43,13 +43,14 @@ enum status filters_begin(struct method_run *run, struct error *err)
     run->frozen_filters = 0;
     if ((c->dataset.motif_start[0] == '\0' && !c->dataset.motif_words) || !alphabet)
         return STATUS_OK;
+    const struct motif_start start = motif_start_of(c, run->env.data);
     float *filter = malloc(run->network->first.w->count * sizeof *filter);
     int count = 0;
     if (!filter)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the filters of motifs");
     enum status status = c->dataset.motif_words
-                             ? words_filters(run, filter, &count, err)
-                             : motif_start_filters(c, alphabet->strands, run->env.data, filter, &count, err);
+                             ? sparling_genomics.enriched_filters(run, filter, &count, err)
+                             : genomics.start_filters(&start, alphabet->strands, filter, &count, err);
     if (!status)
         replace(filter, count, &run->network->first);
     run->frozen_filters = c->dataset.motif_frozen ? count : 0;

@@ -5,9 +5,9 @@
  * features points to the name's motif yet. Random weights would find it only by luck. But the features at a position of
  * a sample with the name may be those of the motif. This file therefore takes the features at many random positions of
  * such samples as prototypes. With motif_start_words, the first prototypes are means of the features at the sites of
- * motifs that are enriched among the samples that g reads wrongly (misread.c). In long sequences, random positions
- * would rarely lie on the motif. From each prototype it computes a channel: the linear discriminant between this
- * feature vector and all features. One channel has the pooled score that separates the two groups of samples best
+ * motifs that are enriched among the samples that g reads wrongly (genomics/missed_motifs.c). In long sequences, random
+ * positions would rarely lie on the motif. From each prototype it computes a channel: the linear discriminant between
+ * this feature vector and all features. One channel has the pooled score that separates the two groups of samples best
  * (Welch's t). If it separates them better than the present channel does, it replaces the weights of g's last layer for
  * this name. Everything runs in a fixed order on one thread, so a run gives the same weights for any number of
  * threads. */
@@ -16,8 +16,9 @@
 #include <string.h>
 
 #include "core/base/random/philox.h"
+#include "core/methods/sparling/genomics/hooks.h"
 #include "core/methods/sparling/run_int.h"
-#include "core/methods/sparling/training/misread.h"
+#include "core/methods/sparling/training/probe.h"
 
 enum {
     CANDIDATES = 128, /* prototypes that are compared */
@@ -337,8 +338,8 @@ enum status prototype_search(struct method_run *run, int name, struct error *err
     struct search s;
     int best = 0;
     enum status status = open_search(run, name, &s, err);
-    if (!status)
-        status = misread_search(run, name, &s.misread, err);
+    if (!status && sparling_genomics.missed_motifs)
+        status = sparling_genomics.missed_motifs(run, name, &s.misread, err);
     if (!status) {
         list_means(&s);
         status = pass(run, &s, false, err);

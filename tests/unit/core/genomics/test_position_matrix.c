@@ -11,6 +11,7 @@
 
 #include "core/base/random/philox.h"
 #include "core/genomics/files/motif_file.h"
+#include "core/genomics/letters.h"
 #include "core/genomics/matrices/motif_similarity.h"
 #include "core/genomics/matrices/position_matrix.h"
 #include "core/genomics/sites/region.h"

@@ -3,7 +3,7 @@
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_RULES_RULES_INT_H
 
 #include "core/methods/sparling/queries/rules/trial.h"
-#include "core/methods/sparling/queries/sites/sites.h"
+#include "core/methods/sparling/queries/query_model.h"
 
 struct rule_left {
     int first, second; /* channels */

@@ -2,59 +2,26 @@
  * the input: it replaces the bases of a motif's site by their reverse complement, and lets the model read the
  * changed input. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "core/methods/sparling/genomics/hooks.h"
 #include "core/methods/sparling/queries/rules/rules_int.h"
 
 struct turning {
     struct rules *rules;
-    struct site_finder finder;
-    struct motif_site_list sites;
-    struct motif_site *strongest; /* [channels] strongest site of each channel in the current sample; strand '.': the
+    struct site_finder *finder;
+    struct strand_site *strongest; /* [channels] strongest site of each channel in the current sample; strand '.': the
                                      sample has none */
     bool *has; /* [1 + channels][names] whether the model answers a name: first for the unchanged sample, then for each
                   channel with its site turned to the other strand */
-    unsigned char *base; /* [cols] */
 };
-
-/* Replaces columns [from, to) of one-hot bases, in the order A, C, G, T, by their reverse complement. */
-static void turn(float *planes, int cols, int from, int to)
-{
-    for (int b = 0; b < BASES / 2; b++) {
-        float *one = planes + (ptrdiff_t)b * cols, *other = planes + (ptrdiff_t)(BASES - 1 - b) * cols;
-        for (int i = from; i < to; i++) {
-            float kept = one[i];
-            one[i] = other[from + to - 1 - i];
-            other[from + to - 1 - i] = kept;
-        }
-    }
-}
 
 static enum status find_sites(struct turning *t, int length, struct error *err)
 {
     struct rules *r = t->rules;
-    const float *planes = r->inquiry.planes;
     enum status status = channel_places_move(&r->question->model->places, r->channels, 1, r->cols, r->map, err);
-    for (int i = 0; i < r->cols; i++) {
-        t->base[i] = BASE_UNKNOWN;
-        for (int b = 0; b < BASES; b++)
-            if (planes[b * r->cols + i] > 0)
-                t->base[i] = (unsigned char)b;
-    }
-    const struct scan_window window = {
-        .to = length, .width = r->cols, .base = t->base, .map = r->map, .first = true, .last = true, .length = length};
-    t->sites.count = 0;
-    if (!status)
-        status = site_finder_window(&t->finder, &window, -1, &t->sites, err);
-    for (int c = 0; c < r->channels; c++)
-        t->strongest[c] = (struct motif_site){.strand = '.'};
-    for (size_t i = 0; !status && i < t->sites.count; i++) {
-        const struct motif_site *site = &t->sites.site[i];
-        struct motif_site *best = &t->strongest[site->channel];
-        if (site->strand != '.' && site->start >= 0 && site->end <= length && site->value > best->value)
-            *best = *site;
-    }
-    return status;
+    return status
+               ? status
+               : sparling_genomics.strongest(t->finder, r->inquiry.planes, r->map, r->cols, length, t->strongest, err);
 }
 
 /* Lets the model answer the sample in inquiry.planes. has: [names] whether the answer contains each name. */
@@ -80,7 +47,7 @@ static void count_pairs(struct turning *t)
     size_t names = (size_t)r->names;
     for (int i = 0; i < r->pairs; i++) {
         const struct rule_pair *pair = &r->pair[i];
-        const struct motif_site *a = &t->strongest[pair->first.channel], *b = &t->strongest[pair->second.channel];
+        const struct strand_site *a = &t->strongest[pair->first.channel], *b = &t->strongest[pair->second.channel];
         if (a->strand == '.' || b->strand == '.' || (a->start < b->end && b->start < a->end))
             continue;
         const bool *now = t->has, *turned = t->has + names * (size_t)(1 + pair->second.channel);
@@ -97,12 +64,12 @@ static enum status turn_sample(struct turning *t, int length, struct error *err)
     if (!status)
         status = find_sites(t, length, err);
     for (int c = 0; !status && c < r->channels; c++) {
-        const struct motif_site site = t->strongest[c];
+        const struct strand_site site = t->strongest[c];
         if (site.strand == '.' || !in_pair(r, c))
             continue;
-        turn(r->inquiry.planes, r->cols, (int)site.start, (int)site.end);
+        genomics.turn(r->inquiry.planes, r->cols, site.start, site.end);
         status = answer(r, t->has + (size_t)r->names * (size_t)(1 + c), err);
-        turn(r->inquiry.planes, r->cols, (int)site.start, (int)site.end);
+        genomics.turn(r->inquiry.planes, r->cols, site.start, site.end);
     }
     if (!status)
         count_pairs(t);
@@ -113,10 +80,9 @@ enum status rules_strands(struct rules *r, struct error *err)
 {
     struct turning t = {.rules = r,
                         .strongest = calloc((size_t)r->channels, sizeof *t.strongest),
-                        .has = calloc((size_t)(1 + r->channels) * (size_t)r->names, sizeof *t.has),
-                        .base = malloc((size_t)r->cols)};
-    enum status status = site_finder_make(r->question, &t.finder, err);
-    if (!status && (!t.strongest || !t.has || !t.base))
+                        .has = calloc((size_t)(1 + r->channels) * (size_t)r->names, sizeof *t.has)};
+    enum status status = sparling_genomics.finder_create(r->question, &t.finder, err);
+    if (!status && (!t.strongest || !t.has))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
     for (int64_t i = 0; !status && i < r->samples; i++) {
         int length;
@@ -127,10 +93,8 @@ enum status rules_strands(struct rules *r, struct error *err)
         if (!status)
             status = turn_sample(&t, length, err);
     }
-    site_finder_close(&t.finder);
-    free(t.sites.site);
+    sparling_genomics.finder_destroy(t.finder);
     free(t.strongest);
     free(t.has);
-    free(t.base);
     return status;
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "core/kernels/kernels.h"
-#include "core/methods/sparling/queries/sites/scan.h"
+#include "core/methods/sparling/genomics/scan.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
 #include "core/genomics/matrices/position_matrix.h"

@@ -10,7 +10,7 @@
 
 #include "core/genomics/uploads/genome.h"
 #include "core/genomics/files/bigwig.h"
-#include "core/methods/sparling/queries/sites/sites.h"
+#include "core/methods/sparling/genomics/sites.h"
 
 struct chromosome {
     char name[REGION_NAME];
@@ -160,7 +160,7 @@ static void close_collecting(struct collecting *c)
     free(c->interval);
 }
 
-enum status sparling_signal_bedgraph(const struct method_question *question, struct buf *out, struct error *err)
+enum status signal_bedgraph(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct collecting c = {.channel = -1};
     enum status status = collect(question, &c, err);
@@ -171,7 +171,7 @@ enum status sparling_signal_bedgraph(const struct method_question *question, str
     return status ? status : buf_status(out, "the signal", err);
 }
 
-enum status sparling_signal_bigwig(const struct method_question *question, struct buf *out, struct error *err)
+enum status signal_bigwig(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct collecting c = {.channel = -1};
     enum status status = collect(question, &c, err);

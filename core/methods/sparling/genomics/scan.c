@@ -1,6 +1,6 @@
 /* Runs the motif model over windows (scan.h). Windows of equal width, also of different records, are computed together,
  * because the kernels share images among threads. */
-#include "core/methods/sparling/queries/sites/scan.h"
+#include "core/methods/sparling/genomics/scan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/queries/sites/sites.h"
+#include "core/methods/sparling/genomics/sites.h"
 #include "core/genomics/sites/site_place.h"
 
 enum { REFERENCE_SAMPLES = 500 };
@@ -45,6 +45,20 @@ void site_finder_close(struct site_finder *finder)
     free(finder->most);
     finder->ratios = NULL;
     finder->most = NULL;
+}
+
+enum status site_finder_create(const struct method_question *question, struct site_finder **out, struct error *err)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? site_finder_make(question, *out, err)
+                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
+}
+
+void site_finder_destroy(struct site_finder *finder)
+{
+    if (finder)
+        site_finder_close(finder);
+    free(finder);
 }
 
 void site_name(const struct site_finder *finder, int channel, char out[SITE_NAME])
@@ -138,5 +152,39 @@ enum status site_finder_window(const struct site_finder *finder, const struct sc
             struct motif_site site = make_site(finder, window, c, i);
             status = append(out, &site, err);
         }
+    return status;
+}
+
+void bases_of_planes(const float *planes, int64_t cols, int64_t length, unsigned char *base)
+{
+    for (int64_t i = 0; i < length; i++) {
+        base[i] = BASE_UNKNOWN;
+        for (int b = 0; b < BASES; b++)
+            if (planes[b * cols + i] > 0)
+                base[i] = (unsigned char)b;
+    }
+}
+
+enum status site_finder_strongest(const struct site_finder *finder, const float *planes, const float *map, int cols,
+                                  int length, struct strand_site *strongest, struct error *err)
+{
+    struct motif_site_list sites = {.count = 0};
+    unsigned char *base = malloc((size_t)cols);
+    if (!base)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
+    bases_of_planes(planes, cols, cols, base);
+    const struct scan_window window = {
+        .to = length, .width = cols, .base = base, .map = map, .first = true, .last = true, .length = length};
+    enum status status = site_finder_window(finder, &window, -1, &sites, err);
+    for (int c = 0; c < finder->matrices.count; c++)
+        strongest[c] = (struct strand_site){.strand = '.'};
+    for (size_t i = 0; !status && i < sites.count; i++) {
+        const struct motif_site *site = &sites.site[i];
+        struct strand_site *best = &strongest[site->channel];
+        if (site->strand != '.' && site->start >= 0 && site->end <= length && site->value > best->value)
+            *best = (struct strand_site){site->start, site->end, site->strand, site->value};
+    }
+    free(sites.site);
+    free(base);
     return status;
 }

@@ -1,6 +1,6 @@
 /* What all queries of a model use; private to this folder. */
-#ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_QUERY_INT_H
-#define MOTIF_CORE_METHODS_SPARLING_QUERIES_QUERY_INT_H
+#ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_QUERY_MODEL_H
+#define MOTIF_CORE_METHODS_SPARLING_QUERIES_QUERY_MODEL_H
 
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
  * again, cuts the bases around these places, and aligns the windows of each channel
  * (core/genomics/matrices/position_matrix.h). Only the windows are kept, so memory grows with the number of motifs and
  * not with the length of the samples. */
-#include "core/methods/sparling/queries/channel_matrices.h"
+#include "core/methods/sparling/genomics/channel_matrices.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -334,6 +334,21 @@ void channel_matrices_close(struct channel_matrices *matrices)
     matrices->merged = NULL;
 }
 
+enum status channel_matrices_create(const struct method_question *question, const struct top_activations *statistics,
+                                    struct channel_matrices **out, struct error *err)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? channel_matrices_make(question, statistics, *out, err)
+                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+}
+
+void channel_matrices_destroy(struct channel_matrices *matrices)
+{
+    if (matrices)
+        channel_matrices_close(matrices);
+    free(matrices);
+}
+
 /* ---- answers ------------------------------------------------------------------------------------------------ */
 
 /* Returns the letter of a position: a base in upper case if it has at least half of the counts; the more frequent of
@@ -456,7 +471,7 @@ enum status channel_matrices_ask(const struct method_question *question, struct 
     return status;
 }
 
-enum status sparling_channels_meme(const struct method_question *question, struct buf *out, struct error *err)
+enum status channels_meme(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct channel_matrices matrices;
     enum status status = channel_matrices_ask(question, &matrices, err);
@@ -466,7 +481,7 @@ enum status sparling_channels_meme(const struct method_question *question, struc
     return status;
 }
 
-enum status sparling_channels_jaspar(const struct method_question *question, struct buf *out, struct error *err)
+enum status channels_jaspar(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct channel_matrices matrices;
     enum status status = channel_matrices_ask(question, &matrices, err);

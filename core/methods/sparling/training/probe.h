@@ -1,6 +1,7 @@
-/* Motifs that are enriched among the training samples that g reads wrongly (misread.c). */
-#ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_MISREAD_H
-#define MOTIF_CORE_METHODS_SPARLING_TRAINING_MISREAD_H
+/* The training batches that a search for new weights of a channel reads, and the motifs of DNA or RNA that are enriched
+ * among those of their samples that g reads wrongly (core/methods/sparling/genomics/missed_motifs.c). */
+#ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_PROBE_H
+#define MOTIF_CORE_METHODS_SPARLING_TRAINING_PROBE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,9 +26,6 @@ struct misread {
 /* Takes the batch `index` (0 to PROBES - 1) after the training samples so far. A search can read the batches several
  * times. Errors are those of batch_source_take(). */
 enum status probe_batch(struct method_run *run, int index, const struct batch **batch, struct error *err);
-/* Searches for motifs of a name. Finds none if the configuration does not set motif_start_words. The caller calls
- * misread_close(), also after a failure. Errors: STATUS_NO_MEMORY, and those of the computation. */
-enum status misread_search(struct method_run *run, int name, struct misread *out, struct error *err);
-void misread_close(struct misread *m);
+void misread_close(struct misread *m); /* a zeroed struct is allowed */
 
 #endif

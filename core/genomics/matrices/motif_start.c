@@ -1,5 +1,5 @@
 /* Computes filters of the first convolution from the matrices of known motifs (motif_start.h). */
-#include "core/methods/sparling/domains/motif_start.h"
+#include "core/genomics/matrices/motif_start.h"
 
 #include <math.h>
 
@@ -12,29 +12,29 @@ enum { LEAST_WINDOW = 5 };
  * finite. */
 static const double RANDOM = 1.0 / 21;
 
-bool motif_start_twice(const struct sparling_config *config, int strands)
+bool motif_start_twice(const struct motif_start *start, int strands)
 {
-    return strands == 2 && config->strands == STRANDS_ONE;
+    return strands == 2 && start->one_strand;
 }
 
-static int filters_for_each(const struct sparling_config *config, int strands)
+static int filters_for_each(const struct motif_start *start, int strands)
 {
-    return motif_start_twice(config, strands) ? 2 : 1;
+    return motif_start_twice(start, strands) ? 2 : 1;
 }
 
-static enum status window_fits(const struct sparling_config *config, const char *field, struct error *err)
+static enum status window_fits(const struct motif_start *start, const char *field, struct error *err)
 {
-    return config->first_window >= LEAST_WINDOW
+    return start->window >= LEAST_WINDOW
                ? STATUS_OK
                : error_set(err, STATUS_INVALID, "/config/first_window", "must be at least %d with %s; got %lld",
-                           LEAST_WINDOW, field, (long long)config->first_window);
+                           LEAST_WINDOW, field, (long long)start->window);
 }
 
 /* Checks whether motif_start_words can be set: motif_start must be empty, samples must be sequences of bases, labels
  * must not be at positions, and first_window must be large enough. */
-static enum status words_fit(const struct sparling_config *config, const struct collection *samples, struct error *err)
+static enum status words_fit(const struct motif_start *start, const struct collection *samples, struct error *err)
 {
-    if (config->dataset.motif_start[0] != '\0')
+    if (start->motifs[0] != '\0')
         return error_set(err, STATUS_INVALID, "/config/motif_start_words", "must be false with motif_start");
     if (samples->kind != COLLECTION_SEQUENCES || samples->channels != BASES || samples->rows != 1)
         return error_set(err, STATUS_INVALID, "/config/motif_start_words",
@@ -42,40 +42,39 @@ static enum status words_fit(const struct sparling_config *config, const struct 
     if (samples->target == TARGET_POSITIONS)
         return error_set(err, STATUS_INVALID, "/config/motif_start_words",
                          "must be false, because the data set has a class at every position");
-    return window_fits(config, "motif_start_words", err);
+    return window_fits(start, "motif_start_words", err);
 }
 
-static enum status fits(const struct sparling_config *config, int strands, const struct motif_library *library,
+static enum status fits(const struct motif_start *start, int strands, const struct motif_library *library,
                         struct error *err)
 {
-    int64_t filters = (int64_t)filters_for_each(config, strands) * library->database.count;
-    enum status status = window_fits(config, "motif_start", err);
+    int64_t filters = (int64_t)filters_for_each(start, strands) * library->database.count;
+    enum status status = window_fits(start, "motif_start", err);
     if (status)
         return status;
-    if (filters > config->width)
+    if (filters > start->width)
         return error_set(err, STATUS_INVALID, POINTER,
                          "has %d motifs, which need %lld filters, but the first convolution has width %lld; choose "
                          "fewer motifs or a larger width",
-                         library->database.count, (long long)filters, (long long)config->width);
+                         library->database.count, (long long)filters, (long long)start->width);
     return STATUS_OK;
 }
 
-enum status motif_start_check(const struct sparling_config *config, const struct collection *samples, const char *data,
-                              struct error *err)
+enum status motif_start_check(const struct motif_start *start, const struct collection *samples, struct error *err)
 {
-    const char *name = config->dataset.motif_start;
+    const char *name = start->motifs;
     struct motif_library library;
-    if (name[0] == '\0' && config->dataset.motif_frozen && !config->dataset.motif_words)
+    if (name[0] == '\0' && start->frozen && !start->words)
         return error_set(err, STATUS_INVALID, "/config/motif_start_frozen", "needs motif_start or motif_start_words");
-    if (config->dataset.motif_words)
-        return words_fit(config, samples, err);
+    if (start->words)
+        return words_fit(start, samples, err);
     if (name[0] == '\0')
         return STATUS_OK;
     if (samples->kind != COLLECTION_SEQUENCES || samples->channels != BASES || samples->rows != 1)
         return error_set(err, STATUS_INVALID, POINTER, "must be empty, because the samples are not DNA or RNA");
-    enum status status = motif_library_open(data, name, POINTER, false, &library, err);
+    enum status status = motif_library_open(start->data, name, POINTER, false, &library, err);
     if (!status)
-        status = fits(config, samples->rna ? 1 : 2, &library, err);
+        status = fits(start, samples->rna ? 1 : 2, &library, err);
     motif_library_close(&library);
     return status;
 }
@@ -111,10 +110,10 @@ static int best_window(const double (*column)[BASES], int width, int window)
     return best;
 }
 
-void motif_start_filter(const struct sparling_config *config, const double (*column)[BASES], int width, bool reverse,
+void motif_start_filter(const struct motif_start *start, const double (*column)[BASES], int width, bool reverse,
                         float *filter)
 {
-    int window = (int)config->first_window;
+    int window = (int)start->window;
     for (int i = 0; i < BASES * window; i++)
         filter[i] = 0;
     int used = width < window ? width : window, from = best_window(column, width, used), left = (window - used) / 2;
@@ -128,18 +127,18 @@ void motif_start_filter(const struct sparling_config *config, const double (*col
         }
 }
 
-enum status motif_start_filters(const struct sparling_config *config, int strands, const char *data, float *filter,
-                                int *count, struct error *err)
+enum status motif_start_filters(const struct motif_start *start, int strands, float *filter, int *count,
+                                struct error *err)
 {
     struct motif_library library;
-    int window = (int)config->first_window, each = filters_for_each(config, strands);
-    enum status status = motif_library_open(data, config->dataset.motif_start, POINTER, false, &library, err);
+    int window = (int)start->window, each = filters_for_each(start, strands);
+    enum status status = motif_library_open(start->data, start->motifs, POINTER, false, &library, err);
     if (!status)
-        status = fits(config, strands, &library, err);
+        status = fits(start, strands, &library, err);
     *count = 0;
     for (int m = 0; !status && m < library.database.count; m++)
         for (int k = 0; k < each; k++) {
-            motif_start_filter(config, library.database.column + library.first[m],
+            motif_start_filter(start, library.database.column + library.first[m],
                                library.first[m + 1] - library.first[m], k == 1,
                                filter + (ptrdiff_t)*count * BASES * window);
             ++*count;

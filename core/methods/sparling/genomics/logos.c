@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/genomics/matrices/logo.h"
-#include "core/methods/sparling/queries/channel_matrices.h"
+#include "core/methods/sparling/genomics/channel_matrices.h"
 
 struct sheet {
     struct logo *logo;
@@ -63,12 +63,12 @@ static enum status answer(const struct method_question *question, draw_logos *dr
     return status;
 }
 
-enum status sparling_logos_png(const struct method_question *question, struct buf *out, struct error *err)
+enum status logos_png(const struct method_question *question, struct buf *out, struct error *err)
 {
     return answer(question, logo_png, out, err);
 }
 
-enum status sparling_logos_svg(const struct method_question *question, struct buf *out, struct error *err)
+enum status logos_svg(const struct method_question *question, struct buf *out, struct error *err)
 {
     return answer(question, logo_svg, out, err);
 }

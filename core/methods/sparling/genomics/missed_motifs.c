@@ -1,21 +1,20 @@
 /* Finds motifs of a name that g misses (motif_start_words).
  *
- * words.c copies motifs that are enriched in the samples with a name into the first filters. In the first phase, g may
- * still not read the name: the motif is rare, or the samples have another motif that the filters do not contain. This
- * file then takes the samples with the name in which g does not read the name, and compares them with the samples
- * without the name. As in words.c, the sites of each motif are erased before the next search. prototype.c tries the
- * features at the sites as weights of the name's channel.
+ * enriched_filters.c copies motifs that are enriched in the samples with a name into the first filters. In the first
+ * phase, g may still not read the name: the motif is rare, or the samples have another motif that the filters do not
+ * contain. This file then takes the samples with the name in which g does not read the name, and compares them with the
+ * samples without the name. As in enriched_filters.c, the sites of each motif are erased before the next search.
+ * prototype.c tries the features at the sites as weights of the name's channel.
  *
  * g does not read the name of a sample if the score of the name's channel predicts a probability below one half. The
  * search runs on one thread and depends only on the weights and the sample count, so a run gives the same weights for
  * any number of threads, and after an interruption. */
-#include "core/methods/sparling/training/misread.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/sparling/genomics/enriched_filters.h"
 #include "core/methods/sparling/run_int.h"
-#include "core/methods/sparling/training/words.h"
+#include "core/methods/sparling/training/probe.h"
 
 enum { EACH = 1000 }; /* upper limit of the samples with the name, and of those without it */
 
@@ -28,18 +27,6 @@ struct sequences {
     bool *with;
     struct enriched_site *site;
 };
-
-enum status probe_batch(struct method_run *run, int index, const struct batch **batch, struct error *err)
-{
-    int64_t first = run->samples + index * run->config.batch;
-    struct batch_request request = {.seed = run->config.seed,
-                                    .first = first,
-                                    .seen = first,
-                                    .count = (int)run->config.batch,
-                                    .set = DOMAIN_LESSON,
-                                    .turns = run->presence.turns == TURNS_YES ? TURN_HALF : TURN_NONE};
-    return batch_source_take(run->source, &request, NULL, batch, err);
-}
 
 static bool make_room(struct sequences *s, struct misread *m)
 {
@@ -63,13 +50,6 @@ static void close_sequences(struct sequences *s)
     free(s->base);
     free(s->with);
     free(s->site);
-}
-
-void misread_close(struct misread *m)
-{
-    free(m->middle);
-    free(m->reverse);
-    *m = (struct misread){0};
 }
 
 static void add_sequence(struct sequences *s, const float *planes, int sample, bool with)

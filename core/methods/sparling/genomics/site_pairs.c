@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/methods/sparling/queries/sites/sites.h"
+#include "core/methods/sparling/genomics/sites.h"
 
 enum { LEAST_RECORDS = 5, NEAR = 30 };
 
@@ -189,7 +189,7 @@ static enum status write_pairs(const struct method_question *question, const str
     return status;
 }
 
-enum status sparling_pairs(const struct method_question *question, const struct sink *out, struct error *err)
+enum status pairs_answer(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct pairing p = {.channels = (int)question->model->network->config.channels_motif};
     const struct scan_target to = {&p, take_window};

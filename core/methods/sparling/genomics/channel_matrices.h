@@ -1,11 +1,11 @@
 /* A position matrix for each channel of a model of DNA or RNA, from the bases around the channel's motifs. */
-#ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
-#define MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
+#ifndef MOTIF_CORE_METHODS_SPARLING_GENOMICS_CHANNEL_MATRICES_H
+#define MOTIF_CORE_METHODS_SPARLING_GENOMICS_CHANNEL_MATRICES_H
 
-#include "core/genomics/matrices/motif_library.h"
-#include "core/methods/sparling/queries/top_activations.h"
-#include "core/data/alphabet.h"
 #include "core/genomics/files/motif_file.h"
+#include "core/genomics/matrices/motif_library.h"
+#include "core/methods/sparling/genomics/hooks.h"
+#include "core/methods/sparling/queries/top_activations.h"
 
 struct channel_matrices {
     int count; /* number of channels; 0: the samples are not sequences of bases */
@@ -45,8 +45,15 @@ enum status channel_matrices_make(const struct method_question *question, const 
 enum status channel_matrices_ask(const struct method_question *question, struct channel_matrices *out,
                                  struct error *err);
 void channel_matrices_close(struct channel_matrices *matrices);
+/* The same as an object of its own, which the caller destroys with channel_matrices_destroy(), also after a failure. */
+enum status channel_matrices_create(const struct method_question *question, const struct top_activations *statistics,
+                                    struct channel_matrices **out, struct error *err);
+void channel_matrices_destroy(struct channel_matrices *matrices); /* NULL is allowed */
 
 /* Writes the member "matrix" of a channel into an open object: null without a matrix. */
 void channel_matrix_write(const struct channel_matrices *matrices, int channel, const struct sink *out);
+
+/* The matrices that a question asks for as text, and as logos (logos.c). */
+sparling_text channels_meme, channels_jaspar, logos_png, logos_svg;
 
 #endif

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/domains/motif_start.h"
+#include "core/genomics/matrices/motif_start.h"
+#include "core/methods/sparling/genomics/enriched_filters.h"
+#include "core/methods/sparling/genomics/hooks.h"
 #include "core/methods/sparling/run_int.h"
-#include "core/methods/sparling/training/words.h"
 
 /* DRAWN: number of training samples that are drawn; EACH: in the search for a name, upper limit of the samples with the
  * name, and of those without it */
@@ -142,21 +143,22 @@ static enum status search(struct words *w, int name, bool both_strands, int widt
 }
 
 /* Appends the filters of a motif. */
-static void append(const struct sparling_config *c, int strands, const struct position_matrix *m, float *filter,
+static void append(const struct motif_start *start, int strands, const struct position_matrix *m, float *filter,
                    int *count)
 {
     static const double uniform[BASES] = {0.25, 0.25, 0.25, 0.25};
     double column[MATRIX_WIDTH][BASES];
     for (int i = 0; i < m->width; i++)
         position_matrix_column(m, i, uniform, PSEUDO, column[i]);
-    for (int k = 0; k < (motif_start_twice(c, strands) ? 2 : 1); k++, ++*count)
-        motif_start_filter(c, column, m->width, k == 1, filter + (ptrdiff_t)*count * BASES * c->first_window);
+    for (int k = 0; k < (motif_start_twice(start, strands) ? 2 : 1); k++, ++*count)
+        motif_start_filter(start, column, m->width, k == 1, filter + (ptrdiff_t)*count * BASES * start->window);
 }
 
 static enum status search_all(struct method_run *run, struct words *w, float *filter, int *count, struct error *err)
 {
     const struct sparling_config *c = &run->config;
-    int strands = domain_alphabet(&run->domain)->strands, each = motif_start_twice(c, strands) ? 2 : 1;
+    const struct motif_start start = motif_start_of(c, run->env.data);
+    int strands = domain_alphabet(&run->domain)->strands, each = motif_start_twice(&start, strands) ? 2 : 1;
     double most = floor(FILTERS * (double)c->width);
     bool more = true;
     while (more) {
@@ -170,7 +172,7 @@ static enum status search_all(struct method_run *run, struct words *w, float *fi
             w->done[k] = !found;
             more = more || found;
             if (found)
-                append(c, strands, &m, filter, count);
+                append(&start, strands, &m, filter, count);
         }
         more = more && *count + each <= most;
     }

@@ -1,7 +1,7 @@
 /* Position matrices as motif scores (field `matrix_scores`): after training, the calibration fits a matrix to the
  * motifs of each channel that has a name of the labels. The .c file describes the steps. */
-#ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_MATRICES_H
-#define MOTIF_CORE_METHODS_SPARLING_TRAINING_MATRICES_H
+#ifndef MOTIF_CORE_METHODS_SPARLING_GENOMICS_MATRIX_FIT_H
+#define MOTIF_CORE_METHODS_SPARLING_GENOMICS_MATRIX_FIT_H
 
 #include <stdbool.h>
 

@@ -3,12 +3,12 @@
  * A record of at most the model's length is padded as the model's own samples are. A longer record is cut into
  * overlapping windows. The overlap is larger than the neighbourhood on which the report of a motif depends, so the
  * result is the same as if the whole record were one input. Memory does not grow with the length of a record. */
-#ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SCAN_H
-#define MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SCAN_H
+#ifndef MOTIF_CORE_METHODS_SPARLING_GENOMICS_SCAN_H
+#define MOTIF_CORE_METHODS_SPARLING_GENOMICS_SCAN_H
 
 #include "core/formats/byte_source.h"
 #include "core/formats/fasta.h"
-#include "core/methods/sparling/queries/query_int.h"
+#include "core/methods/sparling/queries/query_model.h"
 
 /* A window of a record. */
 struct scan_window {

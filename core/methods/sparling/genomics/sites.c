@@ -2,7 +2,7 @@
  * where the channel's matrix does. Its score is 1000 times its activation, divided by the largest activation of its
  * channel in the test set. Coordinates are those of the record, or those of the genome if the names of records
  * contain them. */
-#include "core/methods/sparling/queries/sites/sites.h"
+#include "core/methods/sparling/genomics/sites.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -145,25 +145,25 @@ static enum status write_sites(const struct method_question *question, struct wr
     return status;
 }
 
-enum status sparling_sites(const struct method_question *question, const struct sink *out, struct error *err)
+enum status sites_answer(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct writing w = {.form = FORM_JSON, .json = out};
     return write_sites(question, &w, err);
 }
 
-enum status sparling_sites_bed(const struct method_question *question, struct buf *out, struct error *err)
+enum status sites_bed(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct writing w = {.form = FORM_BED, .text = out};
     return write_sites(question, &w, err);
 }
 
-enum status sparling_sites_narrow_peak(const struct method_question *question, struct buf *out, struct error *err)
+enum status sites_narrow_peak(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct writing w = {.form = FORM_NARROW_PEAK, .text = out};
     return write_sites(question, &w, err);
 }
 
-enum status sparling_sites_gff3(const struct method_question *question, struct buf *out, struct error *err)
+enum status sites_gff3(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct writing w = {.form = FORM_GFF3, .text = out};
     return write_sites(question, &w, err);

@@ -19,15 +19,15 @@
  *
  * One thread computes everything in a fixed order. REFINE and CHOOSE work in pieces of a limited number of letters; a
  * piece ends between two samples. */
-#include "core/methods/sparling/training/matrices.h"
+#include "core/methods/sparling/genomics/matrix_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/run_int.h"
-#include "core/methods/sparling/training/words.h"
 #include "core/genomics/matrices/position_matrix.h"
+#include "core/methods/sparling/genomics/enriched_filters.h"
+#include "core/methods/sparling/run_int.h"
 
 enum {
     SAMPLES = 8000, /* training samples; fewer if they are long */

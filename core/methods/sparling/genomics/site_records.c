@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/formats/gunzip.h"
-#include "core/methods/sparling/queries/sites/sites.h"
+#include "core/methods/sparling/genomics/sites.h"
 #include "core/methods/sparling/run_int.h"
 
 enum { THREADS_MOST = 8 };
@@ -26,18 +26,6 @@ static struct domain_request request_of(const struct sites_parameters *asked, in
         request.seed = asked->set == SITES_TEST ? TEST_SEED : VALIDATION_SEED;
     return request;
 }
-
-/* Reads the bases of a sample from its one-hot planes. */
-static void read_bases(const float *planes, int cols, int length, unsigned char *base)
-{
-    for (int i = 0; i < length; i++) {
-        base[i] = BASE_UNKNOWN;
-        for (int b = 0; b < BASES; b++)
-            if (planes[b * cols + i] > 0)
-                base[i] = (unsigned char)b;
-    }
-}
-
 struct sample_room {
     float *planes;
     unsigned char *base;
@@ -53,7 +41,7 @@ static enum status add_sample(struct scan *scan, const struct open_domain *domai
     enum status status = domain_sample(domain, request, room->planes, room->truth, err);
     if (status)
         return status;
-    read_bases(room->planes, domain->shape.cols, record->length, room->base);
+    bases_of_planes(room->planes, domain->shape.cols, record->length, room->base);
     status = scan_begin(scan, record->name ? record->name : name, err);
     if (status)
         return status;

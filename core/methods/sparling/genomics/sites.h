@@ -1,9 +1,9 @@
 /* The sites of motifs in sequences: the places that the motif model marks, each with its start, end and strand. */
-#ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SITES_H
-#define MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SITES_H
+#ifndef MOTIF_CORE_METHODS_SPARLING_GENOMICS_SITES_H
+#define MOTIF_CORE_METHODS_SPARLING_GENOMICS_SITES_H
 
-#include "core/methods/sparling/queries/channel_matrices.h"
-#include "core/methods/sparling/queries/sites/scan.h"
+#include "core/methods/sparling/genomics/channel_matrices.h"
+#include "core/methods/sparling/genomics/scan.h"
 #include "core/genomics/sites/region.h"
 
 struct motif_site {
@@ -28,6 +28,9 @@ struct site_finder {
  * failure. Errors are those of channel_matrices_make(). */
 enum status site_finder_make(const struct method_question *question, struct site_finder *out, struct error *err);
 void site_finder_close(struct site_finder *finder);
+/* The same as an object of its own, which the caller destroys with site_finder_destroy(), also after a failure. */
+enum status site_finder_create(const struct method_question *question, struct site_finder **out, struct error *err);
+void site_finder_destroy(struct site_finder *finder); /* NULL is allowed */
 
 struct motif_site_list {
     struct motif_site *site;
@@ -38,14 +41,26 @@ struct motif_site_list {
 enum status site_finder_window(const struct site_finder *finder, const struct scan_window *window, int channel,
                                struct motif_site_list *out, struct error *err);
 
+/* Finds the strongest site of each channel that lies inside a sample. planes: [4][cols], one-hot; map:
+ * [channels][cols], in which motifs are where they are reported; length: bases of the sample. strongest: [channels].
+ * Error: STATUS_NO_MEMORY. */
+enum status site_finder_strongest(const struct site_finder *finder, const float *planes, const float *map, int cols,
+                                  int length, struct strand_site *strongest, struct error *err);
+
 /* The name of a channel for files: its name from labels, or "channel-3". */
 enum { SITE_NAME = 80 };
 void site_name(const struct site_finder *finder, int channel, char out[SITE_NAME]);
 
+/* Reads one-hot bases: planes: [4][cols], of which the first `length` columns are read; base: [length]. */
+void bases_of_planes(const float *planes, int64_t cols, int64_t length, unsigned char *base);
 /* Returns which coordinates the names of the question's records contain. The names of records that were cut from a
  * genome always contain coordinates. */
 enum coordinates sites_coordinates(const struct method_question *question);
 /* Scans what the question asks for: the records of the job's data set (GET), or those of the body (POST). */
 enum status sites_scan(const struct method_question *question, const struct scan_target *to, struct error *err);
+
+/* The queries "sites", "pairs" (site_pairs.c) and "signal" (signal.c). */
+sparling_answer sites_answer, pairs_answer;
+sparling_text sites_bed, sites_narrow_peak, sites_gff3, signal_bedgraph, signal_bigwig;
 
 #endif
