@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/data/splicing/splicing.h"
 #include "core/genomics/uploads/genome.h"
 #include "core/genomics/uploads/regions_int.h"
@@ -89,14 +90,10 @@ static enum status append(struct regions *s, const struct region *region, struct
 {
     if (s->count >= s->b->limits.samples)
         return regions_full(s, err);
-    if (s->count == s->room) {
-        int64_t room = s->room > 0 ? 2 * s->room : 1024;
-        struct region *more = realloc(s->region, (size_t)room * sizeof *more);
-        if (!more)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
-        s->region = more;
-        s->room = room;
-    }
+    struct region *more = grown(s->region, (size_t)s->count, sizeof *more);
+    if (!more)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+    s->region = more;
     s->region[s->count++] = *region;
     s->longest = region->end - region->start > s->longest ? region->end - region->start : s->longest;
     return STATUS_OK;

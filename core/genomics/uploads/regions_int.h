@@ -26,7 +26,7 @@ struct regions {
     struct faidx genome;
     struct name_list labels; /* texts of labels */
     struct region *region;   /* [count] in the order of the files */
-    int64_t count, room, left_out, unmatched;
+    int64_t count, left_out, unmatched;
     int64_t elsewhere;               /* number of regions on sequences that the genome does not have */
     char elsewhere_name[FASTA_NAME]; /* sequence of the first of them */
     struct place *covered; /* [covers] with NEGATIVES_GC: where no negative may lie, one place for each region */

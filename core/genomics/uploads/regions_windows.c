@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/data/splicing/splicing.h"
 #include "core/genomics/uploads/genome.h"
 #include "core/genomics/uploads/regions_int.h"
@@ -34,14 +35,9 @@ enum status regions_sample(struct regions *s, const uint8_t *bases, const struct
     splicing_planes(bases, (int)(r->end - r->start), planes);
     snprintf(name, sizeof name, "%s:%lld-%lld%s%s", r->chromosome->name, (long long)r->start, (long long)r->end,
              r->reverse ? "(-)" : "", ending);
-    if ((names->count & (names->count - 1)) == 0) {
-        char **more = realloc(names->name, (names->count > 0 ? 2 * (size_t)names->count : 1) * sizeof *more);
-        if (!more)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
-        names->name = more;
-    }
-    names->name[names->count] = strdup(name);
-    if (!names->name[names->count])
+    char **more = grown(names->name, (size_t)names->count, sizeof *more);
+    names->name = more ? more : names->name;
+    if (!more || !(more[names->count] = strdup(name)))
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
     names->count++;
     return STATUS_OK;

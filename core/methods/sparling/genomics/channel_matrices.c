@@ -292,8 +292,8 @@ static enum status compare_all(const struct method_question *question, struct ch
     return status;
 }
 
-enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
-                                  struct channel_matrices *out, struct error *err)
+static enum status make_all(const struct method_question *question, const struct top_activations *statistics,
+                            struct channel_matrices *out, struct error *err)
 {
     const struct channels_parameters *asked_for = question->parameters;
     struct making m;
@@ -323,29 +323,22 @@ enum status channel_matrices_make(const struct method_question *question, const 
     return status || asked_for->against[0] == '\0' ? status : compare_all(question, out, err);
 }
 
-void channel_matrices_close(struct channel_matrices *matrices)
-{
-    motif_library_close(&matrices->library);
-    free(matrices->hit);
-    matrices->hit = NULL;
-    free(matrices->motif);
-    matrices->motif = NULL;
-    free(matrices->merged);
-    matrices->merged = NULL;
-}
-
 enum status channel_matrices_create(const struct method_question *question, const struct top_activations *statistics,
                                     struct channel_matrices **out, struct error *err)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? channel_matrices_make(question, statistics, *out, err)
+    return *out ? make_all(question, statistics, *out, err)
                 : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
 }
 
 void channel_matrices_destroy(struct channel_matrices *matrices)
 {
-    if (matrices)
-        channel_matrices_close(matrices);
+    if (!matrices)
+        return;
+    motif_library_close(&matrices->library);
+    free(matrices->hit);
+    free(matrices->motif);
+    free(matrices->merged);
     free(matrices);
 }
 
@@ -456,37 +449,37 @@ void channel_matrix_write(const struct channel_matrices *matrices, int channel, 
     sink_end_object(out);
 }
 
-enum status channel_matrices_ask(const struct method_question *question, struct channel_matrices *out,
+enum status channel_matrices_ask(const struct method_question *question, struct channel_matrices **out,
                                  struct error *err)
 {
     struct top_activations s;
-    *out = (struct channel_matrices){.count = 0};
+    *out = NULL;
     enum status status = top_activations_take(question, &s, err);
     if (!status && !s.alphabet)
         status = error_set(err, STATUS_CONFLICT, NULL,
                            "this model reads no DNA or RNA, so its channels have no matrices of bases");
     if (!status)
-        status = channel_matrices_make(question, &s, out, err);
+        status = channel_matrices_create(question, &s, out, err);
     top_activations_close(&s);
     return status;
 }
 
 enum status channels_meme(const struct method_question *question, struct buf *out, struct error *err)
 {
-    struct channel_matrices matrices;
+    struct channel_matrices *matrices;
     enum status status = channel_matrices_ask(question, &matrices, err);
     if (!status)
-        motif_file_meme(matrices.motif, matrices.count, matrices.background, matrices.alphabet, out);
-    channel_matrices_close(&matrices);
+        motif_file_meme(matrices->motif, matrices->count, matrices->background, matrices->alphabet, out);
+    channel_matrices_destroy(matrices);
     return status;
 }
 
 enum status channels_jaspar(const struct method_question *question, struct buf *out, struct error *err)
 {
-    struct channel_matrices matrices;
+    struct channel_matrices *matrices;
     enum status status = channel_matrices_ask(question, &matrices, err);
     if (!status)
-        motif_file_jaspar(matrices.motif, matrices.count, out);
-    channel_matrices_close(&matrices);
+        motif_file_jaspar(matrices->motif, matrices->count, out);
+    channel_matrices_destroy(matrices);
     return status;
 }

@@ -36,18 +36,14 @@ enum { MATRIX_MATCHES = 5, MATRIX_MATCHES_MOST = 50 };
  * belong to the channel with the most sites, and the name lists the names of all these channels. The other channels get
  * a matrix of width 0.
  *
- * The caller calls channel_matrices_close() also after a failure. Errors: STATUS_NO_MEMORY, STATUS_CANCELLED, and those
- * of the domain and of motif_library_open(). */
-enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
-                                  struct channel_matrices *out, struct error *err);
-/* Computes the statistics and the matrices that a question asks for. STATUS_CONFLICT: the samples are not sequences of
- * bases. Other errors are those of channel_matrices_make(). */
-enum status channel_matrices_ask(const struct method_question *question, struct channel_matrices *out,
-                                 struct error *err);
-void channel_matrices_close(struct channel_matrices *matrices);
-/* The same as an object of its own, which the caller destroys with channel_matrices_destroy(), also after a failure. */
+ * The caller calls channel_matrices_destroy() also after a failure. Errors: STATUS_NO_MEMORY, STATUS_CANCELLED, and
+ * those of the domain and of motif_library_open(). */
 enum status channel_matrices_create(const struct method_question *question, const struct top_activations *statistics,
                                     struct channel_matrices **out, struct error *err);
+/* Computes the statistics and the matrices that a question asks for. STATUS_CONFLICT: the samples are not sequences of
+ * bases. Other errors are those of channel_matrices_create(). */
+enum status channel_matrices_ask(const struct method_question *question, struct channel_matrices **out,
+                                 struct error *err);
 void channel_matrices_destroy(struct channel_matrices *matrices); /* NULL is allowed */
 
 /* Writes the member "matrix" of a channel into an open object: null without a matrix. */

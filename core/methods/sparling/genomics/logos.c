@@ -47,19 +47,19 @@ typedef enum status draw_logos(const struct logo *logos, int count, const struct
 
 static enum status answer(const struct method_question *question, draw_logos *draw, struct buf *out, struct error *err)
 {
-    struct channel_matrices matrices = {.count = 0};
+    struct channel_matrices *matrices;
     struct sheet sheet = {.count = 0};
     enum status status = channel_matrices_ask(question, &matrices, err);
     if (!status)
-        status = fill(&matrices, &sheet, err);
+        status = fill(matrices, &sheet, err);
     if (!status) {
-        const struct logo_letters letters = {matrices.alphabet->symbols, matrices.alphabet->hues, BASES};
+        const struct logo_letters letters = {matrices->alphabet->symbols, matrices->alphabet->hues, BASES};
         status = draw(sheet.logo, sheet.count, &letters, out, err);
     }
     free(sheet.logo);
     free(sheet.height);
     free(sheet.title);
-    channel_matrices_close(&matrices);
+    channel_matrices_destroy(matrices);
     return status;
 }
 

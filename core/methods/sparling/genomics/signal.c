@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/genomics/uploads/genome.h"
 #include "core/genomics/files/bigwig.h"
 #include "core/methods/sparling/genomics/sites.h"
@@ -23,22 +24,14 @@ struct collecting {
     struct region region;
     int current; /* chromosome of the current record */
     struct chromosome *chromosome;
-    size_t chromosomes, chromosome_room;
+    size_t chromosomes;
     struct bigwig_interval *interval;
-    size_t count, room;
+    size_t count;
 };
 
-static enum status grow(void **array, size_t *room, size_t count, size_t bytes, struct error *err)
+static enum status no_memory_for_signal(struct error *err)
 {
-    if (count < *room)
-        return STATUS_OK;
-    size_t more = *room > 0 ? 2 * *room : 256;
-    void *grown = realloc(*array, more * bytes);
-    if (!grown)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a signal");
-    *array = grown;
-    *room = more;
-    return STATUS_OK;
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a signal");
 }
 
 /* Finds the chromosome of a record or adds it. Records of one chromosome usually follow each other. */
@@ -50,9 +43,10 @@ static enum status turn_to(struct collecting *c, const char *record, struct erro
             c->current = (int)i;
             return STATUS_OK;
         }
-    enum status status = grow((void **)&c->chromosome, &c->chromosome_room, c->chromosomes, sizeof *c->chromosome, err);
-    if (status)
-        return status;
+    struct chromosome *more = grown(c->chromosome, c->chromosomes, sizeof *more);
+    if (!more)
+        return no_memory_for_signal(err);
+    c->chromosome = more;
     c->current = (int)c->chromosomes;
     c->chromosome[c->chromosomes] = (struct chromosome){.length = 0};
     memcpy(c->chromosome[c->chromosomes++].name, c->region.name, sizeof c->region.name);
@@ -80,9 +74,11 @@ static enum status take_window(void *context, const struct scan_window *w, struc
         int64_t start = region_start(&c->region, i, i + 1);
         if (start < 0 || start >= UINT32_MAX)
             return error_set(err, STATUS_LIMIT, NULL, "a chromosome may have at most 4294967295 positions");
-        status = grow((void **)&c->interval, &c->room, c->count, sizeof *c->interval, err);
-        if (!status)
-            c->interval[c->count++] = (struct bigwig_interval){c->current, (uint32_t)start, (uint32_t)start + 1, value};
+        struct bigwig_interval *more = grown(c->interval, c->count, sizeof *more);
+        if (!more)
+            return no_memory_for_signal(err);
+        c->interval = more;
+        c->interval[c->count++] = (struct bigwig_interval){c->current, (uint32_t)start, (uint32_t)start + 1, value};
     }
     if (!status && w->last) {
         int64_t end = c->region.end != INT64_MAX ? c->region.end : c->region.start + w->length;
@@ -180,7 +176,7 @@ enum status signal_bigwig(const struct method_question *question, struct buf *ou
     const char **names = malloc((c.chromosomes + 1) * sizeof *names);
     uint32_t *lengths = malloc((c.chromosomes + 1) * sizeof *lengths);
     if (!status && (!names || !lengths))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a signal");
+        status = no_memory_for_signal(err);
     for (size_t i = 0; !status && i < c.chromosomes; i++) {
         names[i] = c.chromosome[i].name;
         lengths[i] = (uint32_t)(c.chromosome[i].length < UINT32_MAX ? c.chromosome[i].length : UINT32_MAX);

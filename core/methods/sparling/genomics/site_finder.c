@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/methods/sparling/genomics/sites.h"
 #include "core/genomics/sites/site_place.h"
 
 enum { REFERENCE_SAMPLES = 500 };
 
-enum status site_finder_make(const struct method_question *question, struct site_finder *out, struct error *err)
+static enum status make_finder(const struct method_question *question, struct site_finder *out, struct error *err)
 {
     const struct channels_parameters asked = {.set = CHANNELS_TEST, .samples = REFERENCE_SAMPLES, .top = 1};
     struct method_question reference = *question;
@@ -23,14 +24,14 @@ enum status site_finder_make(const struct method_question *question, struct site
     if (!status && !s.alphabet)
         status = error_set(err, STATUS_CONFLICT, NULL, "this model reads no DNA or RNA, so it finds no sites");
     if (!status)
-        status = channel_matrices_make(&reference, &s, &out->matrices, err);
+        status = channel_matrices_create(&reference, &s, &out->matrices, err);
     out->ratios = status ? NULL : calloc((size_t)s.channels, sizeof *out->ratios);
     out->most = status ? NULL : calloc((size_t)s.channels, sizeof *out->most);
     if (!status && (!out->ratios || !out->most))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
     for (int c = 0; !status && c < s.channels; c++) {
         out->most[c] = (double)s.channel[c].most;
-        site_ratios_make(&out->matrices.motif[c].matrix, out->matrices.background, &out->ratios[c]);
+        site_ratios_make(&out->matrices->motif[c].matrix, out->matrices->background, &out->ratios[c]);
     }
     out->half = s.half;
     out->shift = s.half + 3;
@@ -38,32 +39,26 @@ enum status site_finder_make(const struct method_question *question, struct site
     return status;
 }
 
-void site_finder_close(struct site_finder *finder)
-{
-    channel_matrices_close(&finder->matrices);
-    free(finder->ratios);
-    free(finder->most);
-    finder->ratios = NULL;
-    finder->most = NULL;
-}
-
 enum status site_finder_create(const struct method_question *question, struct site_finder **out, struct error *err)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? site_finder_make(question, *out, err)
+    return *out ? make_finder(question, *out, err)
                 : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
 }
 
 void site_finder_destroy(struct site_finder *finder)
 {
-    if (finder)
-        site_finder_close(finder);
+    if (!finder)
+        return;
+    channel_matrices_destroy(finder->matrices);
+    free(finder->ratios);
+    free(finder->most);
     free(finder);
 }
 
 void site_name(const struct site_finder *finder, int channel, char out[SITE_NAME])
 {
-    const struct named_motif *motif = &finder->matrices.motif[channel];
+    const struct named_motif *motif = &finder->matrices->motif[channel];
     const char *name = motif->name[0] != '\0' ? motif->name : motif->id;
     int used = 0;
     for (; used < SITE_NAME - 1 && name[used] != '\0'; used++)
@@ -104,7 +99,8 @@ static struct motif_site make_site(const struct site_finder *f, const struct sca
                               .value = (double)w->map[(size_t)channel * (size_t)w->width + (size_t)col]};
     struct site_placement at;
     int end = known(w), half = f->half;
-    if (ratios->width > 0 && site_place(ratios, w->base, end, col, f->shift, f->matrices.alphabet->strands == 2, &at)) {
+    if (ratios->width > 0 &&
+        site_place(ratios, w->base, end, col, f->shift, f->matrices->alphabet->strands == 2, &at)) {
         site.start = w->origin + at.first;
         site.end = site.start + ratios->width;
         site.strand = at.reverse ? '-' : '+';
@@ -126,14 +122,10 @@ static enum status append(struct motif_site_list *list, const struct motif_site 
             *other = *site;
         return STATUS_OK;
     }
-    if (list->count == list->room) {
-        size_t room = list->room > 0 ? 2 * list->room : 64;
-        struct motif_site *more = realloc(list->site, room * sizeof *more);
-        if (!more)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
-        list->site = more;
-        list->room = room;
-    }
+    struct motif_site *more = grown(list->site, list->count, sizeof *more);
+    if (!more)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
+    list->site = more;
     list->site[list->count++] = *site;
     return STATUS_OK;
 }
@@ -141,7 +133,7 @@ static enum status append(struct motif_site_list *list, const struct motif_site 
 enum status site_finder_window(const struct site_finder *finder, const struct scan_window *window, int channel,
                                struct motif_site_list *out, struct error *err)
 {
-    int channels = finder->matrices.count, to = (int)(window->to - window->origin);
+    int channels = finder->matrices->count, to = (int)(window->to - window->origin);
     enum status status = STATUS_OK;
     for (int i = (int)(window->from - window->origin); !status && i < to; i++)
         for (int c = 0; !status && c < channels; c++) {
@@ -176,7 +168,7 @@ enum status site_finder_strongest(const struct site_finder *finder, const float 
     const struct scan_window window = {
         .to = length, .width = cols, .base = base, .map = map, .first = true, .last = true, .length = length};
     enum status status = site_finder_window(finder, &window, -1, &sites, err);
-    for (int c = 0; c < finder->matrices.count; c++)
+    for (int c = 0; c < finder->matrices->count; c++)
         strongest[c] = (struct strand_site){.strand = '.'};
     for (size_t i = 0; !status && i < sites.count; i++) {
         const struct motif_site *site = &sites.site[i];

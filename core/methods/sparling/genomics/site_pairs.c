@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/grown.h"
 #include "core/methods/sparling/genomics/sites.h"
 
 enum { LEAST_RECORDS = 5, NEAR = 30 };
@@ -18,55 +19,49 @@ struct kept_site {
 };
 
 struct pairing {
-    struct site_finder finder;
+    struct site_finder *finder;
     struct motif_site_list sites; /* sites of the current record */
     struct kept_site *site;       /* the sites of all records */
-    size_t count, room;
-    size_t *first; /* [records + 1] the first site of each record */
-    size_t records, record_room;
+    size_t count, records;
+    size_t *end; /* [records] index after the last site of each record */
     int channels;
 };
-
-static enum status grow(void **array, size_t *room, size_t needed, size_t bytes, struct error *err)
-{
-    if (needed <= *room)
-        return STATUS_OK;
-    size_t more = 2 * needed + 256;
-    void *grown = realloc(*array, more * bytes);
-    if (!grown)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for pairs of motifs");
-    *array = grown;
-    *room = more;
-    return STATUS_OK;
-}
 
 /* Keeps the sites of a record when its last window has come. */
 static enum status take_window(void *context, const struct scan_window *window, struct error *err)
 {
     struct pairing *p = context;
-    enum status status = site_finder_window(&p->finder, window, -1, &p->sites, err);
+    enum status status = site_finder_window(p->finder, window, -1, &p->sites, err);
     if (status || !window->last)
         return status;
     if (window->length > INT32_MAX)
         return error_set(err, STATUS_LIMIT, NULL, "a record of more than 2147483647 bases has no pairs");
-    status = grow((void **)&p->site, &p->room, p->count + p->sites.count, sizeof *p->site, err);
-    if (!status)
-        status = grow((void **)&p->first, &p->record_room, p->records + 2, sizeof *p->first, err);
-    if (status)
-        return status;
-    p->first[p->records] = p->count;
     for (size_t i = 0; i < p->sites.count; i++) {
         const struct motif_site *s = &p->sites.site[i];
+        struct kept_site *more = grown(p->site, p->count, sizeof *more);
+        if (!more)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for pairs of motifs");
+        p->site = more;
         p->site[p->count++] = (struct kept_site){s->channel, (int32_t)s->start, (int32_t)s->end, s->strand};
     }
-    p->first[++p->records] = p->count;
+    size_t *more = grown(p->end, p->records, sizeof *more);
+    if (!more)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for pairs of motifs");
+    p->end = more;
+    p->end[p->records++] = p->count;
     p->sites.count = 0;
     return STATUS_OK;
 }
 
+/* Returns the index of the first site of a record. */
+static size_t first_of(const struct pairing *p, size_t record)
+{
+    return record > 0 ? p->end[record - 1] : 0;
+}
+
 static bool has(const struct pairing *p, size_t record, int channel)
 {
-    for (size_t i = p->first[record]; i < p->first[record + 1]; i++)
+    for (size_t i = first_of(p, record); i < p->end[record]; i++)
         if (p->site[i].channel == channel)
             return true;
     return false;
@@ -87,8 +82,8 @@ static int gap(const struct kept_site *a, const struct kept_site *b)
 static void add_closest(const struct pairing *p, size_t i, int a, size_t j, int b, struct relation *r)
 {
     const struct kept_site *one = NULL, *two = NULL;
-    for (size_t x = p->first[i]; x < p->first[i + 1]; x++)
-        for (size_t y = p->first[j]; y < p->first[j + 1]; y++) {
+    for (size_t x = first_of(p, i); x < p->end[i]; x++)
+        for (size_t y = first_of(p, j); y < p->end[j]; y++) {
             const struct kept_site *s = &p->site[x], *t = &p->site[y];
             if (s->channel != a || t->channel != b || gap(s, t) < 0 || (one && gap(s, t) >= gap(one, two)))
                 continue;
@@ -126,7 +121,7 @@ static void write_share(const struct sink *out, const char *name, int observed, 
 static void write_channel(const struct pairing *p, const char *key, int channel, const struct sink *out)
 {
     char name[SITE_NAME];
-    site_name(&p->finder, channel, name);
+    site_name(p->finder, channel, name);
     sink_begin_object(out, key);
     sink_integer(out, "channel", channel);
     sink_text(out, "name", name);
@@ -193,16 +188,16 @@ enum status pairs_answer(const struct method_question *question, const struct si
 {
     struct pairing p = {.channels = (int)question->model->network->config.channels_motif};
     const struct scan_target to = {&p, take_window};
-    enum status status = site_finder_make(question, &p.finder, err);
+    enum status status = site_finder_create(question, &p.finder, err);
     if (!status)
         status = sites_scan(question, &to, err);
     if (!status && p.records > INT32_MAX)
         status = error_set(err, STATUS_LIMIT, NULL, "pairs are counted in at most 2147483647 records");
     if (!status)
         status = write_pairs(question, &p, out, err);
-    site_finder_close(&p.finder);
+    site_finder_destroy(p.finder);
     free(p.sites.site);
     free(p.site);
-    free(p.first);
+    free(p.end);
     return status;
 }

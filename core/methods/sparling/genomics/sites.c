@@ -13,7 +13,7 @@ struct writing {
     enum form form;
     const struct sink *json;
     struct buf *text;
-    struct site_finder finder;
+    struct site_finder *finder;
     struct motif_site_list sites; /* sites of the current record */
     struct region region;
     enum coordinates coordinates;
@@ -22,7 +22,7 @@ struct writing {
 
 static int score_of(const struct writing *w, const struct motif_site *site)
 {
-    double most = w->finder.most[site->channel];
+    double most = w->finder->most[site->channel];
     long score = most > 0 ? lrint(1000 * site->value / most) : 0;
     return score < 0 ? 0 : score > 1000 ? 1000 : (int)score;
 }
@@ -100,7 +100,7 @@ static void write_until(struct writing *w, int64_t until)
         }
         int64_t start = region_start(&w->region, site->start, site->end), end = start + site->end - site->start;
         char strand = !w->region.reverse || site->strand == '.' ? site->strand : site->strand == '+' ? '-' : '+';
-        site_name(&w->finder, site->channel, name);
+        site_name(w->finder, site->channel, name);
         if (w->form == FORM_JSON)
             write_json(w, site, start, end, strand, name);
         else
@@ -114,10 +114,10 @@ static enum status take_window(void *context, const struct scan_window *window, 
     struct writing *w = context;
     if (window->first)
         region_parse(window->record, w->coordinates, &w->region);
-    enum status status = site_finder_window(&w->finder, window, w->channel, &w->sites, err);
+    enum status status = site_finder_window(w->finder, window, w->channel, &w->sites, err);
     if (status)
         return status;
-    write_until(w, window->last ? INT64_MAX : window->to - w->finder.shift - MATRIX_WIDTH);
+    write_until(w, window->last ? INT64_MAX : window->to - w->finder->shift - MATRIX_WIDTH);
     return w->text && w->text->failed ? buf_status(w->text, "the list of sites", err) : STATUS_OK;
 }
 
@@ -131,7 +131,7 @@ static enum status write_sites(const struct method_question *question, struct wr
     if (asked->channel >= question->model->network->config.channels_motif)
         return error_set(err, STATUS_INVALID, "/channel", "must be below %lld, the number of channels",
                          (long long)question->model->network->config.channels_motif);
-    status = site_finder_make(question, &w->finder, err);
+    status = site_finder_create(question, &w->finder, err);
     if (!status && w->form == FORM_JSON)
         sink_begin_list(w->json, "sites");
     if (!status && w->form == FORM_GFF3)
@@ -140,7 +140,7 @@ static enum status write_sites(const struct method_question *question, struct wr
         status = sites_scan(question, &to, err);
     if (!status && w->form == FORM_JSON)
         sink_end_list(w->json);
-    site_finder_close(&w->finder);
+    site_finder_destroy(w->finder);
     free(w->sites.site);
     return status;
 }

@@ -16,7 +16,7 @@ struct motif_site {
 /* What turns the maxima of a motif map into sites. */
 struct site_finder {
     const struct method_model *model;
-    struct channel_matrices matrices;
+    struct channel_matrices *matrices;
     struct site_ratios *ratios; /* [channels] computed from the matrices; a channel without a matrix has ratios of width
                                    0, and its sites are as wide as the footprint */
     double *most;               /* [channels] largest activation in the samples from which the matrices were made */
@@ -24,17 +24,14 @@ struct site_finder {
     int half;                   /* the footprint of a motif has `2 * half + 1` positions */
 };
 
-/* Makes the matrices of all channels from samples of the test set. The caller calls site_finder_close() also after a
- * failure. Errors are those of channel_matrices_make(). */
-enum status site_finder_make(const struct method_question *question, struct site_finder *out, struct error *err);
-void site_finder_close(struct site_finder *finder);
-/* The same as an object of its own, which the caller destroys with site_finder_destroy(), also after a failure. */
+/* Makes the matrices of all channels from samples of the test set. The caller calls site_finder_destroy() also after a
+ * failure. Errors are those of channel_matrices_create(). */
 enum status site_finder_create(const struct method_question *question, struct site_finder **out, struct error *err);
 void site_finder_destroy(struct site_finder *finder); /* NULL is allowed */
 
 struct motif_site_list {
     struct motif_site *site;
-    size_t count, room;
+    size_t count;
 };
 /* Finds the sites of a window in order of their positions. channel: index of the only channel to report; -1: all
  * channels. Appends to *out, whose array the caller frees. Error: STATUS_NO_MEMORY. */

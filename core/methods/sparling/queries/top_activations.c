@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/methods/sparling/run_int.h"
 
 const char *const channel_sets[] = {"examples", "test", "validation", "training", NULL};
@@ -102,14 +103,10 @@ static enum status count_sample(struct top_activations *s, const struct motif *f
 
 static enum status add_site(struct top_activations *s, const struct motif *at, int64_t sample, struct error *err)
 {
-    if (s->sites == s->room) {
-        size_t room = s->room > 0 ? 2 * s->room : 256;
-        struct top_activations_site *grown = realloc(s->site, room * sizeof *grown);
-        if (!grown)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the sites of motifs");
-        s->site = grown;
-        s->room = room;
-    }
+    struct top_activations_site *more = grown(s->site, s->sites, sizeof *more);
+    if (!more)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the sites of motifs");
+    s->site = more;
     s->site[s->sites++] = (struct top_activations_site){sample, at->channel, at->col};
     return STATUS_OK;
 }

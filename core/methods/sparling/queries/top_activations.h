@@ -48,7 +48,7 @@ struct top_activations {
     struct top_activations_channel *channel; /* [channels] */
     const struct alphabet *alphabet;         /* NULL: the samples are not sequences of bases, and `site` is empty */
     struct top_activations_site *site;       /* [sites] in the order of the samples */
-    size_t sites, room;
+    size_t sites;
 };
 
 /* Computes the statistics for the queries "channels". The caller calls top_activations_close() also after a failure.
