@@ -1,7 +1,7 @@
-/* The memory of a test of kernels. A page that nobody may touch follows each block, or precedes it, in turn. So a
- * kernel that accesses an element too many ends the program, with the code that users run and without a sanitizer.
- * Freed blocks stay forbidden, and a program that has not freed all of them fails at its end. The linker redirects the
- * allocations of the program's own objects to this file (--wrap). */
+/* The memory of a test of kernels, operations or networks. A page that nobody may touch follows each block, or precedes
+ * it, in turn. So a kernel that accesses an element too many ends the program, with the code that users run and without
+ * a sanitizer. Freed blocks stay forbidden, and a program that has not freed all of them fails at its end. The linker
+ * redirects the allocations of the program's own objects to this file (--wrap). */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
