@@ -34,7 +34,6 @@ MUTANTS = [
     ("core/nn/adam.c", "    free(adam->squares);\n", "", "nn_params", "a block of memory is not freed"),
     ("core/nn/select_kth.c", "else if (at >= greater)", "else if (at > greater)", "nn_sparse", "a wrong order statistic"),
     ("core/superposed/theory.c", "return p / 3 - p * p / 4;", "return p / 3 - p * p / 3;", "superposition_theory", "a wrong variance"),
-    ("core/methods/shared/multi_start.c", "bool decided = multi_start->chosen >= 0;", "bool decided = multi_start->chosen > 0;", "multi_start", "the first start cannot be chosen"),
     ("trainer/pace.c", "fmax(RECENT_SECONDS, STEADY_SHARE * age)", "fmin(RECENT_SECONDS, STEADY_SHARE * age)", "pace", "the steady rate is not steady"),
     ("storage/jobs/lease_state.c", "{LEASE_ENDED, LEASE_END, LEASE_ENDED},", "{LEASE_ENDED, LEASE_END, LEASE_HELD}, ", "lease", "an ended lease is held again"),
     ("storage/series/block.c", " || count > BLOCK_POINTS * POINT_BYTES)", ")", "storage_metric", "a damaged block that is too long is read"),

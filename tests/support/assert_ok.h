@@ -3,9 +3,9 @@
 #define MOTIF_TESTS_SUPPORT_ASSERT_OK_H
 
 #include "core/base/error.h"
+#include "tests/support/unit.h"
 
-/* Fails the test with the error message unless `call`, which uses a pointer `err`, returns STATUS_OK. Needs cmocka.h.
- */
+/* Fails the test with the error message unless `call`, which uses a pointer `err`, returns STATUS_OK. */
 #define assert_ok(call)                                                                                                \
     do {                                                                                                               \
         struct error err_ = {0}, *err = &err_;                                                                         \

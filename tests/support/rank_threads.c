@@ -1,15 +1,7 @@
 /* Ranks as threads, each with an environment of its own (rank_threads.h). */
 #include "tests/support/rank_threads.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/support/comm_threads.h"
 
 static void record_point(void *watcher, const char *name, int64_t step, double value)

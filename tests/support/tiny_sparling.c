@@ -1,12 +1,6 @@
 /* A SPARLING run that is small enough for tests. Each picture has TINY_SIZE x TINY_SIZE pixels and shows one of
  * four digits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/tiny_network.h"
 #include "tests/support/tiny_sparling.h"

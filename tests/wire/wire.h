@@ -2,16 +2,7 @@
 #ifndef MOTIF_TESTS_WIRE_H
 #define MOTIF_TESTS_WIRE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/harness/client.h"
 #include "tests/harness/daemon.h"
 

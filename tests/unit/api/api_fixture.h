@@ -3,17 +3,9 @@
 #ifndef MOTIF_TESTS_UNIT_API_API_FIXTURE_H
 #define MOTIF_TESTS_UNIT_API_API_FIXTURE_H
 
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/support/unit.h"
 #include "api/api.h"
 #include "api/json/json.h"
 #include "storage/storage.h"

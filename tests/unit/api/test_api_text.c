@@ -1,16 +1,8 @@
 /* Tests the parsers and writers of the api: JSON, the JSON sink, request targets, headers and cursors. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/support/unit.h"
 #include "api/api.h"
 #include "api/http/cursor.h"
 #include "api/json/json.h"

@@ -3,13 +3,9 @@
 #include "api/queries/query_gate.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 static bool never(void *context)
 {

@@ -1,13 +1,6 @@
 /* Tests that every benchmark reports plausible results in a fraction of a second, and that errors name invalid
  * options. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "bench/bench.h"
 #include "tests/support/sanitized.h"
 

@@ -1,13 +1,5 @@
 /* Tests the parser of server-sent events: it gets whole streams in pieces of every size. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-
+#include "tests/support/unit.h"
 #include "api/client/event_stream.h"
 
 struct taken {

@@ -1,14 +1,7 @@
 /* Tests drawing and parsing in motifctl, without a terminal and without a server. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "api/client/ctl.h"
 #include "api/client/draw.h"
 #include "api/client/motif_answer.h"

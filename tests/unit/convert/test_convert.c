@@ -3,15 +3,10 @@
  * table as a plain reference. The argument of the program is the folder of the files. */
 #include "convert/convert.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "convert/hdf5_file.h"
 #include "convert/matrix.h"
 #include "core/base/random/philox.h"

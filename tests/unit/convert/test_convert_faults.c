@@ -3,16 +3,11 @@
  * Each file is valid except for one fault. The message must name the fault. */
 #include "convert/convert.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "convert/hdf5_file.h"
 #include "tests/support/table_memory.h"
 

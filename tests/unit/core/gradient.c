@@ -1,13 +1,7 @@
 /* Builds graphs for gradient checks and compares the gradients of the backward pass with central differences. */
 #include "tests/unit/core/gradient.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 #include "core/base/random/philox.h"

@@ -1,18 +1,10 @@
 /* A store, jobs, programs and a clock for the tests of executors (executor_fixture.h). */
 #include "tests/unit/server/executor_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "core/base/arena.h"
 #include "server/executors/executor_child.h"
 

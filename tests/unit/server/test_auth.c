@@ -1,17 +1,9 @@
 /* Tests bearer tokens: which ones give which scope, what a damaged database or a failing library changes, and which
  * names a token may have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "server/http/auth.h"
 #include "server/tokens.h"

@@ -1,19 +1,12 @@
 /* Tests the storage of request bodies: the server keeps small bodies in memory and large ones in unnamed files. Memory
  * and files have limits. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "server/http/body.h"
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"

@@ -1,19 +1,11 @@
 /* Tests the loading of a TLS certificate and its key. If the two fit each other, new connections get the certificate.
  * If GnuTLS fails, the failure is reported, and new connections still get the certificate that was loaded before. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <gnutls/abstract.h>
 #include <gnutls/x509.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/http/certificate.h"
 #include "tests/support/fault.h"
 

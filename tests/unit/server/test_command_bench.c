@@ -1,16 +1,8 @@
 /* Runs the command `motifd bench` with a result that the test chooses. Tests that the command prints the result as
  * tables, and what it does if memory is missing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "bench/bench.h"
 #include "core/base/sink.h"
 #include "server/commands/commands.h"

@@ -1,20 +1,12 @@
 /* Runs the command `motifd dataset audio` with the real espeak-ng: it makes a small set, and reports failures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sys/wait.h>
 
+#include "tests/support/unit.h"
 #include "core/data/audio/audio_corpus.h"
 #include "server/commands/commands.h"
 #include "server/daemon.h"

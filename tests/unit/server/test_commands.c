@@ -1,20 +1,12 @@
 /* Runs the commands of motifd in this process, while one allocation or one system call fails. A command must do its
  * work, or print an error and return 1 or 2; either way the database stays sound and no descriptor stays open. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/commands/commands.h"
 #include "server/commands/data_copy.h"
 #include "tests/support/fault.h"

@@ -1,14 +1,5 @@
 /* Tests both ends of the console, in the daemon and in the command: requests and answers, users that are refused, slow
  * clients, other files in the place of the socket, and missing descriptors, memory and threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/commands/console.h"
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"

@@ -2,20 +2,14 @@
  * with or without a reason, writes too much, or never ends. Shell scripts stand in for motif-convert. */
 #include "server/process/converter.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
 #include "tests/support/open_files.h"

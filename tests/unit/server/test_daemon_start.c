@@ -1,21 +1,13 @@
 /* Starts and ends the whole daemon in this process, while one allocation or one system call of the start fails. The
  * daemon must serve, or end with an error message and exit code 1 or 2; either way it keeps no descriptor and leaves no
  * report of a crash. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/daemon.h"
 #include "server/process/signals.h"
 #include "tests/support/fault.h"

@@ -1,20 +1,12 @@
 /* Tests the copies of data sets that `motifd backup --with-data` makes: what is copied, and that a fault in any call is
  * reported and leaves no incomplete data set. A copy that reports success must have every file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "core/base/hash.h"
 #include "server/commands/data_copy.h"
 #include "tests/support/fault.h"

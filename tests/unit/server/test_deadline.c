@@ -2,17 +2,12 @@
  * ends it at once. */
 #include "server/process/deadline.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "server/process/signals.h"
 
 #define STOPPED 7 /* exit code of a child whose deadline was stopped */

@@ -1,16 +1,7 @@
 /* Sends requests to a daemon in this process while one allocation or one system
  * call fails. Every request gets a complete answer or none, an answer does not
  * report a success that did not happen, and the next request is served. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -21,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/daemon.h"
 #include "server/process/signals.h"
 #include "tests/support/fault.h"

@@ -1,20 +1,12 @@
 /* Tests child processes: their environment and input, their output line by line, and how they end. Also tests programs
  * that do not exist, and missing descriptors and memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/executors/executor_child.h"
 #include "tests/support/fault.h"
 

@@ -1,14 +1,5 @@
 /* Tests that the daemon removes what a killed mpirun left, and nothing else. It must not remove folders or memory of
  * other processes, memory that is older than the folder of mpirun, or memory that a process still maps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -17,9 +8,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
 #include <errno.h>
 
+#include "tests/support/unit.h"
 #include "server/executors/executor_int.h"
 #include "tests/support/fault_calls.h"
 

@@ -1,14 +1,5 @@
 /* Tests the executor `slurm` with programs of Slurm that fail, hang or contradict each other, and jobs that vanish. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/unit/server/executor_fixture.h"
 
 /* Writes Slurm's four programs. The file `queue` is what squeue prints. */

@@ -1,19 +1,11 @@
 /* Tests the executors `process` and `mpirun` with programs that fail, hang, die or leave something behind, and how
  * executors find programs and record the end of a job. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/executors/executor_child.h"
 #include "server/executors/programs.h"
 #include "tests/support/fault.h"

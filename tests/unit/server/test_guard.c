@@ -1,12 +1,5 @@
 /* Tests the guard of request heads: it refuses requests that libmicrohttpd accepts although RFC 9112 forbids them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "server/http/guard.h"
 
 #define H(name, value)                                                                                                 \

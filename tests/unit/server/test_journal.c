@@ -1,13 +1,7 @@
 /* Tests lines of the log: whatever their texts contain, each is one JSON object in UTF-8. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/process/journal.h"
 
 static void texts_are_escaped_unless_they_are_good_utf8(void **state)

@@ -1,15 +1,9 @@
 /* Tests objects that own a mutex and conditions. If a call fails while an object is created, the object must destroy
  * the mutex and the conditions that it has initialised. An object that is destroyed must destroy all of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 
+#include "tests/support/unit.h"
 #include "api/queries/query_gate.h"
 #include "core/base/parallel/timed_cond.h"
 #include "server/http/reaper.h"

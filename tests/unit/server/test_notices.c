@@ -1,20 +1,12 @@
 /* Tests the delivery of notices with a receiver that this file plays in the place of libcurl: answers, failures,
  * missing memory, and a daemon that ends during a delivery. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/notices/notices.h"
 #include "server/process/journal.h"
 #include "storage/storage.h"

@@ -1,17 +1,10 @@
 /* Tests the messages to the service manager: where they go, and how often it wants to hear that the daemon lives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "server/process/notify.h"
 #include "tests/support/fault_calls.h"
 #include "tests/support/open_files.h"

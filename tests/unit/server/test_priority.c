@@ -1,17 +1,10 @@
 /* Sets time slices and nice values of threads, and reads them back from the system. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 
+#include "tests/support/unit.h"
 #include "server/process/priority.h"
 
 static uint64_t slice(void)

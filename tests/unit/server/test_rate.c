@@ -1,14 +1,7 @@
 /* Tests rate limits: the steady rate, a burst of at most the requests of two seconds, and one bucket per caller. */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "server/http/rate.h"
 
 static struct rate *make(int64_t per_second)

@@ -1,18 +1,11 @@
 /* Tests the scheduler and the executor on a real store, with a method whose result shows every lost or repeated step.
  * The thread sanitizer must report nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/arena.h"
 #include "server/executors/executor.h"
 #include "server/scheduler.h"

@@ -1,17 +1,9 @@
 /* Tests settings: their sources and which source wins, the reports of all faults, and addresses. Also tests how the log
  * escapes characters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "server/process/journal.h"
 #include "server/settings/settings.h"
 

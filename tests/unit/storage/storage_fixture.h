@@ -2,22 +2,14 @@
 #ifndef MOTIF_TESTS_UNIT_STORAGE_STORAGE_FIXTURE_H
 #define MOTIF_TESTS_UNIT_STORAGE_STORAGE_FIXTURE_H
 
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <sqlite3.h>
 
+#include "tests/support/unit.h"
 #include "core/base/arena.h"
 #include "storage/storage.h"
 

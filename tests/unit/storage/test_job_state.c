@@ -1,12 +1,5 @@
 /* Compares the table of job states with rules that are written independently of it. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "tests/support/unit.h"
 #include "storage/jobs/job_state.h"
 
 /* Returns what the rules of a job's life cycle say about an event. The table must agree for every state and event. */

@@ -9,15 +9,7 @@
  *
  * A small struct, the world, describes the state of all participants. A breadth-first search applies every possible
  * event to every world that it has found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "api/datasets/reservation_room.h"
 #include "storage/jobs/job_state.h"
 #include "storage/jobs/lease_state.h"

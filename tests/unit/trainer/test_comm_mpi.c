@@ -1,17 +1,9 @@
 /* Tests the communicator over MPI without MPI processes: this file plays the functions of MPI for one of three ranks.
  * It checks what the communicator asks of MPI and how it adds, and lets each call of MPI fail. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <limits.h>
 #include <mpi.h>
 
+#include "tests/support/unit.h"
 #include "core/base/parallel/comm.h"
 #include "tests/support/fault.h"
 #include "trainer/mpi/comm_mpi.h"

@@ -1,15 +1,8 @@
 /* Tests the coordinators of a distributed run: all ranks receive what rank 0 reads, and all ranks learn of a
  * failure on one rank. The ranks are threads of this process. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/support/comm_threads.h"
 #include "trainer/distributed_run.h"
 

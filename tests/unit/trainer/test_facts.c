@@ -1,22 +1,13 @@
 /* Compares the facts about the process and the machine with other sources, also when files cannot be read. Also
  * tests the one restart of the program that selects OpenBLAS's kernels. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "core/kernels/blas.h"
 #include "tests/support/fault_calls.h"
 #include "trainer/facts.h"

@@ -1,15 +1,8 @@
 /* Tests how a program finds the memory that it may use: the files of a control group, which this file plays, and the
  * memory of the machine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "trainer/facts.h"
 
 /* The contents of the played files; NULL: the file does not exist. */

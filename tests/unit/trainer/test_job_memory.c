@@ -1,14 +1,8 @@
 /* Tests that a run allocates as much memory as its estimate says. --job-memory counts allocated bytes, so a run that
  * allocates more than it writes could be stopped although its estimate is within the limit. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/method.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"

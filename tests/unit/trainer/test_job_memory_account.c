@@ -1,15 +1,8 @@
 /* Tests the account of a job's allocations: every kind of allocation counts, what is freed counts no more, and an
  * allocation beyond the limit fails and is noted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <errno.h>
 
+#include "tests/support/unit.h"
 #include "trainer/job_memory.h"
 
 enum { KB = 1024, LIMIT = 1000 * KB };

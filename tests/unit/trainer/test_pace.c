@@ -1,12 +1,7 @@
 /* Tests the speed of a run and the estimate of its end that follows from it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 
+#include "tests/support/unit.h"
 #include "trainer/pace.h"
 
 /* Reports `samples` more samples after each of `seconds` seconds. The run is `age` seconds old before the first

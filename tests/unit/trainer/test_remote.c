@@ -1,15 +1,8 @@
 /* Tests the coordinator of a run whose daemon is another process. The daemon is played
  * (played_daemon.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <math.h>
 
+#include "tests/support/unit.h"
 #include "tests/support/fault.h"
 #include "tests/unit/trainer/played_daemon.h"
 #include "trainer/remote/remote.h"

@@ -1,14 +1,7 @@
 /* Tests the training loop against a coordinator that this file plays: every call of the coordinator and every
  * allocation fails once, a cancel arrives in every phase, and methods and daemons send what they should not. In each
  * case the run must report its end once, name the fault, and close what it has opened. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/parallel/thread_pool.h"
 #include "tests/support/fault.h"
 #include "tests/unit/api/fake_method.h"

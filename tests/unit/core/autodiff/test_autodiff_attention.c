@@ -1,12 +1,7 @@
 /* Compares attention and LSTM with central differences and with plain loops. */
 #include "tests/unit/core/gradient.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 #define TOLERANCE 1e-6
 

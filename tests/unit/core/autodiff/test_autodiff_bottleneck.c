@@ -3,13 +3,8 @@
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "tests/support/assert_ok.h"
 

@@ -5,14 +5,8 @@
  * - After a failure nothing more is computed and the first error stays.
  * - Wrong shapes are refused with the name of the operation. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/autodiff/ops.h"
 #include "core/base/random/philox.h"
 #include "tests/support/fault.h"

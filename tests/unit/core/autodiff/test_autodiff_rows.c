@@ -1,12 +1,7 @@
 /* Compares operations on rows with central differences, and fused operations with their parts. */
 #include "tests/unit/core/gradient.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 #define TOLERANCE 1e-6
 

@@ -1,12 +1,5 @@
 /* Tests that a large matrix product ends soon when its pool is stopped, for example because a job is cancelled. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/autodiff/tape_int.h"
 #include "core/kernels/blas.h"
 

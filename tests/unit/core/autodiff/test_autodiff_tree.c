@@ -3,12 +3,8 @@
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 struct heads_case {
     struct weight *base, *changes, *deviation;

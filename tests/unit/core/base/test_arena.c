@@ -1,12 +1,5 @@
 /* Tests the arena: alignment, reuse of blocks, marks, limits and failed allocations. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/arena.h"
 #include "tests/support/fault.h"
 

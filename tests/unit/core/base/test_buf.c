@@ -1,13 +1,5 @@
 /* Tests the byte buffer: growth, its limit, and failed allocations. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "tests/support/fault.h"
 

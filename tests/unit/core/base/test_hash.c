@@ -1,11 +1,5 @@
 /* Tests SHA-256 with published examples, and hashing in pieces. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/hash.h"
 
 static void expect(const void *bytes, size_t count, const char *wanted)

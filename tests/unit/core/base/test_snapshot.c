@@ -1,13 +1,5 @@
 /* Tests snapshots: round trips, damaged and hostile streams, and failures of memory, reads and writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/base/snapshot.h"
 #include "tests/support/fault.h"

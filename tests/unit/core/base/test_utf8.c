@@ -1,12 +1,7 @@
 /* Tests the check of UTF-8 text, the rule for control characters, and the escapes that replace them. */
 #include "core/base/utf8.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 static bool printable(const char *text)
 {

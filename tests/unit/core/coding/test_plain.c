@@ -1,15 +1,8 @@
 /* Tests the classical decoders of sparse codes in a plain dictionary. Compares FISTA with the basis pursuit of the
  * method pathways, and checks that supports are recovered where theory guarantees it. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/coding/decode.h"
 #include "core/coding/plain.h"

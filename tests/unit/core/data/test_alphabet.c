@@ -1,10 +1,5 @@
 /* Tests alphabets: the letters of one-hot sequences, and the description that clients receive. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/data/alphabet.h"
 #include "tests/support/text_sink.h"
 

@@ -1,17 +1,10 @@
 /* Tests spectrograms, corpora and clips of spoken words: draws and shapes equal the published ones, and signal
  * processing equals a direct computation in double precision. The test makes every recording itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/data/audio/audio_sequence.h"
 #include "core/data/audio/audio_spectrum.h"
 #include "core/data/dataset.h"

@@ -1,20 +1,12 @@
 /* Tests uploads of every format: they are read and stored, and the stored form is read back. Faulty and hostile uploads
  * are refused with a message that helps. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <archive.h>
 #include <archive_entry.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "tests/support/unit.h"
 #include "core/formats/archive.h"
 #include "core/data/uploads/collection.h"
 #include "core/genomics/uploads/dinucleotides.h"

@@ -1,18 +1,10 @@
 /* Tests tables of cells: an archive with a matrix in Matrix Market's format and the names of features and cells
  * becomes the same table as a dense array. A faulty archive is refused with a message that states the fault. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <archive.h>
 #include <archive_entry.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/data/uploads/collection.h"
 #include "tests/support/archive_add.h"

@@ -1,17 +1,10 @@
 /* Tests how an upload says what its labels are: the type of y, the stated target, names of columns, folders of classes;
  * and the warnings about uploads that their owners may not have intended. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <archive.h>
 #include <archive_entry.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "tests/support/unit.h"
 #include "core/data/uploads/collection.h"
 #include "core/draw/png.h"
 

@@ -1,18 +1,10 @@
 /* Tests numbers as targets of an upload: NumPy arrays, tables of signals and FASTA; names, warnings, refusals, and the
  * stored form. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <archive.h>
 #include <archive_entry.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/support/unit.h"
 #include "core/data/uploads/collection.h"
 
 static struct error err;

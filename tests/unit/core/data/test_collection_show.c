@@ -1,16 +1,8 @@
 /* Tests the description and the preview of a collection. Compares figures as text and pictures by their pixels, for
  * every kind and for unusual data: constant, huge or tiny values, many columns, very long names. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/data/uploads/collection_first.h"
 #include "core/data/uploads/collection_show.h"

@@ -1,17 +1,9 @@
 /* Tests uploads of safetensors files and of shards of arrays: they become data sets, the ids of samples are stored,
  * and faulty files are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <archive.h>
 #include <archive_entry.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/data/uploads/collection.h"
 #include "tests/support/archive_add.h"

@@ -1,15 +1,8 @@
 /* Tests that the pictures equal the published ones bit for bit. The expected labels, ink counts, hashes of the packed
  * bits and placements were computed with the authors' generator under numpy. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/hash.h"
 #include "core/base/random/mt19937.h"
 #include "tests/support/paper_domains.h"

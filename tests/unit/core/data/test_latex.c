@@ -1,14 +1,8 @@
 /* Tests that formulas, noise and places equal the authors' data: formulas and noise bit for bit, ink boxes as measured
  * in pages that pdflatex and poppler made. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/mt19937.h"
 #include "core/data/latex/latex.h"
 #include "core/data/latex/latex_single.h"

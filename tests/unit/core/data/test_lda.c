@@ -1,14 +1,7 @@
 /* Tests the fit of topics to documents, and the draw of documents from shifted mixtures of topics. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/data/tables/lda.h"
 

@@ -1,22 +1,13 @@
 /* Tests that pictures of all formats are read: PNG, JPEG and TIFF, grey and in colour, with 8 and more bits; that
  * hostile and unsuitable files are refused; and that a tar of pictures keeps colours. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <archive.h>
 #include <archive_entry.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
 #include <jpeglib.h>
 #include <tiffio.h>
 
+#include "tests/support/unit.h"
 #include "core/data/uploads/collection.h"
 #include "core/data/files/input_file.h"
 #include "core/data/files/picture_file.h"

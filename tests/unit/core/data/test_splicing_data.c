@@ -4,17 +4,10 @@
 #include "core/data/splicing/splicing_planted.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/mt19937.h"
 
 static void encode(const char *text, uint8_t *bases)

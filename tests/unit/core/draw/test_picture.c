@@ -1,15 +1,8 @@
 /* Tests pictures: shapes, text, colours, and PNG files written and read. */
 #include <math.h>
 #include <png.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/draw/picture_int.h"
 #include "core/draw/png.h"
 #include "tests/support/fault.h"

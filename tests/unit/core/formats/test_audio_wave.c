@@ -1,16 +1,9 @@
 /* Tests which recordings are read and which are refused, and compares resampling with double precision. The test makes
  * every recording itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "tests/unit/core/audio_files.h"
 
 /* ---- files ------------------------------------------------------------------------------------ */

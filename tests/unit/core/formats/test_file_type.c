@@ -1,14 +1,8 @@
 /* Tests that the table of file formats contains every format of the queries of all methods, and that names and
  * endings are unique. Clients find a format by its name or by the ending of a file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/data/files/input_file.h"
 #include "core/formats/file_type.h"
 #include "core/methods/method.h"

@@ -1,15 +1,7 @@
 /* Tests arrays in NumPy's format: every element type, refusals with a reason, and files that are cut off. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/support/unit.h"
 #include "core/formats/npy.h"
 
 struct file {

@@ -1,14 +1,7 @@
 /* Tests streams of tables: what is written is read back, and damaged streams are refused. */
 #include "core/formats/table/table_stream.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 
 enum { ROOM = 1 << 20, ROWS = 37, COLS = 3000 };

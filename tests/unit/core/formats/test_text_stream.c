@@ -1,13 +1,5 @@
 /* Tests that streams give the same lines and FASTA records as parsers of a whole text. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/formats/fasta.h"
 

@@ -1,18 +1,10 @@
 /* Tests that the reader of bigWig files gives the means of the values that libBigWig has written. A file that was
  * cut off or changed gives an error. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "core/base/descriptor.h"
 #include "core/base/random/philox.h"
 #include "core/genomics/files/bigwig.h"

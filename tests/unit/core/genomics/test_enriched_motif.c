@@ -1,13 +1,5 @@
 /* Tests that enriched_motif_find() finds planted motifs, on either strand, one after another, and nothing in noise. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/genomics/matrices/enriched_motif.h"
 

@@ -1,19 +1,11 @@
 /* Tests that regions of a genome become samples: their windows, labels, negatives, and archives of several files. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <archive.h>
 #include <archive_entry.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/data/uploads/collection.h"
 #include "core/genomics/files/bigwig.h"

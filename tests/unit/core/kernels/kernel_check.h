@@ -7,16 +7,8 @@
 #define MOTIF_TESTS_UNIT_CORE_KERNELS_KERNEL_CHECK_H
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/kernels/kernels.h"
 

@@ -1,11 +1,5 @@
 /* Tests that an artifact that cannot be made becomes a finding of the result, and that the run still succeeds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/methods/method.h"
 #include "core/methods/shared/publish.h"

@@ -1,11 +1,5 @@
 /* Tests how a verdict follows from findings, and that every method's table of findings is complete. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/methods/findings.h"
 #include "core/methods/method.h"
 

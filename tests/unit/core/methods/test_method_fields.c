@@ -1,14 +1,8 @@
 /* Tests what the reference pages, the forms and the help texts need from the configuration tables of all methods. */
 #include <ctype.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/method.h"
 
 enum { BASIC_MOST = 12 };

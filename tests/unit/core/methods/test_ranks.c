@@ -1,16 +1,8 @@
 /* Tests that several ranks train one model: the curve is that of one rank, all ranks have the same bits in every
  * repetition, and any number of ranks continues from any checkpoint. The ranks are threads here. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/rank_run.h"
 #include "tests/support/sanitized.h"

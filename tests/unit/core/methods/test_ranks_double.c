@@ -1,16 +1,7 @@
 /* Tests several ranks with the whole core in double precision. From the first update to the last, their curves agree
  * with the curve of one rank to the precision of double. Differences in float are therefore rounding
  * (docs/lab/performance.md, "Ranks"). The ranks are threads here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/real.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/rank_run.h"

@@ -1,10 +1,5 @@
 /* Tests the agreement of two models whose motifs are near each other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/metrics/agreement.h"
 
 static void channels_that_find_the_same_motifs_agree(void **state)

@@ -1,13 +1,7 @@
 /* Compares rectangular assignment with brute force. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/metrics/assignment.h"
 #include "tests/support/fault.h"
 

@@ -1,11 +1,7 @@
 /* Tests bins of activations, and the bound on the information of a sparse map. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/metrics/binning.h"
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))

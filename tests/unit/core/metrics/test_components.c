@@ -1,12 +1,5 @@
 /* Tests the number of principal components that exceed noise, on tables that are made of a known number of factors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/metrics/components.h"
 

@@ -1,12 +1,8 @@
 /* Tests boosted trees, disentanglement, supports, rankings and regressions with reference values and with cases whose
  * answer is known. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/metrics/boosting.h"
 #include "core/metrics/dci.h"

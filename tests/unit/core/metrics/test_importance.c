@@ -1,14 +1,8 @@
 /* Tests the constants of SPARLING's theorem (core/metrics/importance.h): the authors' line, a line computed by hand,
  * and small lines by definition. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/metrics/importance.h"
 #include "core/metrics/motif_errors.h"
 #include "tests/support/paper_domains.h"

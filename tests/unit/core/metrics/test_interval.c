@@ -1,12 +1,8 @@
 /* Tests the confidence intervals of shares, their differences, and correlations: values from textbooks, and cases with
  * few samples or none. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/metrics/interval.h"
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))

@@ -1,14 +1,7 @@
 /* Compares the metrics of dictionaries with values computed by hand from the definitions, on small cases. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/metrics/latents/pairs.h"
 #include "core/metrics/latents/recovery.h"
 #include "tests/support/assert_ok.h"

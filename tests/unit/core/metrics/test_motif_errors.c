@@ -1,14 +1,8 @@
 /* Tests motif errors by boxes and by windows: pictures counted by hand, the definitions on random maps, and the error
  * of the proof. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/metrics/motif_errors.h"
 #include "tests/support/fault.h"
 

@@ -1,12 +1,7 @@
 /* Tests the figures of predicted numbers, and least squares, against NumPy. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/metrics/least_squares.h"
 #include "core/metrics/regression.h"
 

@@ -3,13 +3,8 @@
 #include "core/metrics/topk.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/mt19937.h"
 #include "tests/support/fault.h"
 #include "tests/support/topk_accuracy.h"

@@ -1,13 +1,7 @@
 /* Tests edit distance and bootstrap intervals. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/sorted.h"
 #include "core/metrics/bootstrap.h"
 #include "core/metrics/edit_distance.h"

@@ -2,13 +2,8 @@
 #include "core/nn/dilated.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/unit/core/gradient.h"
 
 static struct params *make_params(void)

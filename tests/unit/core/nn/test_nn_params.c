@@ -1,14 +1,7 @@
 /* Tests parameters and Adam: names, initial values, freezing, saving, updates. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/nn/adam.h"
 #include "core/nn/transformer.h"
 

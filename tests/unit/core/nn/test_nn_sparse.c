@@ -2,14 +2,8 @@
  * authors' package on Gaussian data. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/nn/select_kth.h"
 #include "core/nn/sparse.h"

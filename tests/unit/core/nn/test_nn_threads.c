@@ -1,14 +1,7 @@
 /* Tests that a training step with every operation, including dropout, gives the same bits for any number of threads,
  * with each kernel table. The step is large enough that every operation is cut into several chunks. After the first
  * steps no memory is allocated. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/nn/adam.h"
 #include "core/nn/sparse.h"
 #include "core/nn/transformer.h"

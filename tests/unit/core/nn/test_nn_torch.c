@@ -5,15 +5,8 @@
  * precision, where it must agree with the files to their last digit, and in float, for each kernel table. Arguments:
  * the files, post-norm first. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/nn/adam.h"
 #include "core/nn/sparse.h"
 #include "core/nn/transformer.h"

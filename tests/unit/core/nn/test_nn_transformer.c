@@ -2,13 +2,7 @@
  */
 #include "tests/unit/core/gradient.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/nn/transformer.h"
 
 enum { BATCH = 3, KEYS = 6, LENGTH = 5, WIDTH = 12 };

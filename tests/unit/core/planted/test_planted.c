@@ -1,14 +1,8 @@
 /* Tests the generator of planted data: its rates, trees, exclusions, correlations, values and directions. Samples are
  * drawn once for all tests about PLANTED_TREES. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/planted/planted.h"
 #include "tests/support/assert_ok.h"
 

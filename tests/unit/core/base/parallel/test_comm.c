@@ -2,14 +2,8 @@
  * rank that leaves. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/support/comm_threads.h"
 
 enum { RANKS = 4, MANY = 10007, THINGS = 10 };

@@ -2,17 +2,11 @@
  * and workers block signals. */
 #include <float.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <cmocka.h>
+
+#include "tests/support/unit.h"
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif

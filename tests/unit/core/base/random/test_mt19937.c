@@ -1,11 +1,5 @@
 /* Compares draws bit for bit with values from numpy 1.24 (RandomState). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/random/mt19937.h"
 
 /* Returns the next word of the generator: a draw from a range of 2^32 values takes exactly one word. */

@@ -1,12 +1,7 @@
 /* Tests Philox: published answers, fills compared with single draws, and the distribution of the draws. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 
 /* These are the known answers that were published with the generator. */

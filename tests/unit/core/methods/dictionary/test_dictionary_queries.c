@@ -1,16 +1,9 @@
 /* Tests dictionaries of uploaded rows, and the queries of dictionary jobs: the order of rows, exact resume, codes,
  * reconstructions, steering, the gallery, comparisons, refusals. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/kernels/blas.h"
 #include "core/methods/shared/rows.h"

@@ -1,15 +1,8 @@
 /* Tests one training step of each learner: the results equal those of NumPy (tests/fixtures/dictionary_steps.h), and
  * have the same bits for any number of threads. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/methods/dictionary/model/step.h"
 #include "tests/fixtures/dictionary_steps.h"

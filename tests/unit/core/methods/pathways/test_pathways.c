@@ -1,15 +1,8 @@
 /* Tests dictionaries against explicit matrices, local norms and pursuit against plain definitions, and bounds against
  * published values. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/coding/norms.h"
 #include "core/methods/pathways/trial.h"
 #include "core/nn/coherence.h"

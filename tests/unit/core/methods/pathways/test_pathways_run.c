@@ -1,15 +1,8 @@
 /* Tests runs of pathways: equal bits for any number of threads and across save and load, results, presets, faults,
  * estimates. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/pathways/pathways.h"
 #include "core/methods/pathways/run_int.h"
 #include "tests/support/run_test.h"

@@ -2,15 +2,8 @@
  * as often as guaranteed, and more rarely with adversarial signs. Each decoder recovers easy codes. The bounds equal
  * sums that are computed here. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/coding/norms.h"
 #include "core/methods/pathways/trial.h"
 #include "core/nn/coherence.h"

@@ -1,11 +1,7 @@
 /* Compares the annealer with traces of the published package and with the arithmetic of Algorithm 1. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/sparling/training/annealer.h"
 
 /* cmocka has no comparison for doubles. */

@@ -1,14 +1,8 @@
 /* Tests the names of channels on samples whose association is known: each channel is a function of the names in the
  * label, with or without errors. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/methods/sparling/evaluation/verdict/association.h"
 #include "tests/support/assert_ok.h"

@@ -1,14 +1,8 @@
 /* Compares the gradients of the sparse backward pass (patches around motifs) with those of the dense backward pass over
  * the whole network, for each table of kernels and several numbers of threads. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/kernels/blas.h"
 #include "core/methods/sparling/training/batch.h"
 #include "core/methods/sparling/model/network.h"

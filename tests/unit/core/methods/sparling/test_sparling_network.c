@@ -1,13 +1,7 @@
 /* Tests the networks: sizes, decoding, batches, annotation and densities. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/kernels/kernels.h"
 #include "core/methods/sparling/training/batch.h"
 #include "core/methods/sparling/model/decode.h"

@@ -1,15 +1,8 @@
 /* Tests the trained model. Compares gradients with central differences of a plain loss, and sparse products with dense
  * products. Results must be the same for any number of threads. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/kernels/blas.h"
 #include "core/superposed/batch.h"

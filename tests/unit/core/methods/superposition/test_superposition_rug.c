@@ -1,14 +1,7 @@
 /* Tests rugs: their algebra, their application to vectors, and their loss compared with the closed form. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/kernels/hadamard.h"
 #include "core/superposed/data.h"
 #include "core/superposed/rug.h"

@@ -1,12 +1,7 @@
 /* Compares the closed forms with published and independently computed values. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/superposed/theory.h"
 
