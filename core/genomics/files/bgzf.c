@@ -31,7 +31,7 @@ struct bgzf {
     unsigned char packed[BLOCK], block[BLOCK];
 };
 
-static enum status damaged(const struct bgzf *b, struct error *err)
+static enum status block_is_damaged(const struct bgzf *b, struct error *err)
 {
     return error_set(err, STATUS_CORRUPT, NULL,
                      "%s: a block is damaged, or the file and its index do not belong together; compress the file "
@@ -177,7 +177,7 @@ static bool inflate_block(struct bgzf *b, size_t data, size_t bytes)
 }
 
 /* Decompresses the block at a place. A block without bytes ends the file. */
-static enum status load(struct bgzf *b, struct place place, struct error *err)
+static enum status load_block(struct bgzf *b, struct place place, struct error *err)
 {
     size_t data = 0;
     b->begin = -1;
@@ -188,7 +188,7 @@ static enum status load(struct bgzf *b, struct place place, struct error *err)
     if (got > 0) {
         size_t bytes = block_bytes(b->packed, (size_t)got, &data);
         if (bytes == 0 || !inflate_block(b, data, bytes))
-            return damaged(b, err);
+            return block_is_damaged(b, err);
         b->next = place.packed + (int64_t)bytes;
     }
     b->begin = place.at;
@@ -196,7 +196,7 @@ static enum status load(struct bgzf *b, struct place place, struct error *err)
 }
 
 /* Returns the place of the block that contains the byte at `at`. */
-static struct place find(const struct bgzf *b, int64_t at)
+static struct place find_place(const struct bgzf *b, int64_t at)
 {
     int64_t low = 0, high = b->count - 1;
     while (low < high) {
@@ -215,15 +215,15 @@ enum status bgzf_read(struct bgzf *b, int64_t at, void *to, size_t count, size_t
     bool inside = b->begin >= 0 && at >= b->begin && at < b->begin + (int64_t)b->size;
     if (!inside) {
         bool follows = b->begin >= 0 && b->size > 0 && at == b->begin + (int64_t)b->size;
-        struct place place = follows ? (struct place){b->next, at} : find(b, at);
-        enum status status = load(b, place, err);
+        struct place place = follows ? (struct place){b->next, at} : find_place(b, at);
+        enum status status = load_block(b, place, err);
         if (status)
             return status;
     }
     if (b->size == 0)
         return STATUS_OK;
     if (at >= b->begin + (int64_t)b->size)
-        return damaged(b, err);
+        return block_is_damaged(b, err);
     size_t from = (size_t)(at - b->begin), left = b->size - from;
     *got = left < count ? left : count;
     memcpy(to, b->block + from, *got);

@@ -263,8 +263,8 @@ static void count_sites(const struct work *w, int sites, int width, struct posit
 }
 
 /* Turns a word into a matrix. *most: the ratio of the matrix; 0: the matrix has become empty. */
-static enum status refine(struct work *w, const struct word *word, struct position_matrix *m, double *most,
-                          struct error *err)
+static enum status refine_word(struct work *w, const struct word *word, struct position_matrix *m, double *most,
+                               struct error *err)
 {
     enum status status = align_word(w, word, m, err);
     *most = 0;
@@ -283,7 +283,7 @@ static enum status refine(struct work *w, const struct word *word, struct positi
 }
 
 /* Erases the sites of a matrix that have a score of at least `least`, up to COPIES sites in each sequence. */
-static void erase(const struct work *w, const struct position_matrix *m, double least)
+static void erase_sites(const struct work *w, const struct position_matrix *m, double least)
 {
     const struct enriched_set *set = w->set;
     struct scores scores;
@@ -297,8 +297,8 @@ static void erase(const struct work *w, const struct position_matrix *m, double 
         }
 }
 
-static enum status find(struct work *w, struct position_matrix *out, double *p, struct enriched_site *site, int *count,
-                        struct error *err)
+static enum status find_motif(struct work *w, struct position_matrix *out, double *p, struct enriched_site *site,
+                              int *count, struct error *err)
 {
     struct word best[WORDS] = {{0}};
     double most = 0;
@@ -307,7 +307,7 @@ static enum status find(struct work *w, struct position_matrix *out, double *p, 
     for (int i = 0; i < WORDS && best[i].ratio >= LEAST_RATIO; i++) {
         struct position_matrix m;
         double now;
-        enum status status = refine(w, &best[i], &m, &now, err);
+        enum status status = refine_word(w, &best[i], &m, &now, err);
         if (status)
             return status;
         if (now > most) {
@@ -325,7 +325,7 @@ static enum status find(struct work *w, struct position_matrix *out, double *p, 
     if (count)
         *count = sites;
     *p = position_fisher(w->set->sequences, w->with, sites, with);
-    erase(w, out, w->found[sites - 1].score);
+    erase_sites(w, out, w->found[sites - 1].score);
     return STATUS_OK;
 }
 
@@ -346,7 +346,7 @@ enum status enriched_motif_find(const struct enriched_set *set, struct position_
                              ? STATUS_OK
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to search for enriched words");
     if (!status)
-        status = w.with > 0 && w.without > 0 ? find(&w, out, p, site, sites, err)
+        status = w.with > 0 && w.without > 0 ? find_motif(&w, out, p, site, sites, err)
                                              : error_set(err, STATUS_NOT_FOUND, NULL, "no word is enriched");
     free(w.seen);
     free(w.count[0]);

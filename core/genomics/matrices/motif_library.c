@@ -66,7 +66,7 @@ void motif_library_close(struct motif_library *library)
     *library = (struct motif_library){.first = NULL};
 }
 
-static const char *label(const struct motif_library *library, int motif, int place)
+static const char *label_of(const struct motif_library *library, int motif, int place)
 {
     const int32_t *labels;
     int count = collection_labels(&library->collection, motif, &labels);
@@ -75,10 +75,10 @@ static const char *label(const struct motif_library *library, int motif, int pla
 
 const char *motif_library_id(const struct motif_library *library, int motif)
 {
-    return label(library, motif, 0);
+    return label_of(library, motif, 0);
 }
 
 const char *motif_library_name(const struct motif_library *library, int motif)
 {
-    return label(library, motif, 1);
+    return label_of(library, motif, 1);
 }

@@ -217,13 +217,13 @@ static void qvalues(const double *p, int count, double *q)
 
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
 
-static int better(const void *a, const void *b)
+static int by_p(const void *a, const void *b)
 {
     const struct motif_hit *x = a, *y = b;
     return x->p != y->p ? (x->p > y->p) - (x->p < y->p) : (x->target > y->target) - (x->target < y->target);
 }
 
-static void match(struct matching *m, struct motif_hit *hit)
+static void match_motif(struct matching *m, struct motif_hit *hit)
 {
     int count = m->database->count;
     make_integers(m);
@@ -235,7 +235,7 @@ static void match(struct matching *m, struct motif_hit *hit)
         hit[k].p = -expm1(m->strands * m->below[k]);
         hit[k].evalue = hit[k].p * count;
     }
-    qsort(hit, (size_t)count, sizeof *hit, better);
+    qsort(hit, (size_t)count, sizeof *hit, by_p);
     for (int k = 0; k < count; k++)
         m->below[k] = hit[k].p;
     qvalues(m->below, count, m->work);
@@ -264,7 +264,7 @@ enum status motif_match(const struct motif_database *database, const double (*qu
     m.below = calloc((size_t)database->count, sizeof *m.below);
     enum status status = STATUS_OK;
     if (m.score && m.share && m.work && m.best && m.below)
-        match(&m, hit);
+        match_motif(&m, hit);
     else
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to compare a motif with %d motifs",
                            database->count);

@@ -45,8 +45,8 @@ static enum status words_fit(const struct motif_start *start, const struct colle
     return window_fits(start, "motif_start_words", err);
 }
 
-static enum status fits(const struct motif_start *start, int strands, const struct motif_library *library,
-                        struct error *err)
+static enum status motifs_fit(const struct motif_start *start, int strands, const struct motif_library *library,
+                              struct error *err)
 {
     int64_t filters = (int64_t)filters_for_each(start, strands) * library->database.count;
     enum status status = window_fits(start, "motif_start", err);
@@ -74,7 +74,7 @@ enum status motif_start_check(const struct motif_start *start, const struct coll
         return error_set(err, STATUS_INVALID, POINTER, "must be empty, because the samples are not DNA or RNA");
     enum status status = motif_library_open(start->data, name, POINTER, false, &library, err);
     if (!status)
-        status = fits(start, samples->rna ? 1 : 2, &library, err);
+        status = motifs_fit(start, samples->rna ? 1 : 2, &library, err);
     motif_library_close(&library);
     return status;
 }
@@ -85,7 +85,7 @@ static double log_odds(const double column[BASES], int base)
 }
 
 /* Returns the information of a column in nats: log 4 plus the sum of p log p over the bases. */
-static double information(const double column[BASES])
+static double column_information(const double column[BASES])
 {
     double sum = log(BASES);
     for (int b = 0; b < BASES; b++)
@@ -101,7 +101,7 @@ static int best_window(const double (*column)[BASES], int width, int window)
     for (int first = 0; first + window <= width; first++) {
         double sum = 0;
         for (int i = 0; i < window; i++)
-            sum += information(column[first + i]);
+            sum += column_information(column[first + i]);
         if (sum > most + 1e-12) {
             most = sum;
             best = first;
@@ -134,7 +134,7 @@ enum status motif_start_filters(const struct motif_start *start, int strands, fl
     int window = (int)start->window, each = filters_for_each(start, strands);
     enum status status = motif_library_open(start->data, start->motifs, POINTER, false, &library, err);
     if (!status)
-        status = fits(start, strands, &library, err);
+        status = motifs_fit(start, strands, &library, err);
     *count = 0;
     for (int m = 0; !status && m < library.database.count; m++)
         for (int k = 0; k < each; k++) {

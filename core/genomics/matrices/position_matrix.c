@@ -208,8 +208,8 @@ static int base_under(const struct alignment *a, const unsigned char *window, st
     return at.reverse ? BASES - 1 - window[position] : window[position];
 }
 
-static double fit(const struct alignment *a, const unsigned char *window, struct site_placement at,
-                  double (*ratio)[BASES])
+static double fit_at(const struct alignment *a, const unsigned char *window, struct site_placement at,
+                     double (*ratio)[BASES])
 {
     double sum = 0;
     for (int i = 0; i < a->width; i++) {
@@ -219,15 +219,15 @@ static double fit(const struct alignment *a, const unsigned char *window, struct
     return sum;
 }
 
-static double place(const struct alignment *a, const unsigned char *window, double (*ratio)[BASES],
-                    struct site_placement *out)
+static double place_window(const struct alignment *a, const unsigned char *window, double (*ratio)[BASES],
+                           struct site_placement *out)
 {
     int middle = (a->windows->width - a->width) / 2;
     double best = -INFINITY;
     for (int strand = 0; strand < (a->both ? 2 : 1); strand++)
         for (int shift = -a->shift; shift <= a->shift; shift++) {
             struct site_placement at = {middle + shift, strand == 1};
-            double s = fit(a, window, at, ratio);
+            double s = fit_at(a, window, at, ratio);
             if (s > best) {
                 best = s;
                 *out = at;
@@ -250,7 +250,7 @@ static void count_bases(const struct alignment *a, const struct site_placement *
 }
 
 /* The first matrix: the word in the middle, the background elsewhere. */
-static void begin(const struct alignment *a, int word, struct position_matrix *m)
+static void begin_matrix(const struct alignment *a, int word, struct position_matrix *m)
 {
     int first = (a->width - WORD) / 2;
     memset(m, 0, sizeof *m);
@@ -270,7 +270,7 @@ static double align_from(const struct alignment *a, int word, struct position_ma
 {
     double ratio[MATRIX_WIDTH][BASES], sum = 0;
     bool moved = true;
-    begin(a, word, m);
+    begin_matrix(a, word, m);
     for (int n = 0; n < a->windows->count; n++)
         placement[n] = (struct site_placement){.first = -MATRIX_WIDTH - a->windows->width};
     for (int round = 0; moved && round < ROUNDS; round++) {
@@ -279,7 +279,7 @@ static double align_from(const struct alignment *a, int word, struct position_ma
         position_matrix_ratios(m, a->background, PSEUDO, ratio);
         for (int n = 0; n < a->windows->count; n++) {
             struct site_placement now = placement[n];
-            sum += place(a, a->windows->base + (size_t)n * (size_t)a->windows->width, ratio, &now);
+            sum += place_window(a, a->windows->base + (size_t)n * (size_t)a->windows->width, ratio, &now);
             moved = moved || now.first != placement[n].first || now.reverse != placement[n].reverse;
             placement[n] = now;
         }

@@ -11,7 +11,7 @@ void site_ratios_make(const struct position_matrix *m, const double background[B
     position_matrix_ratios(m, background, 1, out->ratio);
 }
 
-static double fit(const struct site_ratios *r, const unsigned char *base, bool reverse)
+static double fit_at(const struct site_ratios *r, const unsigned char *base, bool reverse)
 {
     double sum = 0;
     for (int i = 0; i < r->width; i++) {
@@ -30,7 +30,7 @@ bool site_place(const struct site_ratios *ratios, const unsigned char *base, int
         for (int first = middle - ratios->width / 2 - shift; first <= middle - ratios->width / 2 + shift; first++) {
             if (first < 0 || first + ratios->width > count)
                 continue;
-            double sum = fit(ratios, base + first, strand == 1);
+            double sum = fit_at(ratios, base + first, strand == 1);
             if (sum > best) {
                 best = sum;
                 *out = (struct site_placement){first, strand == 1};

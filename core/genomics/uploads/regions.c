@@ -81,12 +81,12 @@ struct line {
     struct plain_line text;
 };
 
-static enum status fault(const struct line *line, const char *detail, struct error *err)
+static enum status bed_fault(const struct line *line, const char *detail, struct error *err)
 {
     return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: %s", (long long)line->number, detail);
 }
 
-static enum status append(struct regions *s, const struct region *region, struct error *err)
+static enum status append_region(struct regions *s, const struct region *region, struct error *err)
 {
     if (s->count >= s->b->limits.samples)
         return regions_full(s, err);
@@ -100,7 +100,7 @@ static enum status append(struct regions *s, const struct region *region, struct
 }
 
 /* Splits a line into its columns, at tabs. Returns their number, and stores at most COLUMNS of them. */
-static int split(struct plain_line line, struct plain_line field[COLUMNS])
+static int split_columns(struct plain_line line, struct plain_line field[COLUMNS])
 {
     struct plain_line more;
     int count = 0;
@@ -116,14 +116,15 @@ static enum status find_chromosome(struct regions *s, const struct line *line, s
 {
     char name[FASTA_NAME];
     if (field.size >= sizeof name)
-        return fault(line, "the name of the chromosome is too long", err);
+        return bed_fault(line, "the name of the chromosome is too long", err);
     if (!sequence_label_good(field))
-        return fault(line, "the name of the chromosome is not UTF-8 text", err);
+        return bed_fault(line, "the name of the chromosome is not UTF-8 text", err);
     memcpy(name, field.at, field.size);
     name[field.size] = '\0';
     *out = faidx_find(&s->genome, name);
     if (*out) /* the name of a sample needs 32 more bytes for the place */
-        return field.size < sizeof name - 32 ? STATUS_OK : fault(line, "the name of the chromosome is too long", err);
+        return field.size < sizeof name - 32 ? STATUS_OK
+                                             : bed_fault(line, "the name of the chromosome is too long", err);
     if (s->elsewhere++ == 0)
         memcpy(s->elsewhere_name, name, sizeof name);
     return STATUS_OK;
@@ -141,7 +142,7 @@ static enum status find_label(struct regions *s, const struct line *line, struct
     if (column == 0 && o->label && o->label[0] != '\0')
         text = (struct plain_line){o->label, strlen(o->label)};
     if (!sequence_label_good(text))
-        return fault(line, "a label is not UTF-8 text", err);
+        return bed_fault(line, "a label is not UTF-8 text", err);
     *label = -1;
     if (text.size == 0 || plain_is(text, "."))
         return STATUS_OK;
@@ -155,24 +156,24 @@ static enum status find_window(struct regions *s, const struct line *line, const
 {
     int64_t start = plain_integer(field[1], INT64_MAX / 4), end = plain_integer(field[2], INT64_MAX / 4);
     if (start < 0 || end <= start || end > r->chromosome->length)
-        return fault(line, "the region is empty, or ends after its chromosome", err);
+        return bed_fault(line, "the region is empty, or ends after its chromosome", err);
     int64_t summit = fields == COLUMNS ? plain_integer(field[9], end - start - 1) : -1;
     int64_t middle = summit >= 0 ? start + summit : start + (end - start) / 2;
     int window = s->options->window < 0 ? WINDOW : s->options->window;
     r->start = window == 0 ? start : middle - window / 2;
     r->end = window == 0 ? end : r->start + window;
     if (r->end - r->start > ((int64_t)1 << 24))
-        return fault(line, "the region is longer than 16777216 bases; state a window", err);
+        return bed_fault(line, "the region is longer than 16777216 bases; state a window", err);
     return s->options->negatives == NEGATIVES_GC ? regions_cover(s, r, start, end, err) : STATUS_OK;
 }
 
 static enum status add_line(struct regions *s, const struct line *line, struct plain_line name, struct error *err)
 {
     struct plain_line field[COLUMNS];
-    int fields = split(line->text, field);
+    int fields = split_columns(line->text, field);
     struct region r = {.reverse = fields > 5 && plain_is(field[5], "-"), .joined = -1};
     if (fields < 3)
-        return fault(line, "a region needs a chromosome, a start and an end, separated by tabs", err);
+        return bed_fault(line, "a region needs a chromosome, a start and an end, separated by tabs", err);
     enum status status = find_chromosome(s, line, field[0], &r.chromosome, err);
     if (!status && !r.chromosome)
         return STATUS_OK;
@@ -183,7 +184,7 @@ static enum status add_line(struct regions *s, const struct line *line, struct p
     if (status)
         return status;
     if (r.start >= 0 && r.end <= r.chromosome->length)
-        return append(s, &r, err);
+        return append_region(s, &r, err);
     s->left_out++;
     return STATUS_OK;
 }
@@ -236,7 +237,7 @@ static bool same_place(const struct region *x, const struct region *y)
 
 /* Joins all windows that have the same place and strand: their regions belong to the sample of the first of these
  * windows. */
-static enum status join(struct regions *s, struct error *err)
+static enum status join_regions(struct regions *s, struct error *err)
 {
     int32_t *order = malloc((size_t)s->count * sizeof *order + 1), kept[2] = {-1, -1};
     if (!order)
@@ -309,7 +310,7 @@ static enum status none_left(const struct regions *s, struct error *err)
                      (long long)s->elsewhere, s->elsewhere_name, (long long)s->left_out);
 }
 
-static enum status warn(struct regions *s, struct error *err)
+static enum status warn_of_regions(struct regions *s, struct error *err)
 {
     enum status status = STATUS_OK;
     if (s->elsewhere > 0)
@@ -333,13 +334,13 @@ enum status regions_finish(struct regions *s, struct error *err)
 {
     enum status status = s->count == 0 && s->left_out + s->elsewhere > 0 ? none_left(s, err) : make_room(s, err);
     if (!status && s->files > 1 && s->options->target == TARGET_LABELS)
-        status = join(s, err);
+        status = join_regions(s, err);
     for (int64_t i = 0; !status && i < s->count; i++)
         if (!s->region[i].inner)
             status = add_sample(s, i, err);
     if (!status && s->options->negatives != NEGATIVES_NONE)
         status = regions_negatives(s, err);
     if (!status)
-        status = warn(s, err);
+        status = warn_of_regions(s, err);
     return status ? status : builder_finish(s->b, false, err);
 }

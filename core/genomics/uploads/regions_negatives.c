@@ -40,7 +40,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Sorts the covered places, and joins those that overlap. */
-static void settle(struct regions *s)
+static void join_places(struct regions *s)
 {
     int64_t kept = 0;
     if (s->covers > 0)
@@ -56,8 +56,8 @@ static void settle(struct regions *s)
     s->covers = kept;
 }
 
-/* Returns whether a window overlaps a covered place. settle() has sorted the places, so their ends ascend too. */
-static bool overlaps(const struct regions *s, const struct region *window)
+/* Returns whether a window overlaps a covered place. join_places() has sorted the places, so their ends ascend too. */
+static bool overlaps_place(const struct regions *s, const struct region *window)
 {
     int64_t low = 0, high = s->covers; /* finds the first place that ends after the start of the window */
     while (low < high) {
@@ -115,7 +115,7 @@ static enum status add_matched(struct regions *s, int64_t number, struct error *
     count_bases(s->bases, length, &gc, &unknown);
     for (int i = 0; !status && i < TRIES; i++) {
         struct region drawn;
-        if (!draw_window(s, length, &from, &at, &drawn) || overlaps(s, &drawn))
+        if (!draw_window(s, length, &from, &at, &drawn) || overlaps_place(s, &drawn))
             continue;
         status = regions_bases(s, &drawn, s->other, err);
         count_bases(s->other, length, &other_gc, &unknown);
@@ -130,7 +130,7 @@ static enum status add_matched(struct regions *s, int64_t number, struct error *
 enum status regions_negatives(struct regions *s, struct error *err)
 {
     enum status status = STATUS_OK;
-    settle(s);
+    join_places(s);
     for (int64_t i = 0; !status && i < s->count; i++) {
         const struct region *r = &s->region[i];
         struct philox from = philox_stream(0, STREAM_SHUFFLED_REGIONS, (uint64_t)i);

@@ -42,7 +42,7 @@ struct making {
     double composition[BASES];
 };
 
-static bool asked(const struct making *m, int channel)
+static bool is_asked(const struct making *m, int channel)
 {
     return m->s->channel_asked < 0 || m->s->channel_asked == channel;
 }
@@ -68,8 +68,8 @@ static enum status open_making(const struct top_activations *s, struct making *m
         struct channel_windows *w = &m->channel[c];
         const struct channel_name *name = s->model->names ? &s->model->names[c] : NULL;
         w->token = name && name->names > 0 && !shape->positions && shape->numbers == 0 ? (int)name->token[0] : -1;
-        w->base = asked(m, c) ? malloc((size_t)w->count * (size_t)m->window + 1) : NULL;
-        if (asked(m, c) && !w->base)
+        w->base = is_asked(m, c) ? malloc((size_t)w->count * (size_t)m->window + 1) : NULL;
+        if (is_asked(m, c) && !w->base)
             status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
     }
     return status;
@@ -146,7 +146,7 @@ static enum status cut_all(const struct method_question *question, struct making
             return status;
         read_bases(m);
         for (; next < s->sites && s->site[next].sample == i; next++)
-            if (asked(m, s->site[next].channel))
+            if (is_asked(m, s->site[next].channel))
                 cut_window(m, &s->site[next]);
         count_labels(m);
     }
@@ -186,7 +186,7 @@ static void add_name(struct named_motif *to, const struct named_motif *from)
 }
 
 /* Aligns the windows of a channel together with those of the channels that have been merged into it. */
-static enum status pool(struct making *m, struct channel_matrices *out, int channel, struct error *err)
+static enum status align_merged(struct making *m, struct channel_matrices *out, int channel, struct error *err)
 {
     struct named_motif *motif = &out->motif[channel];
     struct site_windows windows = {.width = m->window};
@@ -216,7 +216,7 @@ static enum status pool(struct making *m, struct channel_matrices *out, int chan
 }
 
 /* Returns the channel with the most windows among those that have a matrix and have not been merged; -1: none. */
-static int largest(const struct making *m, const struct channel_matrices *out)
+static int largest_channel(const struct making *m, const struct channel_matrices *out)
 {
     int best = -1;
     for (int c = 0; c < m->s->channels; c++)
@@ -226,8 +226,8 @@ static int largest(const struct making *m, const struct channel_matrices *out)
     return best;
 }
 
-static enum status merge(const struct method_question *question, struct making *m, struct channel_matrices *out,
-                         struct error *err)
+static enum status merge_channels(const struct method_question *question, struct making *m,
+                                  struct channel_matrices *out, struct error *err)
 {
     int channels = m->s->channels, leader;
     enum status status = STATUS_OK;
@@ -236,7 +236,7 @@ static enum status merge(const struct method_question *question, struct making *
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
     for (int c = 0; c < channels; c++)
         out->merged[c] = -1;
-    while (!status && (leader = largest(m, out)) >= 0) {
+    while (!status && (leader = largest_channel(m, out)) >= 0) {
         const struct position_matrix *own = &out->motif[leader].matrix;
         bool alone = true;
         out->merged[leader] = leader;
@@ -248,7 +248,7 @@ static enum status merge(const struct method_question *question, struct making *
             }
         status = method_question_stopped(question, err);
         if (!status && !alone)
-            status = pool(m, out, leader, err);
+            status = align_merged(m, out, leader, err);
     }
     return status;
 }
@@ -309,11 +309,11 @@ static enum status make_all(const struct method_question *question, const struct
         status = cut_all(question, &m, err);
     for (int c = 0; !status && c < statistics->channels; c++) {
         status = method_question_stopped(question, err);
-        if (!status && asked(&m, c))
+        if (!status && is_asked(&m, c))
             status = make_motif(&m, c, &out->motif[c], err);
     }
     if (!status && asked_for->merge)
-        status = merge(question, &m, out, err);
+        status = merge_channels(question, &m, out, err);
     for (int b = 0; b < BASES; b++)
         total += m.composition[b];
     for (int b = 0; b < BASES; b++)
@@ -346,7 +346,7 @@ void channel_matrices_destroy(struct channel_matrices *matrices)
 
 /* Returns the letter of a position: a base in upper case if it has at least half of the counts; the more frequent of
  * two bases in lower case if they have at least three quarters together; else '.'. */
-static char letter(const struct alphabet *alphabet, const struct position_matrix *m, int position)
+static char consensus_letter(const struct alphabet *alphabet, const struct position_matrix *m, int position)
 {
     const double *count = m->count[position];
     double total = 0, second = 0;
@@ -421,7 +421,7 @@ void channel_matrix_write(const struct channel_matrices *matrices, int channel, 
     }
     const struct position_matrix *m = &motif->matrix;
     for (int i = 0; i < m->width; i++) {
-        consensus[i] = letter(matrices->alphabet, m, i);
+        consensus[i] = consensus_letter(matrices->alphabet, m, i);
         bits += position_matrix_information(m, i);
     }
     sink_begin_object(out, "matrix");

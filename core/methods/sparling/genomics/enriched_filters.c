@@ -72,7 +72,7 @@ void words_bases(const float *planes, int cols, unsigned char *base)
     }
 }
 
-static enum status draw(struct method_run *run, struct words *w, struct error *err)
+static enum status draw_samples(struct method_run *run, struct words *w, struct error *err)
 {
     struct domain_truth *truth = NULL;
     float *planes = malloc(domain_inputs(&run->domain.shape) * sizeof *planes);
@@ -94,7 +94,7 @@ static enum status draw(struct method_run *run, struct words *w, struct error *e
 }
 
 /* Chooses the samples with which a motif of `name` is searched. Returns how many it chose. */
-static int choose(struct words *w, int name)
+static int choose_samples(struct words *w, int name)
 {
     int count = 0, chosen[2] = {0};
     for (int i = 0; i < DRAWN; i++) {
@@ -127,10 +127,10 @@ int words_width(const struct sparling_config *config)
 }
 
 /* Searches for a motif of a name. *found is false if there are no more. */
-static enum status search(struct words *w, int name, bool both_strands, int width, struct position_matrix *out,
-                          bool *found, struct error *err)
+static enum status search_name(struct words *w, int name, bool both_strands, int width, struct position_matrix *out,
+                               bool *found, struct error *err)
 {
-    struct enriched_set set = {.sequences = choose(w, name),
+    struct enriched_set set = {.sequences = choose_samples(w, name),
                                .first = w->begin,
                                .base = w->copy,
                                .with = w->with,
@@ -143,8 +143,8 @@ static enum status search(struct words *w, int name, bool both_strands, int widt
 }
 
 /* Appends the filters of a motif. */
-static void append(const struct motif_start *start, int strands, const struct position_matrix *m, float *filter,
-                   int *count)
+static void append_filters(const struct motif_start *start, int strands, const struct position_matrix *m, float *filter,
+                           int *count)
 {
     static const double uniform[BASES] = {0.25, 0.25, 0.25, 0.25};
     double column[MATRIX_WIDTH][BASES];
@@ -166,13 +166,14 @@ static enum status search_all(struct method_run *run, struct words *w, float *fi
         for (int k = 0; k < w->names && *count + each <= most; k++) {
             struct position_matrix m;
             bool found = false;
-            enum status status = w->done[k] ? STATUS_OK : search(w, k, strands == 2, words_width(c), &m, &found, err);
+            enum status status =
+                w->done[k] ? STATUS_OK : search_name(w, k, strands == 2, words_width(c), &m, &found, err);
             if (status)
                 return status;
             w->done[k] = !found;
             more = more || found;
             if (found)
-                append(&start, strands, &m, filter, count);
+                append_filters(&start, strands, &m, filter, count);
         }
         more = more && *count + each <= most;
     }
@@ -185,7 +186,7 @@ enum status words_filters(struct method_run *run, float *filter, int *count, str
     struct words w = {.names = shape->tokens < NAMES_MOST ? shape->tokens : NAMES_MOST, .cols = shape->cols};
     *count = 0;
     enum status status = make_room(&w)
-                             ? draw(run, &w, err)
+                             ? draw_samples(run, &w, err)
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to search for motifs");
     if (!status)
         status = search_all(run, &w, filter, count, err);

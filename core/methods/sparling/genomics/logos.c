@@ -13,7 +13,7 @@ struct sheet {
     int count;
 };
 
-static enum status fill(const struct channel_matrices *matrices, struct sheet *sheet, struct error *err)
+static enum status fill_sheet(const struct channel_matrices *matrices, struct sheet *sheet, struct error *err)
 {
     size_t count = (size_t)matrices->count + 1;
     *sheet = (struct sheet){.logo = calloc(count, sizeof *sheet->logo),
@@ -45,13 +45,14 @@ static enum status fill(const struct channel_matrices *matrices, struct sheet *s
 typedef enum status draw_logos(const struct logo *logos, int count, const struct logo_letters *letters, struct buf *out,
                                struct error *err);
 
-static enum status answer(const struct method_question *question, draw_logos *draw, struct buf *out, struct error *err)
+static enum status answer_logos(const struct method_question *question, draw_logos *draw, struct buf *out,
+                                struct error *err)
 {
     struct channel_matrices *matrices;
     struct sheet sheet = {.count = 0};
     enum status status = channel_matrices_ask(question, &matrices, err);
     if (!status)
-        status = fill(matrices, &sheet, err);
+        status = fill_sheet(matrices, &sheet, err);
     if (!status) {
         const struct logo_letters letters = {matrices->alphabet->symbols, matrices->alphabet->hues, BASES};
         status = draw(sheet.logo, sheet.count, &letters, out, err);
@@ -65,10 +66,10 @@ static enum status answer(const struct method_question *question, draw_logos *dr
 
 enum status logos_png(const struct method_question *question, struct buf *out, struct error *err)
 {
-    return answer(question, logo_png, out, err);
+    return answer_logos(question, logo_png, out, err);
 }
 
 enum status logos_svg(const struct method_question *question, struct buf *out, struct error *err)
 {
-    return answer(question, logo_svg, out, err);
+    return answer_logos(question, logo_svg, out, err);
 }

@@ -137,7 +137,7 @@ static enum status open_fit(struct method_run *run, struct matrices_fit **fit, s
 /* ---- samples ------------------------------------------------------------------------------------------------- */
 
 /* Returns the largest value of a channel, and its column. */
-static float largest(const struct tensor *map, int image, int channel, int *col)
+static float largest_value(const struct tensor *map, int image, int channel, int *col)
 {
     const real *at = map->data + map_offset(&map->map, image, channel / MAP_LANES, 0, 0) + channel % MAP_LANES;
     *col = 0;
@@ -172,11 +172,11 @@ static void keep_sample(struct method_run *run, struct matrices_fit *f, const st
         count = count == TALLY_SOME ? 1 : count < 255 ? count : 255;
         f->count[(ptrdiff_t)sample * f->names + k] = (unsigned char)count;
         if (scores)
-            f->mark[(ptrdiff_t)sample * f->names + k] = largest(scores, i, k, &col) > 0 && count != 0 ? col : -1;
+            f->mark[(ptrdiff_t)sample * f->names + k] = largest_value(scores, i, k, &col) > 0 && count != 0 ? col : -1;
     }
 }
 
-static enum status draw(struct method_run *run, struct matrices_fit *f, struct error *err)
+static enum status draw_samples(struct method_run *run, struct matrices_fit *f, struct error *err)
 {
     bool marks = f->next < f->marked;
     int left = (marks ? f->marked : f->samples) - f->next;
@@ -203,13 +203,13 @@ static enum status draw(struct method_run *run, struct matrices_fit *f, struct e
 /* ---- matrices ------------------------------------------------------------------------------------------------ */
 
 /* Removes the ends of a matrix that say little. */
-static void trim(struct position_matrix *m)
+static void trim_matrix(struct position_matrix *m)
 {
     (void)position_matrix_trim(m, fmax(TRIMMED, TRIMMED_SITES / (m->sites + 1)));
     m->width = m->width < NARROWEST ? 0 : m->width;
 }
 
-static enum status align(struct matrices_fit *f, struct error *err)
+static enum status align_channel(struct matrices_fit *f, struct error *err)
 {
     int k = f->next, window = f->width + 2 * MARGIN;
     struct site_windows windows = {.width = window};
@@ -297,7 +297,7 @@ static int64_t letters_of(const struct matrices_fit *f, int width)
 }
 
 /* Does a part of a round of expectation maximisation for the channel in progress. */
-static void refine(struct matrices_fit *f, int64_t most)
+static void refine_matrix(struct matrices_fit *f, int64_t most)
 {
     int k = f->next, width = f->matrix[k].width;
     struct position_matrix *m = &f->matrix[k];
@@ -318,7 +318,7 @@ static void refine(struct matrices_fit *f, int64_t most)
     f->sample = 0;
     f->round++;
     if (f->round % (ROUNDS / 2) == 0)
-        trim(m);
+        trim_matrix(m);
     if (f->round < ROUNDS && m->width > 0)
         return;
     f->next++;
@@ -343,7 +343,7 @@ static enum status draw_choices(struct method_run *run, struct matrices_fit *f, 
         for (int k = 0; k < f->names; k++) {
             int col;
             f->peaks[(ptrdiff_t)k * CHOICES + f->next + i] =
-                (struct peaks){.g = largest(scores, i, k, &col), .has = tally_of(run, &batch->truths[i], k) != 0};
+                (struct peaks){.g = largest_value(scores, i, k, &col), .has = tally_of(run, &batch->truths[i], k) != 0};
         }
     }
     f->name = f->sample = 0;
@@ -352,7 +352,7 @@ static enum status draw_choices(struct method_run *run, struct matrices_fit *f, 
 }
 
 /* Compares validation samples with the matrices: a part of those that were drawn, or the first of the next ones. */
-static enum status compare(struct method_run *run, struct matrices_fit *f, int64_t most, struct error *err)
+static enum status compare_samples(struct method_run *run, struct matrices_fit *f, int64_t most, struct error *err)
 {
     enum status status = f->drawn == 0 ? draw_choices(run, f, err) : STATUS_OK;
     for (int64_t read = 0; !status && f->name < f->names && read < most; f->name += f->sample == 0) {
@@ -424,7 +424,7 @@ static int moments_of(const struct matrices_fit *f, int name, double mean[2], do
 /* Writes a matrix to the network. At a position without a base all letters are 0, so the position adds nothing to the
  * score. It should add OUTSIDE, which is below 0. So OUTSIDE is subtracted from each entry of the matrix, and the
  * offset adds it again for each position. */
-static void use(struct method_run *run, struct matrices_fit *f, int name, double scale, const double mean[2])
+static void use_matrix(struct method_run *run, struct matrices_fit *f, int name, double scale, const double mean[2])
 {
     struct network *n = run->network;
     const struct position_matrix *m = &f->matrix[name];
@@ -440,7 +440,7 @@ static void use(struct method_run *run, struct matrices_fit *f, int name, double
         (real)((double)sparse_thresholds(n->sparse)[name] + mean[0] - scale * (mean[1] - OUTSIDE * m->width));
 }
 
-static void choose(struct method_run *run, struct matrices_fit *f)
+static void choose_matrices(struct method_run *run, struct matrices_fit *f)
 {
     double mean[2], variance[2], scale = 0;
     int used = 0;
@@ -458,7 +458,7 @@ static void choose(struct method_run *run, struct matrices_fit *f)
     for (int k = 0; k < f->names; k++)
         if (f->matrix[k].width > 0) {
             (void)moments_of(f, k, mean, variance);
-            use(run, f, k, exp(scale / used), mean);
+            use_matrix(run, f, k, exp(scale / used), mean);
         }
     run->network->matrix.strands->value[0] = f->both ? R(1.0) : R(0.0);
     run->network->matrices = true;
@@ -475,21 +475,21 @@ enum status matrices_piece(struct method_run *run, struct matrices_fit **fit, bo
     struct matrices_fit *f = *fit;
     int64_t letters = run->calibration.fit_letters > 0 ? run->calibration.fit_letters : PIECE_LETTERS;
     if (f->step == DRAW)
-        return draw(run, f, err);
+        return draw_samples(run, f, err);
     if (f->step == REFINE) {
-        refine(f, letters);
+        refine_matrix(f, letters);
         return STATUS_OK;
     }
     if (f->step == ALIGN && f->next < f->names)
-        return align(f, err);
+        return align_channel(f, err);
     if (f->step == ALIGN) {
         f->step = CHOOSE;
         f->next = 0;
     }
-    status = compare(run, f, letters, err);
+    status = compare_samples(run, f, letters, err);
     if (status || f->next < CHOICES)
         return status;
-    choose(run, f);
+    choose_matrices(run, f);
     matrices_drop(f);
     *fit = NULL;
     *done = true;

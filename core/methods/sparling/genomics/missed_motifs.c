@@ -65,7 +65,7 @@ static void add_sequence(struct sequences *s, const float *planes, int sample, b
 }
 
 /* Chooses the sequences. */
-static enum status choose(struct method_run *run, int name, struct sequences *s, struct error *err)
+static enum status choose_sequences(struct method_run *run, int name, struct sequences *s, struct error *err)
 {
     struct exec *e = &run->exec;
     const struct network *n = run->network;
@@ -136,7 +136,7 @@ enum status misread_search(struct method_run *run, int name, struct misread *out
     if (!run->config.dataset.motif_words || !alphabet)
         return STATUS_OK;
     enum status status = make_room(&s, out)
-                             ? choose(run, name, &s, err)
+                             ? choose_sequences(run, name, &s, err)
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to search for motifs");
     if (!status)
         status = find_motifs(run, &s, out, err);

@@ -26,14 +26,14 @@ struct scan {
     int64_t origin, next; /* next: first position that no window has yet */
 };
 
-static int widest(const struct scan *s)
+static int widest_window(const struct scan *s)
 {
     return s->most > s->cols ? s->most : s->cols;
 }
 
 static enum status make_room(struct scan *s, int threads, struct error *err)
 {
-    size_t width = (size_t)widest(s);
+    size_t width = (size_t)widest_window(s);
     s->kept_room = 2 * width + CORE;
     s->kept = malloc(s->kept_room);
     s->base = malloc(IMAGES * width);
@@ -91,7 +91,7 @@ void scan_destroy(struct scan *scan)
  * inputs is an ordinary input. In all other cases the map contains the scores minus the thresholds, if the bottleneck
  * has thresholds, and positions above 0 are active. This is also true of any window if the model limits the number of
  * motifs of an input (never_empty, network_most()), because a window of a genome may contain any number. */
-static struct tensor *maps(struct scan *s, int width)
+static struct tensor *maps_of_windows(struct scan *s, int width)
 {
     struct network *network = s->question->model->network;
     if (width == s->cols && !network->config.never_empty && network_most(network) == 0)
@@ -101,7 +101,7 @@ static struct tensor *maps(struct scan *s, int width)
     return network_window(&s->exec, network, s->planes, s->waiting, &shape);
 }
 
-static void encode(struct scan *s, int width)
+static void encode_bases(struct scan *s, int width)
 {
     memset(s->planes, 0, (size_t)s->waiting * LETTERS * (size_t)width * sizeof *s->planes);
     for (int n = 0; n < s->waiting; n++)
@@ -112,7 +112,7 @@ static void encode(struct scan *s, int width)
         }
 }
 
-static enum status compute(struct scan *s, struct error *err)
+static enum status compute_windows(struct scan *s, struct error *err)
 {
     if (s->waiting == 0)
         return STATUS_OK;
@@ -121,9 +121,9 @@ static enum status compute(struct scan *s, struct error *err)
     enum status status = method_question_stopped(s->question, err);
     if (status)
         return status;
-    encode(s, width);
+    encode_bases(s, width);
     exec_begin(&s->exec, false, 0);
-    struct tensor *motifs = maps(s, width);
+    struct tensor *motifs = maps_of_windows(s, width);
     status = exec_status(&s->exec, err);
     if (status)
         return status;
@@ -143,10 +143,10 @@ static enum status compute(struct scan *s, struct error *err)
 
 /* Adds a window that begins at position `start` of the record. Positions after the bases read so far get the code
  * UNKNOWN. */
-static enum status push(struct scan *s, int64_t start, int width, int64_t to, bool last, struct error *err)
+static enum status add_window(struct scan *s, int64_t start, int width, int64_t to, bool last, struct error *err)
 {
     if (s->waiting == IMAGES || (s->waiting > 0 && s->window[0].width != width)) {
-        enum status status = compute(s, err);
+        enum status status = compute_windows(s, err);
         if (status)
             return status;
     }
@@ -190,11 +190,11 @@ static int64_t window_start(const struct scan *s)
 /* Computes all complete windows except the last one of the record, and drops the bases that no later window needs. It
  * keeps CORE bases before the next full window, because the last window may begin up to CORE bases earlier than a full
  * one. */
-static enum status advance(struct scan *s, struct error *err)
+static enum status advance_windows(struct scan *s, struct error *err)
 {
     enum status status = STATUS_OK;
     while (!status && s->origin + (int64_t)s->held > window_start(s) + s->most)
-        status = push(s, window_start(s), s->most, s->next + CORE, false, err);
+        status = add_window(s, window_start(s), s->most, s->next + CORE, false, err);
     int64_t first = s->next - s->flank - CORE;
     if (first > s->origin) {
         size_t gone = (size_t)(first - s->origin);
@@ -215,7 +215,7 @@ enum status scan_add(struct scan *s, const unsigned char *bases, size_t count, s
         count -= now;
         if (s->held < s->kept_room)
             return STATUS_OK;
-        enum status status = advance(s, err);
+        enum status status = advance_windows(s, err);
         if (status)
             return status;
     }
@@ -224,22 +224,22 @@ enum status scan_add(struct scan *s, const unsigned char *bases, size_t count, s
 
 enum status scan_end(struct scan *s, struct error *err)
 {
-    enum status status = advance(s, err);
+    enum status status = advance_windows(s, err);
     int64_t length = s->origin + (int64_t)s->held;
     if (status)
         return status;
     if (length == 0)
         return error_set(err, STATUS_INVALID, NULL, "the record %s has no bases", s->record);
     if (length <= s->cols)
-        return push(s, 0, s->cols, length, true, err);
+        return add_window(s, 0, s->cols, length, true, err);
     int width = length < s->most ? (int)length : s->most;
     int64_t start = window_start(s) < length - width ? window_start(s) : length - width;
-    return push(s, start, width, length, true, err);
+    return add_window(s, start, width, length, true, err);
 }
 
 enum status scan_finish(struct scan *scan, struct error *err)
 {
-    return compute(scan, err);
+    return compute_windows(scan, err);
 }
 
 /* ---- FASTA --------------------------------------------------------------------------------------------------- */
@@ -255,14 +255,14 @@ struct fasta_parser {
     bool open; /* a record has begun */
 };
 
-static enum status fault(const struct fasta_parser *p, const char *detail, struct error *err)
+static enum status fasta_fault(const struct fasta_parser *p, const char *detail, struct error *err)
 {
     return error_set(err, STATUS_INVALID, NULL, "FASTA, line %lld: %s", (long long)p->line, detail);
 }
 
 /* Converts at most `count` letters to bases, and stops at the end of the line. Sets *bad if a letter is no code of a
  * base. Returns the number of converted letters. */
-static size_t convert(const char *letters, size_t count, unsigned char *out, bool *bad)
+static size_t convert_letters(const char *letters, size_t count, unsigned char *out, bool *bad)
 {
     static const unsigned char codes[256] = {
         ['A'] = 1, ['C'] = 2, ['G'] = 3, ['T'] = 4, ['U'] = 4, ['a'] = 1, ['c'] = 2, ['g'] = 3,
@@ -282,11 +282,11 @@ static enum status take_bases(struct fasta_parser *p, const char *text, size_t s
 {
     unsigned char bases[4096];
     bool bad = false;
-    *used = convert(text, size < sizeof bases ? size : sizeof bases, bases, &bad);
+    *used = convert_letters(text, size < sizeof bases ? size : sizeof bases, bases, &bad);
     if (bad)
-        return fault(p, "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...)", err);
+        return fasta_fault(p, "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...)", err);
     if (!p->open)
-        return fault(p, "bases before the first record; a record begins with a line '>NAME'", err);
+        return fasta_fault(p, "bases before the first record; a record begins with a line '>NAME'", err);
     return scan_add(p->scan, bases, *used, err);
 }
 
@@ -294,7 +294,7 @@ static enum status take_bases(struct fasta_parser *p, const char *text, size_t s
 static enum status end_name(struct fasta_parser *p, struct error *err)
 {
     if (p->name_size == 0)
-        return fault(p, "a record needs a name directly after its '>'", err);
+        return fasta_fault(p, "a record needs a name directly after its '>'", err);
     p->name[p->name_size] = '\0';
     p->open = true;
     p->state = BEHIND_NAME;
@@ -306,7 +306,7 @@ static enum status take_name(struct fasta_parser *p, char c, struct error *err)
     if (c == ' ' || c == '\t')
         return end_name(p, err);
     if (p->name_size == sizeof p->name - 1 || c == '\0')
-        return fault(p, "the name of the record is too long; at most 63 bytes are allowed", err);
+        return fasta_fault(p, "the name of the record is too long; at most 63 bytes are allowed", err);
     p->name[p->name_size++] = c;
     return STATUS_OK;
 }
@@ -349,7 +349,7 @@ static enum status end_text(struct fasta_parser *p, struct error *err)
     enum status status = p->state == IN_NAME ? end_name(p, err) : STATUS_OK;
     if (status)
         return status;
-    return p->open ? scan_end(p->scan, err) : fault(p, "the file has no record", err);
+    return p->open ? scan_end(p->scan, err) : fasta_fault(p, "the file has no record", err);
 }
 
 enum status scan_fasta(struct scan *scan, const struct byte_source *from, struct error *err)

@@ -97,7 +97,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Sorts the intervals. Joins intervals at the same place, and neighbouring intervals with the same value. */
-static void settle(struct collecting *c)
+static void join_intervals(struct collecting *c)
 {
     size_t kept = 0;
     qsort(c->interval, c->count, sizeof *c->interval, by_place);
@@ -115,7 +115,7 @@ static void settle(struct collecting *c)
     c->count = kept;
 }
 
-static enum status collect(const struct method_question *question, struct collecting *c, struct error *err)
+static enum status collect_signal(const struct method_question *question, struct collecting *c, struct error *err)
 {
     const struct sites_parameters *asked = question->parameters;
     const struct scan_target to = {c, take_window};
@@ -126,7 +126,7 @@ static enum status collect(const struct method_question *question, struct collec
         return error_set(err, STATUS_INVALID, "/channel", "must be below %d, the number of channels", c->channels);
     enum status status = sites_scan(question, &to, err);
     if (!status)
-        settle(c);
+        join_intervals(c);
     return status;
 }
 
@@ -159,7 +159,7 @@ static void close_collecting(struct collecting *c)
 enum status signal_bedgraph(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct collecting c = {.channel = -1};
-    enum status status = collect(question, &c, err);
+    enum status status = collect_signal(question, &c, err);
     for (size_t i = 0; !status && i < c.count; i++)
         buf_format(out, "%s\t%u\t%u\t%.6g\n", c.chromosome[c.interval[i].chromosome].name, c.interval[i].start,
                    c.interval[i].end, (double)c.interval[i].value);
@@ -170,7 +170,7 @@ enum status signal_bedgraph(const struct method_question *question, struct buf *
 enum status signal_bigwig(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct collecting c = {.channel = -1};
-    enum status status = collect(question, &c, err);
+    enum status status = collect_signal(question, &c, err);
     if (!status)
         status = take_lengths(question, &c, err);
     const char **names = malloc((c.chromosomes + 1) * sizeof *names);

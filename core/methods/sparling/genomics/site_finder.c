@@ -69,7 +69,7 @@ void site_name(const struct site_finder *finder, int channel, char out[SITE_NAME
 /* Returns whether a stronger motif within ANNOTATION_REACH positions hides the motif of `channel` at `col`. Of two
  * equally strong motifs, the one of the lower channel stays, and in one channel the one at the lower position.
  * annotation_mark() has the same rule. */
-static bool hidden(const struct scan_window *w, int channels, int channel, int col)
+static bool is_hidden(const struct scan_window *w, int channels, int channel, int col)
 {
     float mine = w->map[(size_t)channel * (size_t)w->width + (size_t)col];
     int from = col > ANNOTATION_REACH ? col - ANNOTATION_REACH : 0;
@@ -85,7 +85,7 @@ static bool hidden(const struct scan_window *w, int channels, int channel, int c
 }
 
 /* Returns how many positions of a window belong to the record; the others are padding after its end. */
-static int known(const struct scan_window *w)
+static int known_positions(const struct scan_window *w)
 {
     return w->last && w->length - w->origin < w->width ? (int)(w->length - w->origin) : w->width;
 }
@@ -98,7 +98,7 @@ static struct motif_site make_site(const struct site_finder *f, const struct sca
                               .channel = channel,
                               .value = (double)w->map[(size_t)channel * (size_t)w->width + (size_t)col]};
     struct site_placement at;
-    int end = known(w), half = f->half;
+    int end = known_positions(w), half = f->half;
     if (ratios->width > 0 &&
         site_place(ratios, w->base, end, col, f->shift, f->matrices->alphabet->strands == 2, &at)) {
         site.start = w->origin + at.first;
@@ -111,7 +111,7 @@ static struct motif_site make_site(const struct site_finder *f, const struct sca
     return site;
 }
 
-static enum status append(struct motif_site_list *list, const struct motif_site *site, struct error *err)
+static enum status append_site(struct motif_site_list *list, const struct motif_site *site, struct error *err)
 {
     /* two marks of one motif: the stronger one stays */
     for (size_t i = list->count; i-- > 0 && list->site[i].peak + 2 * MATRIX_WIDTH > site->peak;) {
@@ -139,10 +139,10 @@ enum status site_finder_window(const struct site_finder *finder, const struct sc
         for (int c = 0; !status && c < channels; c++) {
             bool wanted = channel < 0 || c == channel;
             if (!wanted || !(window->map[(size_t)c * (size_t)window->width + (size_t)i] > 0) ||
-                hidden(window, channels, c, i))
+                is_hidden(window, channels, c, i))
                 continue;
             struct motif_site site = make_site(finder, window, c, i);
-            status = append(out, &site, err);
+            status = append_site(out, &site, err);
         }
     return status;
 }

@@ -59,7 +59,7 @@ static size_t first_of(const struct pairing *p, size_t record)
     return record > 0 ? p->end[record - 1] : 0;
 }
 
-static bool has(const struct pairing *p, size_t record, int channel)
+static bool has_site(const struct pairing *p, size_t record, int channel)
 {
     for (size_t i = first_of(p, record); i < p->end[record]; i++)
         if (p->site[i].channel == channel)
@@ -73,7 +73,7 @@ struct relation {
 };
 
 /* Bases between two sites; below 0: they overlap. */
-static int gap(const struct kept_site *a, const struct kept_site *b)
+static int bases_between(const struct kept_site *a, const struct kept_site *b)
 {
     return a->start <= b->start ? b->start - a->end : a->start - b->end;
 }
@@ -85,7 +85,8 @@ static void add_closest(const struct pairing *p, size_t i, int a, size_t j, int 
     for (size_t x = first_of(p, i); x < p->end[i]; x++)
         for (size_t y = first_of(p, j); y < p->end[j]; y++) {
             const struct kept_site *s = &p->site[x], *t = &p->site[y];
-            if (s->channel != a || t->channel != b || gap(s, t) < 0 || (one && gap(s, t) >= gap(one, two)))
+            if (s->channel != a || t->channel != b || bases_between(s, t) < 0 ||
+                (one && bases_between(s, t) >= bases_between(one, two)))
                 continue;
             one = s;
             two = t;
@@ -93,7 +94,7 @@ static void add_closest(const struct pairing *p, size_t i, int a, size_t j, int 
     if (!one)
         return;
     r->records++;
-    r->near += gap(one, two) <= NEAR;
+    r->near += bases_between(one, two) <= NEAR;
     r->before += one->start < two->start;
     r->stranded += one->strand != '.' && two->strand != '.';
     r->same += one->strand != '.' && one->strand == two->strand;
@@ -101,7 +102,7 @@ static void add_closest(const struct pairing *p, size_t i, int a, size_t j, int 
 
 /* Two-sided p-value of the difference between the shares observed / of and null / of_null: twice the smaller of the two
  * one-sided p-values of Fisher's exact test, at most 1. */
-static double difference(int observed, int of, int null, int of_null)
+static double p_of_difference(int observed, int of, int null, int of_null)
 {
     int all = of + of_null, both = observed + null;
     double more = position_fisher(all, of, both, observed), less = position_fisher(all, of_null, both, null);
@@ -114,7 +115,7 @@ static void write_share(const struct sink *out, const char *name, int observed, 
     sink_begin_object(out, name);
     sink_number(out, "share", of > 0 ? (double)observed / of : 0);
     sink_number(out, "expected", of_null > 0 ? (double)null / of_null : 0);
-    sink_number(out, "p", difference(observed, of, null, of_null));
+    sink_number(out, "p", p_of_difference(observed, of, null, of_null));
     sink_end_object(out);
 }
 
@@ -136,7 +137,7 @@ static void write_pair(const struct pairing *p, int a, int b, const int *with, c
     int both = 0;
     size_t first = SIZE_MAX, last = SIZE_MAX;
     for (size_t i = 0; i < p->records; i++) {
-        if (!has(p, i, a) || !has(p, i, b))
+        if (!has_site(p, i, a) || !has_site(p, i, b))
             continue;
         both++;
         add_closest(p, i, a, i, b, &seen);
@@ -169,7 +170,7 @@ static enum status write_pairs(const struct method_question *question, const str
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for pairs of motifs");
     for (size_t i = 0; i < p->records; i++)
         for (int c = 0; c < p->channels; c++)
-            with[c] += has(p, i, c);
+            with[c] += has_site(p, i, c);
     sink_integer(out, "records", (int64_t)p->records);
     sink_integer(out, "near_bases", NEAR);
     sink_begin_list(out, "pairs");

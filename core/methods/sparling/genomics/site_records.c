@@ -11,7 +11,7 @@
 
 enum { THREADS_MOST = 8 };
 
-static int threads(void)
+static int scan_threads(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (int)online;
@@ -153,7 +153,7 @@ static enum status add_text(const struct method_question *question, struct scan 
 enum status sites_scan(const struct method_question *question, const struct scan_target *to, struct error *err)
 {
     struct scan *scan = NULL;
-    enum status status = scan_create(question, threads(), to, &scan, err);
+    enum status status = scan_create(question, scan_threads(), to, &scan, err);
     if (!status)
         status = has_regions(question) ? add_regions(question, scan, err)
                  : question->text      ? add_text(question, scan, err)
