@@ -278,41 +278,15 @@ static void settle_threads(struct reading *r)
         (void)config_set_number(field, r->spec->config, r->spec->threads, NULL);
 }
 
-/* Some fields have a list that replaces them when it is not empty. If the client sets only the field, empties the list
- * (which the preset may have set), so that the field has an effect. If the client sets both, the field has no effect.
- * That is a fault if the value of the field differs from the value in `start` (defaults and preset). */
-static void settle_lists(const struct reading *r, const void *start)
-{
-    const struct config_table *table = &r->spec->method->config;
-    for (const struct method_list *pair = r->spec->method->lists; pair != NULL && pair->field != NULL; pair++) {
-        const struct config_field *field = config_find(table, pair->field), *list = config_find(table, pair->list);
-        if (config_member(field, r->config) == NULL || config_text(list, r->spec->config)[0] == '\0')
-            continue;
-        if (config_member(list, r->config) == NULL) {
-            (void)config_parse(list, r->spec->config, "", NULL);
-        } else if (!config_same(field, r->spec->config, start)) {
-            char pointer[128];
-            config_pointer(table, r->config, "/config", pair->field, pointer);
-            api_faults_add(r->faults, pointer,
-                           "has no effect, because %s lists what to compare; leave out one of the two", pair->list);
-        }
-    }
-}
-
 /* Reads the configuration of the body; defaults and the preset supply the fields that the body does not set. */
 static enum status read_fields(struct reading *r, const struct method_preset *preset, struct error *err)
 {
     struct api_job_spec *spec = r->spec;
-    void *start = NULL;
     enum status status = config_start(spec->method, preset, &spec->config, err);
-    if (status == STATUS_OK)
-        status = config_start(spec->method, preset, &start, err);
     if (status == STATUS_OK) {
         config_read_object(spec->method, r->config, "/config", spec->config, r->faults);
-        settle_lists(r, start);
         settle_threads(r);
     }
-    free(start);
     return status;
 }
 

@@ -237,17 +237,37 @@ enum status config_start(const struct method *method, const struct method_preset
     return status;
 }
 
-enum status api_config_parse(const struct method *method, const char *preset, const char *text, size_t bytes,
-                             const char *prefix, void **config, struct api_faults *faults, struct error *err)
+/* ---- whole configurations ---------------------------------------------------------------------------------------- */
+
+static const char *former_value(const void *former, const char *field)
 {
-    *config = NULL;
-    const struct method_preset *named = NULL;
-    if (preset != NULL && preset[0] != '\0') {
-        named = method_preset(method, preset);
-        if (named == NULL)
-            return error_set(err, STATUS_NOT_FOUND, "/preset", "%s has no preset '%.40s'", method->kind, preset);
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(former, field));
+    return text != NULL ? text : "";
+}
+
+/* Moves the fields that only earlier versions had from `root` into *former, as texts. */
+static enum status take_former(const struct method *method, cJSON *root, cJSON **former, struct error *err)
+{
+    *former = cJSON_CreateObject();
+    bool good = *former != NULL;
+    for (const char *const *name = method->former; good && name != NULL && *name != NULL; name++) {
+        cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(root, *name);
+        char number[32] = "";
+        if (cJSON_IsNumber(item))
+            (void)snprintf(number, sizeof number, "%.17g", item->valuedouble);
+        if (item != NULL)
+            good = cJSON_AddStringToObject(*former, *name, cJSON_IsString(item) ? item->valuestring : number) != NULL;
+        cJSON_Delete(item);
     }
-    cJSON *root = NULL;
+    return good ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
+}
+
+/* Parses a configuration. stored: a job of this daemon has it, so it may have fields of earlier versions. */
+static enum status parse_config(const struct method *method, const struct method_preset *preset, const char *text,
+                                size_t bytes, const char *prefix, bool stored, void **config, struct api_faults *faults,
+                                struct error *err)
+{
+    cJSON *root = NULL, *former = NULL;
     if (text != NULL) {
         struct error parse;
         error_clear(&parse);
@@ -262,9 +282,13 @@ enum status api_config_parse(const struct method *method, const char *preset, co
         }
     }
     size_t before = faults->count + faults->more;
-    enum status status = config_start(method, named, config, err);
+    enum status status = stored ? take_former(method, root, &former, err) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = config_start(method, preset, config, err);
     if (status == STATUS_OK) {
         config_read_object(method, root, prefix, *config, faults);
+        if (stored && method->adapt != NULL)
+            method->adapt(*config, &(struct method_stored){former_value, former});
         config_check(method, root, *config, prefix, faults);
         if (faults->count + faults->more > before) {
             free(*config);
@@ -273,8 +297,29 @@ enum status api_config_parse(const struct method *method, const char *preset, co
                                faults->count + faults->more - before);
         }
     }
+    cJSON_Delete(former);
     cJSON_Delete(root);
     return status;
+}
+
+enum status api_config_parse(const struct method *method, const char *preset, const char *text, size_t bytes,
+                             const char *prefix, void **config, struct api_faults *faults, struct error *err)
+{
+    *config = NULL;
+    const struct method_preset *named = NULL;
+    if (preset != NULL && preset[0] != '\0') {
+        named = method_preset(method, preset);
+        if (named == NULL)
+            return error_set(err, STATUS_NOT_FOUND, "/preset", "%s has no preset '%.40s'", method->kind, preset);
+    }
+    return parse_config(method, named, text, bytes, prefix, false, config, faults, err);
+}
+
+enum status config_stored(const struct method *method, const char *text, void **config, struct api_faults *faults,
+                          struct error *err)
+{
+    *config = NULL;
+    return parse_config(method, NULL, text, strlen(text), "/config", true, config, faults, err);
 }
 
 void config_field_sink(const struct config_field *field, const void *config, const char *key, const struct sink *out)

@@ -17,6 +17,9 @@
  * same configuration. */
 enum status api_config_parse(const struct method *method, const char *preset, const char *text, size_t bytes,
                              const char *prefix, void **config, struct api_faults *faults, struct error *err);
+/* Parses the configuration of a stored job, which an earlier version may have written (struct method, `former`). */
+enum status config_stored(const struct method *method, const char *text, void **config, struct api_faults *faults,
+                          struct error *err);
 /* The steps of api_config_parse(), for callers that do something between the steps. */
 const struct method_preset *method_preset(const struct method *method, const char *name); /* NULL: no such preset */
 /* Returns the defaults, changed by a preset (NULL: none), in malloc'ed memory, which the caller frees. */

@@ -385,6 +385,13 @@ struct method_given {
     const void *context;
 };
 
+/* The fields of a stored configuration that only earlier versions had. text() returns the value of a field as text, and
+ * "" if the configuration does not have it. */
+struct method_stored {
+    const char *(*text)(const void *context, const char *field);
+    const void *context;
+};
+
 struct method {
     const char *kind;    /* "sparling"; lower-case letters, digits, '-' and '_' */
     const char *title;   /* "SPARLING: ..." */
@@ -414,12 +421,11 @@ struct method {
     /* Configuration fields that name data sets; ends with NULL. NULL: there are none. */
     const char *const *dataset_fields;
 
-    /* Pairs of fields: `list` contains several values of `field` to compare. If `list` is not empty, `field` has no
-     * effect. So if a client sets `field` only, a `list` that a preset has set becomes empty. Ends with {NULL, NULL}.
-     * NULL: there are no such pairs. */
-    const struct method_list {
-        const char *field, *list;
-    } * lists;
+    /* Names of fields that earlier versions had; ends with NULL. NULL: there are none. A stored configuration may
+     * contain them. adapt() then sets the fields that take their place, so that the configuration describes the model
+     * in the job's last checkpoint. adapt NULL: no field takes their place. */
+    const char *const *former;
+    void (*adapt)(void *config, const struct method_stored *stored);
 
     /* Sets the fields that follow from data sets, before check(). Fields such as the hash of a data set are always set.
      * Other fields get a default that suits the data, unless the client has given a value. given: what the client has

@@ -12,8 +12,8 @@ FORMULAS = {"latex_rows": 32, "latex_cols": 64, "latex_dpi": 60, "latex_max_toke
             "heads": 2, "feed_forward": 16, "batch": 4, "validation_every": 20, "validation_samples": 4, "checkpoint_every": 20, "test_samples": 4,
             "motif_samples": 4, "stage_samples": 2, "total_samples": 20}
 SPARSE = {"n_s": 16, "n_d": 4, "batch": 8, "block": 0, "total_samples": 200, "test_samples": 50, "checkpoint_every": 100}
-TABLE = {"rows": 50, "latent": 3, "hidden": 4, "epochs": 2, "batch": 10, "nmf_iterations": 5, "restarts": 1, "datasets": 1}
-TREE = {"depth": 3, "samples": 20, "test_samples": 20, "inputs": 5, "fit_samples": 5, "updates": 5, "batch": 16, "unseen": 1, "seeds": 1}
+TABLE = {"rows": 50, "latent": 3, "hidden": 4, "epochs": 2, "batch": 10, "nmf_iterations": 5, "restarts": 1}
+TREE = {"depth": 3, "samples": 20, "test_samples": 20, "inputs": 5, "fit_samples": 5, "updates": 5, "batch": 16, "unseen": 1}
 CODES = {"filter_length": 16, "length": 64, "trials": 4, "draws": 2, "points": 3, "sizes": 1, "dictionaries": 1}
 PLANTED = {"features": 16, "inputs": 8, "width": 16, "l0": 2, "seeds": 1, "batch": 8, "total_samples": 64, "test_samples": 16, "roots": 2, "pursuit_samples": 4,
            "iterations": 3, "alternations": 1}

@@ -591,7 +591,7 @@ async function others() {
   const small = {
     rug: { kind: "superposition", preset: "rug", config: { n_s: 32, n_d: 8, test_samples: 200 } },
     factors: { kind: "factors", preset: "synthetic", config: { epochs: 4, restarts: 1, screen_epochs: 2 } },
-    tree: { kind: "environments", preset: "tree-linear", config: { seeds: 1, updates: 60, baselines: "pooled,none" } },
+    tree: { kind: "environments", config: { learning_rate: 0.02, updates: 60 } },
     latents: { kind: "dictionary", preset: "planted-quick", config: { features: 64, width: 32, l0: 4, total_samples: 8192, test_samples: 500, pursuit_samples: 20 } },
     pathways: { kind: "pathways", preset: "two-layer", config: { dictionaries: 1, trials: 8, draws: 2, points: 3, sizes: 1 } },
   };

@@ -55,7 +55,7 @@ every field.
 *Basic* fields are what a newcomer sets. *Advanced* fields tune a training. *Research* fields are needed only to repeat an experiment of a paper. The column *applies when*
 names the condition under which a field has an effect; a field without a condition always has one.
 
-A field whose allowed values are *text* also takes a number and stores its shortest form as text. `motifctl submit --set sizes=500` sets the text `500`; `1e3` and `1000.0` both
+A field whose allowed values are *text* also takes a number and stores its shortest form as text. `motifctl submit --set nonzeros=500` sets the text `500`; `1e3` and `1000.0` both
 become `1000`. If the text itself looks like a number that this would change, such as the name `1e3` or a number above 2^53, write it in quotation marks:
 `--set dataset_name='"1e3"'`.
 

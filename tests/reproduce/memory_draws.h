@@ -94,14 +94,11 @@ static const struct draw trained_draws[] = {{"n_s", 16, 16384, NULL},
                                             {"activation", 0, 0, "relu relu threshold k-sparse gated"},
                                             {"products", 0, 0, "auto auto dense"},
                                             LAST};
-static const struct config_setting sizes_base[] = {
-    {"experiment", "loss-ratio"}, {"stop", "never"}, {"total_samples", "400"}, {"batch", "100"}, {"block", "0"}, END};
-static const struct draw sizes_draws[] = {{"models", 0, 0, "rug linear rug,linear trained,rug"},
-                                          {"sizes", 0, 0, "128 128,1024 4096 65536,1024 1048576 4194304"},
-                                          {"ratios", 0, 0, "0.1 0.1,0.5 0.01"},
-                                          {"test_samples", 2, 200, NULL},
-                                          {"draws", 1, 3, NULL},
-                                          LAST};
+static const struct config_setting rug_base[] = {{"model", "rug"}, END};
+static const struct draw rug_draws[] = {
+    {"model", 0, 0, "rug linear"},   {"n_s", 0, 0, "128 1024 4096 65536 1048576 4194304"},
+    {"ratio", 0, 0, "0.1 0.5 0.01"}, {"test_samples", 2, 200, NULL},
+    {"draws", 1, 3, NULL},           LAST};
 
 static const struct config_setting codes_base[] = {{"trials", "16"}, {"draws", "2"}, {"bound_codes", "2"}, END};
 static const struct draw codes_draws[] = {{"dictionary", 0, 0, "gauss signs sparse dirac-hadamard"},
@@ -170,7 +167,7 @@ static const struct form forms[] = {
     {"sparling", "latex", latex_base, latex_draws, NULL},
     {"sparling", "splicing", splicing_base, splicing_draws, NULL},
     {"superposition", "one", trained_base, trained_draws, NULL},
-    {"superposition", "sizes", sizes_base, sizes_draws, NULL},
+    {"superposition", "rug", rug_base, rug_draws, NULL},
     {"pathways", "codes", codes_base, codes_draws, NULL},
     {"factors", "synthetic", synthetic_base, synthetic_draws, NULL},
     {"factors", "table", cells_base, cells_draws, "dataset_name"},

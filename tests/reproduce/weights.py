@@ -16,7 +16,7 @@ JOBS = (
     ("sparling", "digitcircle-quick", ["total_samples=3000"]),
     ("superposition", "fig3", ["total_samples=20000"]),
     ("factors", "synthetic", ["total_samples=20000"]),
-    ("environments", "tree-linear", ["total_samples=20000"]),
+    ("environments", None, ["learning_rate=2e-2", "updates=12000", "total_samples=20000", "seed=5"]),
     ("pathways", "single-layer", ["trials=20"]),
     ("dictionary", "planted-quick", ["total_samples=20000", "test_samples=1000", "pursuit_samples=50"]),
 )
@@ -30,13 +30,14 @@ def main():
         try:
             server = daemon.stdout.readline().split()[-1]
             for kind, preset, settings in JOBS:
-                command = [build / "motifctl", "--server", server, "submit", "--json", "--watch", "--kind", kind, "--preset", preset]
+                command = [build / "motifctl", "--server", server, "submit", "--json", "--watch", "--kind", kind]
+                command += ["--preset", preset] if preset else []
                 for setting in settings:
                     command += ["--set", setting]
                 subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
                 job = json.loads(subprocess.run([build / "motifctl", "--server", server, "show", "latest", "--json"],
                                                 stdout=subprocess.PIPE, check=True, text=True).stdout)
-                print(kind, preset, " ".join(settings), job["state"], job["result"].get("weights_sha256"), flush=True)
+                print(kind, preset or "-", " ".join(settings), job["state"], job["result"].get("weights_sha256"), flush=True)
         finally:
             daemon.terminate()
             daemon.wait()

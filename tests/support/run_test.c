@@ -17,6 +17,18 @@ void run_test_configure(const struct method *method, void *config, const struct 
     assert_ok(config_apply(&method->config, config, settings, err));
 }
 
+void run_test_vary(const struct config_setting *settings, const char *field, const char *value,
+                   struct config_setting out[RUN_TEST_SETTINGS])
+{
+    int count = 0;
+    for (; settings[count].field; count++) {
+        assert_true(count + 2 < RUN_TEST_SETTINGS);
+        out[count] = settings[count];
+    }
+    out[count] = (struct config_setting){field, value};
+    out[count + 1] = (struct config_setting){NULL, NULL};
+}
+
 struct method_run *run_test_start(const struct method *method, struct run_env *environment, const void *config)
 {
     struct method_run *run = NULL;

@@ -13,6 +13,10 @@ struct run_test {
 
 /* Fills in a configuration (the method's struct) with the defaults and `settings`. */
 void run_test_configure(const struct method *method, void *config, const struct config_setting *settings);
+/* Writes `settings` and then field=value, which wins, to `out`. */
+enum { RUN_TEST_SETTINGS = 32 };
+void run_test_vary(const struct config_setting *settings, const char *field, const char *value,
+                   struct config_setting out[RUN_TEST_SETTINGS]);
 struct method_run *run_test_start(const struct method *method, struct run_env *environment, const void *config);
 
 /* Does a whole run and returns the number of its steps. If `every` > 0, the run is saved, destroyed, created and loaded

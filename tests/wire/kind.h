@@ -58,9 +58,9 @@ static inline void assert_refused(const char *body, const char *pointer)
     reply_close(&reply);
 }
 
-/* Asserts that the result of a finished job contains the named numbers (the names end with NULL), and that its
- * lists `curve` and `summary` have these lengths. A negative length is not checked. */
-static inline void assert_result(const char *id, const char *const names[], int curve, int summary)
+/* Asserts that the result of a finished job contains the named numbers (the names end with NULL), and that its list
+ * `curve` has this length. A negative length is not checked. */
+static inline void assert_result(const char *id, const char *const names[], int curve)
 {
     char path[256];
     struct reply reply;
@@ -72,8 +72,6 @@ static inline void assert_result(const char *id, const char *const names[], int 
             fail_msg("no %s in the result", *names);
     if (curve >= 0)
         assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(result, "curve")), curve);
-    if (summary >= 0)
-        assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(result, "summary")), summary);
     reply_close(&reply);
 }
 

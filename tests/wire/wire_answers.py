@@ -64,7 +64,7 @@ COMMANDS = (
     ("submit-dry", "submit --preset digitcircle-quick --dry-run", 0, "nothing was stored"),
     ("submit", "submit --config job.json --name made --priority -3 --threads 1 --key once", 0, "submitted made as"),
     ("submit-from", "submit --preset digitcircle-quick --from @:latest --set seed=4 --dry-run --json", 0, '"config"'),
-    ("submit-text", "submit --kind dictionary --preset learning-or-encoding --set sizes=500 --dry-run --json", 0, '"sizes":"500"'),
+    ("submit-text", "submit --kind pathways --preset noise --set nonzeros=500 --dry-run --json", 0, '"nonzeros":"500"'),
     ("pause", "pause @", 1, ""), ("cancel", "cancel @ @2 --json", 1, ""),
     ("datasets-none", "datasets", 0, "NAME"), ("datasets-put", "datasets put digits set.npy --format npy", 2, ""),
     ("datasets-csv", "datasets put rows set.csv --label last --group group", 0, "rows"), ("datasets", "datasets list", 0, "rows"),

@@ -299,27 +299,6 @@ static void a_dry_run_reports_a_missing_data_set(void **state)
     }
 }
 
-static void a_field_that_a_client_sets_is_never_hidden_by_a_list(void **state)
-{
-    struct reply reply;
-    (void)state;
-    post(served.url, "/v1/jobs?dry_run=1",
-         "{\"kind\":\"environments\",\"preset\":\"tree-baselines\",\"config\":{\"baseline\":\"no-penalty\"}}", &reply);
-    /* the field `baseline` of the request replaces the field `baselines` of the preset */
-    assert_int_equal(reply.status, 200);
-    const cJSON *config = cJSON_GetObjectItemCaseSensitive(reply.json, "config");
-    assert_string_equal(json_text(config, "baseline"), "no-penalty");
-    const char *list = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "baselines"));
-    assert_true(list == NULL || list[0] == '\0');
-    reply_close(&reply);
-    post(served.url, "/v1/jobs?dry_run=1",
-         "{\"kind\":\"environments\",\"config\":{\"baseline\":\"no-penalty\",\"baselines\":\"pooled,none\"}}", &reply);
-    assert_problem(&reply, 422);
-    assert_non_null(strstr(reply.body, "/config/baseline\""));
-    assert_non_null(strstr(reply.body, "baselines lists what to compare"));
-    reply_close(&reply);
-}
-
 /* Sends the head of an upload and its first bytes. The head announces a longer body, so the upload stays
  * unfinished. */
 static int begin_upload(const char *path, size_t length, const char *first)
@@ -417,7 +396,6 @@ int main(void)
         cmocka_unit_test(an_upload_over_the_quota_is_refused),
         cmocka_unit_test(a_data_set_that_a_job_uses_cannot_be_deleted),
         cmocka_unit_test(a_dry_run_reports_a_missing_data_set),
-        cmocka_unit_test(a_field_that_a_client_sets_is_never_hidden_by_a_list),
         cmocka_unit_test(an_interrupted_upload_resumes),
         cmocka_unit_test(a_kill_leaves_no_incomplete_data_set),
     };

@@ -86,7 +86,7 @@ def histogram_faults(url, names):
 
 def trained(url):
     """Runs a short job to its end."""
-    config = {"experiment": "one", "n_s": 16, "batch": 20, "block": 0, "total_samples": 200, "test_samples": 20, "stop": "never"}
+    config = {"n_s": 16, "batch": 20, "block": 0, "total_samples": 200, "test_samples": 20, "stop": "never"}
     ask = urllib.request.Request(url + "/v1/jobs", json.dumps({"kind": "superposition", "config": config}).encode(),
                                  {"Content-Type": "application/json"})
     with urllib.request.urlopen(ask, timeout=20) as answer:

@@ -167,7 +167,7 @@ def tables_answer_as_queries_do(daemon):
 
 
 def autoencoders_answer_as_queries_do(daemon):
-    job = train(daemon, "superposition", "fig3", {"n_s": 32, "n_d": 8, "total_samples": 2000, "ratios": "", "sizes": "", "models": "", "ps": ""})
+    job = train(daemon, "superposition", "fig3", {"n_s": 32, "n_d": 8, "total_samples": 2000})
     x = np.random.default_rng(4).uniform(0, 1, (4, 32)).astype("<f4")
     status, arrays = infer(daemon, job, x)
     assert status == 200, arrays

@@ -114,7 +114,7 @@ WEIGHTS_ALONE = (
     ("pathways", "single-layer", {"filter_length": 16, "length": 64, "trials": 16, "draws": 2, "points": 3, "sizes": 1, "dictionaries": 1}, True),
     ("superposition", "fig3", {"n_s": 16, "n_d": 4, "batch": 8, "block": 0, "total_samples": 200, "test_samples": 50}, False),
     ("factors", "synthetic", {"rows": 50, "latent": 3, "hidden": 4, "epochs": 2, "batch": 10, "restarts": 1}, False),
-    ("environments", "tree-linear", {"depth": 3, "samples": 20, "test_samples": 20, "inputs": 5, "fit_samples": 5, "updates": 5, "batch": 16, "unseen": 1}, False),
+    ("environments", None, {"depth": 3, "samples": 20, "test_samples": 20, "inputs": 5, "fit_samples": 5, "updates": 5, "batch": 16, "unseen": 1}, False),
     ("dictionary", "planted-quick", {"features": 16, "inputs": 8, "width": 16, "l0": 2, "seeds": 1, "batch": 64, "total_samples": 256, "test_samples": 64,
                                      "pursuit_samples": 0}, False))
 

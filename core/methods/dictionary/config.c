@@ -1,17 +1,14 @@
-/* The configuration of the dictionary method: the table of its fields, the list of cases, and the checks that concern
- * several fields. */
+/* The configuration of the dictionary method: the table of its fields, and the checks that concern several fields. */
 #include "core/methods/dictionary/config.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/methods/shared/rows.h"
 #include "core/methods/dictionary/model/step.h"
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
-#include "core/methods/shared/value_list.h"
+#include "core/methods/shared/former.h"
 
 const char *const dictionary_sources[] = {"planted", "iid", "rug", "trained", "dataset", NULL};
 const char *const dictionary_learners[] = {"l1",    "topk", "batchtopk", "jumprelu", "matryoshka", "matching-pursuit",
@@ -79,20 +76,6 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
     INTEGER_FIELD(seeds, "2", 1, DICTIONARY_SEEDS, "dictionaries", MODEL, BASIC, NULL,
                   "Number of dictionaries with different initial weights, which are trained on the same samples and "
                   "compared; more dictionaries make the agreement more reliable and take proportionally more time."),
-    TEXT_FIELD(sources, "", EVALUATION, RESEARCH, KNOWN,
-               "Sources to compare, separated by commas (\"rug,trained\"); empty takes `source` alone."),
-    TEXT_FIELD(ps, "", EVALUATION, RESEARCH, HIDDEN,
-               "Values of p to compare, separated by commas; empty takes `p` alone."),
-    TEXT_FIELD(learners, "", EVALUATION, RESEARCH, NULL,
-               "Learners to compare, separated by commas (\"l1,topk\"); empty takes `learner` alone."),
-    TEXT_FIELD(l0s, "", EVALUATION, RESEARCH, NULL,
-               "Values of l0 to compare, separated by commas (\"20,25\"); empty takes `l0` alone."),
-    TEXT_FIELD(sizes, "", EVALUATION, RESEARCH, KNOWN,
-               "Values of features to compare, separated by commas; empty takes `features` alone."),
-    TEXT_FIELD(dimensions, "", EVALUATION, RESEARCH, KNOWN,
-               "Values of inputs to compare, separated by commas; empty takes `inputs` alone."),
-    TEXT_FIELD(exponents, "", EVALUATION, RESEARCH, TREES,
-               "Values of zipf to compare, separated by commas; empty takes `zipf` alone."),
 
     CHOICE_FIELD(scale, "average", DATA, ADVANCED, NULL,
                  "Scale of the samples: average (a mean norm of sqrt(inputs), for which the learners' defaults are "
@@ -134,7 +117,7 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
         decay, "0.2", 0, 1, "", OPTIMIZER, ADVANCED, ADAM,
         "Share of the training, at its end, in which the step size falls to 0; a larger share begins to fall earlier."),
     INTEGER_FIELD(total_samples, "5000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, BASIC, NULL,
-                  "Training samples of each case; more samples take more time and recover more features."),
+                  "Training samples; more samples take more time and recover more features."),
     INTEGER_FIELD(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, ADVANCED, NULL,
                   "Training samples between two checkpoints; a larger number stores fewer checkpoints, and a crash "
                   "loses more work."),
@@ -148,80 +131,27 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
 
 const struct config_table dictionary_config_table = CONFIG_TABLE(dictionary_fields, struct dictionary_config);
 
-/* ---- cases --------------------------------------------------------------------------------------------------- */
+/* ---- the setup ------------------------------------------------------------------------------------------------ */
 
-struct lists {
-    int source[DICTIONARY_LIST], sources, learner[DICTIONARY_LIST], learners, l0s, sizes, dimensions, exponents, ps;
-    double p[DICTIONARY_LIST], l0[DICTIONARY_LIST], size[DICTIONARY_LIST], dimension[DICTIONARY_LIST],
-        exponent[DICTIONARY_LIST];
-};
-
-/* Parses the lists of a configuration. If the text of a list such as `l0s` is empty, the list gets one element: the
- * value of the field `l0`. If the text cannot be parsed, the count of the list is -1. */
-static struct lists read_lists(const struct dictionary_config *c)
+struct dictionary_setup dictionary_setup(const struct dictionary_config *c)
 {
-    struct lists l;
-    l.sources = value_list_names(c->sources, source_names, l.source, DICTIONARY_LIST);
-    l.ps = value_list_numbers(c->ps, 1e-9, 1, l.p, DICTIONARY_LIST);
-    l.learners = value_list_names(c->learners, dictionary_learners, l.learner, DICTIONARY_LIST);
-    l.l0s = value_list_numbers(c->l0s, 0, 4096, l.l0, DICTIONARY_LIST);
-    l.sizes = value_list_numbers(c->sizes, 2, 16384, l.size, DICTIONARY_LIST);
-    l.dimensions = value_list_numbers(c->dimensions, 1, 4096, l.dimension, DICTIONARY_LIST);
-    l.exponents = value_list_numbers(c->exponents, 0, 4, l.exponent, DICTIONARY_LIST);
-    if (l.sources == 0)
-        l.source[l.sources++] = c->source;
-    if (l.ps == 0)
-        l.p[l.ps++] = c->p;
-    if (l.learners == 0)
-        l.learner[l.learners++] = c->learner;
-    if (l.l0s == 0)
-        l.l0[l.l0s++] = c->l0;
-    if (l.sizes == 0)
-        l.size[l.sizes++] = (double)c->features;
-    if (l.dimensions == 0)
-        l.dimension[l.dimensions++] = (double)c->inputs;
-    if (l.exponents == 0)
-        l.exponent[l.exponents++] = c->zipf;
-    return l;
-}
-
-static struct dictionary_case make_case(const struct dictionary_config *c, const struct lists *l, int at)
-{
-    int learner = at % l->learners, rest = at / l->learners;
-    int l0 = rest % l->l0s, exponent = rest / l->l0s % l->exponents;
-    int dimension = rest / l->l0s / l->exponents % l->dimensions;
-    rest = rest / l->l0s / l->exponents / l->dimensions;
-    int size = rest % l->sizes, p = rest / l->sizes % l->ps, source = rest / l->sizes / l->ps;
-    int features = (int)l->size[size];
-    double inputs = l->dimension[dimension], active = (double)c->active;
-    if (!dictionary_known(c))
-        features = 0;
+    int features = dictionary_known(c) ? (int)c->features : 0;
+    double inputs = (double)c->inputs, active = (double)c->active;
     if (inputs < 1)
         inputs = fmax(1, ceil(2 * active * log(features / active)));
-    struct dictionary_case made = {.source = (enum dictionary_source)l->source[source],
-                                   .learner = (enum learner)l->learner[learner],
-                                   .features = features,
-                                   .inputs = (int)inputs,
-                                   .width = c->width > 0   ? (int)c->width
-                                            : features > 0 ? features
-                                                           : (int)inputs,
-                                   .l0 = l->l0[l0],
-                                   .zipf = l->exponent[exponent],
-                                   .p = l->p[p]};
+    struct dictionary_setup made = {.source = (enum dictionary_source)c->source,
+                                    .learner = (enum learner)c->learner,
+                                    .features = features,
+                                    .inputs = (int)inputs,
+                                    .width = c->width > 0   ? (int)c->width
+                                             : features > 0 ? features
+                                                            : (int)inputs,
+                                    .l0 = c->l0,
+                                    .zipf = c->zipf,
+                                    .p = c->p};
     if (!(made.l0 > 0))
         made.l0 = fmin(made.width, fmax(1, dictionary_active(c, &made)));
     return made;
-}
-
-int dictionary_cases(const struct dictionary_config *c, struct dictionary_case *out)
-{
-    struct lists l = read_lists(c);
-    if (l.sources < 0 || l.ps < 0 || l.learners < 0 || l.l0s < 0 || l.sizes < 0 || l.dimensions < 0 || l.exponents < 0)
-        return 0;
-    int64_t count = (int64_t)l.learners * l.l0s * l.sizes * l.dimensions * l.exponents * l.sources * l.ps;
-    for (int i = 0; i < count && i < DICTIONARY_CASES; i++)
-        out[i] = make_case(c, &l, i);
-    return count < INT_MAX ? (int)count : INT_MAX;
 }
 
 bool dictionary_known(const struct dictionary_config *c)
@@ -229,7 +159,7 @@ bool dictionary_known(const struct dictionary_config *c)
     return c->source != SOURCE_DATASET;
 }
 
-struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c)
+struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     bool trees = c->source == SOURCE_PLANTED;
     return (struct planted_shape){.kind = trees                     ? PLANTED_TREES
@@ -245,7 +175,7 @@ struct planted_shape dictionary_data(const struct dictionary_config *config, con
                                   .probability = c->p};
 }
 
-struct hidden dictionary_hidden(const struct dictionary_config *config, const struct dictionary_case *c)
+struct hidden dictionary_hidden(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     return (struct hidden){.features = c->features,
                            .inputs = c->inputs,
@@ -255,7 +185,7 @@ struct hidden dictionary_hidden(const struct dictionary_config *config, const st
                            .samples = config->model_samples};
 }
 
-double dictionary_active(const struct dictionary_config *config, const struct dictionary_case *c)
+double dictionary_active(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     switch (c->source) {
     case SOURCE_IID:
@@ -268,13 +198,13 @@ double dictionary_active(const struct dictionary_config *config, const struct di
     }
 }
 
-/* Returns the number of updates in a case whose learner is not FISTA. */
+/* Returns the number of updates of a learner other than FISTA. */
 static int64_t updates(const struct dictionary_config *config)
 {
     return (config->total_samples + config->batch - 1) / config->batch;
 }
 
-struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c)
+struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     int half = c->inputs / 2 > 0 ? c->inputs / 2 : 1;
     int aux = config->aux_latents > 0 ? (int)config->aux_latents : half;
@@ -320,54 +250,31 @@ double dictionary_tune_rate(const struct dictionary_config *config)
     return fmin(STEP_LONG_RATE * STEP_LONG_UPDATES / (double)updates(config), 0.02);
 }
 
-int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c)
+int dictionary_batch(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     return c->learner == LEARNER_FISTA ? ALTERNATION : (int)config->batch;
 }
 
-int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_case *c)
+int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     return c->learner == LEARNER_FISTA ? ALTERNATION * config->alternations : config->total_samples;
 }
 
-bool dictionary_correlates(const struct dictionary_case *c)
+bool dictionary_correlates(const struct dictionary_setup *c)
 {
     return c->features > 0 && (double)c->features * c->width <= 1 << 22;
 }
 
 /* ---- faults -------------------------------------------------------------------------------------------------- */
 
-static void check_lists(const struct dictionary_config *c, const struct method_faults *faults)
-{
-    struct lists l = read_lists(c);
-    if (l.sources < 0)
-        method_fault(faults, "sources", "must be names from planted, iid, rug and trained, separated by commas");
-    if (l.ps < 0)
-        method_fault(faults, "ps", "must be at most %d numbers in (0, 1], separated by commas", DICTIONARY_LIST);
-    if (l.learners < 0)
-        method_fault(faults, "learners",
-                     "must be at most %d names from l1, topk, batchtopk, jumprelu, matryoshka, matching-pursuit and "
-                     "fista, separated by commas",
-                     DICTIONARY_LIST);
-    if (l.l0s < 0)
-        method_fault(faults, "l0s", "must be at most %d numbers in [0, 4096], separated by commas", DICTIONARY_LIST);
-    if (l.sizes < 0)
-        method_fault(faults, "sizes", "must be at most %d numbers in [2, 16384], separated by commas", DICTIONARY_LIST);
-    if (l.dimensions < 0)
-        method_fault(faults, "dimensions", "must be at most %d numbers in [1, 4096], separated by commas",
-                     DICTIONARY_LIST);
-    if (l.exponents < 0)
-        method_fault(faults, "exponents", "must be at most %d numbers in [0, 4], separated by commas", DICTIONARY_LIST);
-}
-
-static void check_case(const struct dictionary_config *c, const struct dictionary_case *one,
-                       const struct method_faults *faults)
+static void check_setup(const struct dictionary_config *c, const struct dictionary_setup *one,
+                        const struct method_faults *faults)
 {
     bool hidden = one->source == SOURCE_RUG || one->source == SOURCE_TRAINED;
-    if (!(c->l0 > 0) && !c->l0s[0] && !hidden && one->source != SOURCE_IID)
+    if (!(c->l0 > 0) && !hidden && one->source != SOURCE_IID)
         method_fault(faults, "l0", "must be above 0 for planted data and data sets; 0 is for iid, rug and trained");
     if (one->l0 > one->width)
-        method_fault(faults, c->l0s[0] ? "l0s" : "l0", "must not exceed the width (%d); got %g", one->width, one->l0);
+        method_fault(faults, "l0", "must not exceed the width (%d); got %g", one->width, one->l0);
     if (one->source == SOURCE_RUG &&
         ((one->features & (one->features - 1)) != 0 || one->inputs > one->features || one->inputs < 1))
         method_fault(faults, "features",
@@ -379,7 +286,7 @@ static void check_case(const struct dictionary_config *c, const struct dictionar
     if (one->source == SOURCE_IID && c->active >= one->features)
         method_fault(faults, "active", "must be below the number of features (%d); got %d", one->features,
                      (int)c->active);
-    if (one->source != SOURCE_IID && c->inputs == 0 && !c->dimensions[0])
+    if (one->source != SOURCE_IID && c->inputs == 0)
         method_fault(faults, "inputs", "must be at least 1; 0 is for iid data");
     if (c->source != SOURCE_DATASET && one->inputs > 4096)
         method_fault(faults, "inputs", "must be at most 4096 unless the source is a data set; got %d", one->inputs);
@@ -395,24 +302,26 @@ static void check_case(const struct dictionary_config *c, const struct dictionar
 void dictionary_check(const void *config, const struct method_faults *faults)
 {
     const struct dictionary_config *c = config;
-    struct dictionary_case *cases = calloc(DICTIONARY_CASES, sizeof *cases);
-    int count = cases ? dictionary_cases(c, cases) : 0;
-    check_lists(c, faults);
+    struct dictionary_setup one = dictionary_setup(c);
     if (c->source == SOURCE_DATASET && c->dataset_name[0] && !dataset_name_good(c->dataset_name))
         method_fault(faults, "dataset_name", "must be a name of small letters, digits, '.', '-' and '_'");
-    if (c->source != SOURCE_DATASET && strstr(c->sources, "dataset"))
-        method_fault(faults, "sources", "must not contain dataset; set source=dataset");
-    if (c->source == SOURCE_DATASET &&
-        (c->sources[0] || c->ps[0] || c->sizes[0] || c->dimensions[0] || c->exponents[0]))
-        method_fault(faults, "source",
-                     "dataset has one size; sources, ps, sizes, dimensions and exponents must be empty");
-    if (count > DICTIONARY_CASES)
-        method_fault(faults, "learners", "and the other lists must make at most %d cases; they make %d",
-                     DICTIONARY_CASES, count);
     if (c->batch > 1 && c->distinct > 0 && c->distinct < c->batch)
         method_fault(faults, "distinct", "must be 0 or at least the batch (%d); got %d", (int)c->batch,
                      (int)c->distinct);
-    for (int i = 0; i < count && i < DICTIONARY_CASES; i++)
-        check_case(c, &cases[i], faults);
-    free(cases);
+    check_setup(c, &one, faults);
+}
+
+/* ---- earlier versions ---------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *list, *field;
+} lists[] = {{"sources", "source"}, {"ps", "p"},           {"learners", "learner"},
+             {"l0s", "l0"},         {"sizes", "features"}, {"dimensions", "inputs"},
+             {"exponents", "zipf"}};
+const char *const dictionary_former[] = {"sources", "ps", "learners", "l0s", "sizes", "dimensions", "exponents", NULL};
+
+void dictionary_adapt(void *config, const struct method_stored *stored)
+{
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        former_last(stored, lists[i].list, &dictionary_config_table, lists[i].field, config);
 }

@@ -1,7 +1,7 @@
-/* Configuration of the dictionary method: the struct, its table, its presets, its costs, and the cases of a run.
+/* Configuration of the dictionary method: the struct, its table, its presets and its costs.
  *
- * A case is one learner with one number of active latents on one data set. Its `seeds` dictionaries start from
- * different weights and train side by side on the same samples, so that their agreement can be measured. */
+ * A job trains `seeds` dictionaries of one learner. They start from different weights and train side by side on the
+ * same samples, so that their agreement can be measured. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_CONFIG_H
 #define MOTIF_CORE_METHODS_DICTIONARY_CONFIG_H
 
@@ -27,8 +27,6 @@ struct dictionary_config {
     int learner;
     int64_t width, seeds;
     double l0;
-    char sources[CONFIG_TEXT], ps[CONFIG_TEXT], learners[CONFIG_TEXT], l0s[CONFIG_TEXT], sizes[CONFIG_TEXT],
-        dimensions[CONFIG_TEXT], exponents[CONFIG_TEXT];
     int scale;
     bool unit_rows, tuned;
     double sparsity, bandwidth, aux_weight, penalty;
@@ -38,53 +36,52 @@ struct dictionary_config {
     int64_t total_samples, checkpoint_every, test_samples, pursuit_samples, alternations;
 };
 
-enum { DICTIONARY_FIELDS = 42, DICTIONARY_PRESETS = 7 };
+enum { DICTIONARY_FIELDS = 35, DICTIONARY_PRESETS = 7 };
 extern const struct config_field dictionary_fields[DICTIONARY_FIELDS];
 extern const struct config_table dictionary_config_table;
 extern const struct method_preset dictionary_presets[DICTIONARY_PRESETS];
 extern const char *const dictionary_sources[];  /* in the order of enum dictionary_source */
 extern const char *const dictionary_learners[]; /* names, in the order of enum learner; ends with NULL */
 
-struct dictionary_case {
+/* The data and the dictionaries that a configuration describes. */
+struct dictionary_setup {
     enum dictionary_source source;
     enum learner learner;
     int features, inputs, width; /* features: 0 if the true features are unknown */
     double l0, zipf, p;
 };
 
-enum { DICTIONARY_CASES = 256, DICTIONARY_SEEDS = 8, DICTIONARY_LIST = 16 };
+enum { DICTIONARY_SEEDS = 8 };
 
-/* Writes the cases of a run, at most DICTIONARY_CASES: the source varies slowest, then `p`, the sizes, dimensions,
- * exponents and `l0`; the learner varies fastest. Returns the number of all cases, written or not, or 0 when a list
- * cannot be parsed. */
-int dictionary_cases(const struct dictionary_config *config, struct dictionary_case *out);
+struct dictionary_setup dictionary_setup(const struct dictionary_config *config);
 /* Whether the true features of the samples are known: always, except for an uploaded data set. */
 bool dictionary_known(const struct dictionary_config *config);
-/* The shape of the generator that draws the samples of a case. It does not include the vectors of a hidden layer
+/* The shape of the generator that draws the samples. It does not include the vectors of a hidden layer
  * (dictionary_hidden()). Call it only if dictionary_known(). */
-struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c);
-struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c);
-/* The hidden layer of a case whose source is RUG or TRAINED. */
-struct hidden dictionary_hidden(const struct dictionary_config *config, const struct dictionary_case *c);
+struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_setup *c);
+struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_setup *c);
+/* The hidden layer for the sources RUG and TRAINED. */
+struct hidden dictionary_hidden(const struct dictionary_config *config, const struct dictionary_setup *c);
 /* Mean number of active features of a sample for the sources IID, RUG and TRAINED; 0 for the other sources, for which
  * the mean is unknown. */
-double dictionary_active(const struct dictionary_config *config, const struct dictionary_case *c);
+double dictionary_active(const struct dictionary_config *config, const struct dictionary_setup *c);
 /* dictionary_batch() returns the number of samples in one update, which is larger for the learner FISTA.
- * dictionary_samples() returns the number of training samples of a case. */
-int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c);
-int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_case *c);
+ * dictionary_samples() returns the number of training samples. */
+int dictionary_batch(const struct dictionary_config *config, const struct dictionary_setup *c);
+int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_setup *c);
 /* Largest relative change that the tuner makes to the sparsity factor in one update. It is larger in short runs, so
  * that the factor can change as much in a short run as in a long one. */
 double dictionary_tune_rate(const struct dictionary_config *config);
 /* Whether an evaluation computes the correlations of codes with the true codes. It does so only if their tables fit
  * into memory. */
-bool dictionary_correlates(const struct dictionary_case *c);
+bool dictionary_correlates(const struct dictionary_setup *c);
 
 /* Sets dataset_hash and inputs from the data set. */
 enum status dictionary_resolve(void *config, const struct method_given *given, const char *data, struct error *err);
+/* Sets the fields that take the place of the lists of earlier versions. */
+extern const char *const dictionary_former[];
+void dictionary_adapt(void *config, const struct method_stored *stored);
 void dictionary_check(const void *config, const struct method_faults *faults);
 enum status dictionary_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
-/* Operations of a whole case. */
-double dictionary_work(const struct dictionary_config *config, const struct dictionary_case *c);
 
 #endif

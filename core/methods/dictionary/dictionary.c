@@ -1,22 +1,22 @@
 /* The dictionary method as an entry of the registry.
  *
  * The files of this folder:
- *   config.c                      the fields of the configuration, and the cases of a run
- *   work.c                        opens a case and trains it
+ *   config.c                      the fields of the configuration
+ *   work.c                        opens the data and the dictionaries, and trains them
  *   data/                         uploaded rows, and hidden layers of toy models
  *   model/sae.c, model/step.c     autoencoders
  *   model/alternate.c             dictionary learning
  *   evaluation/                   figures, comparison with classical decoders, gallery of latents
  *   judge.c                       the verdict
  *   queries/                      queries of a trained model
- *   plots.c, phases.c             pictures and tables
+ *   plots.c                       pictures and tables
  * Planted data come from core/planted, metrics from core/metrics/latents. */
 #include "core/methods/dictionary/dictionary.h"
 
 #include "core/methods/dictionary/config.h"
 #include "core/methods/dictionary/queries/model.h"
 #include "core/methods/dictionary/run.h"
-#include "core/methods/shared/case_sweep.h"
+#include "core/methods/shared/model_run.h"
 
 static const struct method_chart charts[] = {
     {"Loss", {"loss", "test_loss"}, {NULL}, "number", true, false},
@@ -24,10 +24,6 @@ static const struct method_chart charts[] = {
     {"Recovery and agreement", {"mcc", "f1", "pw_mcc", "explained_variance"}, {NULL}, "number", false, false},
     {"Dead latents", {"dead"}, {NULL}, "share", false, false},
 };
-
-static const struct method_list lists[] = {
-    {"learner", "learners"}, {"l0", "l0s"},         {"features", "sizes"}, {"inputs", "dimensions"},
-    {"zipf", "exponents"},   {"source", "sources"}, {"p", "ps"},           {NULL, NULL}};
 
 static const struct method_panel panels[] = {{"latents", "Latents", "latents"}};
 
@@ -63,22 +59,23 @@ const struct method dictionary_method = {
     .schema_count = DICTIONARY_SCHEMAS,
     .findings = dictionary_findings,
     .finding_count = DICTIONARY_FINDINGS,
-    .lists = lists,
+    .former = dictionary_former,
+    .adapt = dictionary_adapt,
     .dataset_fields = dataset_fields,
     .resolve = dictionary_resolve,
     .check = dictionary_check,
     .estimate = dictionary_estimate,
     .create = dictionary_create_run,
-    .step = case_sweep_step,
-    .progress = case_sweep_progress,
-    .save = case_sweep_save,
-    .load = case_sweep_load,
+    .step = model_run_step,
+    .progress = model_run_progress,
+    .save = model_run_save,
+    .load = model_run_load,
     .warm_start = dictionary_warm_start,
     .starts_from = starts_from,
-    .begin_evaluation = case_sweep_begin_evaluation,
+    .begin_evaluation = model_run_begin_evaluation,
     .judge = dictionary_judge,
     .result = dictionary_result,
-    .destroy = case_sweep_destroy,
+    .destroy = model_run_destroy,
     .adopts = "saelens",
     .adopt = dictionary_adopt,
     .open = dictionary_open_model,

@@ -2,7 +2,6 @@
  * operation of a dense product. The constants below come from measured times of short runs of each learner
  * (tests/unit/core/methods/test_predictions.c). */
 #include <math.h>
-#include <stdlib.h>
 
 #include "core/methods/dictionary/config.h"
 #include "core/methods/dictionary/evaluation/gallery.h"
@@ -25,7 +24,7 @@ static const double PURSUIT = 10;    /* a multiplication and addition of OMP or 
 
 enum { GFLOPS = 60 };
 
-static double expected_active(const struct dictionary_config *config, const struct dictionary_case *c)
+static double expected_active(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     if (c->features == 0)
         return 0;
@@ -33,7 +32,7 @@ static double expected_active(const struct dictionary_config *config, const stru
     return c->source == SOURCE_PLANTED ? planted_rates(&shape) : dictionary_active(config, c);
 }
 
-static double draw_work(const struct dictionary_config *config, const struct dictionary_case *c)
+static double draw_work(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     double features = c->source == SOURCE_PLANTED ? c->features : c->source == SOURCE_IID ? 0 : c->features / 50.0;
     if (c->features == 0)
@@ -42,7 +41,7 @@ static double draw_work(const struct dictionary_config *config, const struct dic
 }
 
 /* Cost of encoding one sample with one dictionary. */
-static double encode_work(const struct dictionary_config *config, const struct dictionary_case *c)
+static double encode_work(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     double d = c->inputs, m = c->width, products = 2 * d * m;
     if (c->learner == LEARNER_FISTA)
@@ -52,7 +51,7 @@ static double encode_work(const struct dictionary_config *config, const struct d
     return products + LATENT * m + SPARSE * d * c->l0;
 }
 
-static double train_work(const struct dictionary_config *config, const struct dictionary_case *c)
+static double train_work(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     double d = c->inputs, m = c->width, samples = (double)dictionary_samples(config, c);
     double updates = samples / dictionary_batch(config, c);
@@ -73,14 +72,14 @@ static double matching_work(double rows, double others)
 
 /* Upper limit of the number of features that are active in at least one sample of the comparison with classical
  * decoders. */
-static double compared_features(const struct dictionary_config *config, const struct dictionary_case *c)
+static double compared_features(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     double active = expected_active(config, c);
     return fmin(c->features,
                 (double)config->pursuit_samples * (c->source == SOURCE_PLANTED ? fmax(40, active) : active));
 }
 
-static double compare_work(const struct dictionary_config *config, const struct dictionary_case *c)
+static double compare_work(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     double d = c->inputs, m = c->width, n = c->features, rounds = (double)config->iterations;
     double fista = rounds * PRODUCT * 4 * d * (m + (dictionary_correlates(c) ? n : 0));
@@ -92,7 +91,7 @@ static double compare_work(const struct dictionary_config *config, const struct 
     return (double)config->pursuit_samples * each + (config->pursuit_samples > 0 ? matching + m * m * d * 4 : 0);
 }
 
-double dictionary_work(const struct dictionary_config *config, const struct dictionary_case *c)
+static double work_of(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     struct planted_shape data = dictionary_data(config, c);
     double seeds = (double)config->seeds, test = (double)config->test_samples, m = c->width, n = c->features;
@@ -106,20 +105,20 @@ double dictionary_work(const struct dictionary_config *config, const struct dict
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-static int64_t parameters_of(const struct dictionary_case *c)
+static int64_t parameters_of(const struct dictionary_setup *c)
 {
     int64_t m = c->width, d = c->inputs;
     int64_t matrices = sae_has_encoder(c->learner) ? 2 : 1;
     return matrices * m * d + d + 2 * m;
 }
 
-static int64_t state_bytes(const struct dictionary_case *c)
+static int64_t state_bytes(const struct dictionary_setup *c)
 {
     int64_t m = c->width, d = c->inputs;
     return c->learner == LEARNER_FISTA ? 4 * (m * m + 2 * m * d) : 16 * parameters_of(c);
 }
 
-static int64_t evaluation_bytes(const struct dictionary_config *config, const struct dictionary_case *c)
+static int64_t evaluation_bytes(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     int64_t m = c->width, n = c->features, d = c->inputs, most = m > n ? m : n, seeds = config->seeds;
     int64_t batch = dictionary_batch(config, c),
@@ -140,7 +139,7 @@ static int64_t evaluation_bytes(const struct dictionary_config *config, const st
     return seeds * each + pairs + matching + (config->pursuit_samples > 0 ? compared : 0);
 }
 
-static int64_t case_bytes(const struct dictionary_config *config, const struct dictionary_case *c)
+static int64_t run_bytes(const struct dictionary_config *config, const struct dictionary_setup *c)
 {
     struct planted_shape data = dictionary_data(config, c);
     struct sae_shape shape = dictionary_shape(config, c);
@@ -158,31 +157,17 @@ static int64_t case_bytes(const struct dictionary_config *config, const struct d
 enum status dictionary_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     const struct dictionary_config *c = config;
-    struct dictionary_case *cases = calloc(DICTIONARY_CASES, sizeof *cases);
-    if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the list of cases");
-    int count = dictionary_cases(c, cases);
-    double work = 0, samples = 0;
-    int64_t most = 0, parameters = 0, checkpoint = 0;
-    for (int i = 0; i < count && i < DICTIONARY_CASES; i++) {
-        int64_t gallery =
-            gallery_bytes(cases[i].width) + gallery_codes_bytes(cases[i].width, c->test_samples, cases[i].l0);
-        int64_t bytes = case_bytes(c, &cases[i]) + (count == 1 ? gallery : 0),
-                own = c->seeds * parameters_of(&cases[i]);
-        int64_t saved = c->seeds * state_bytes(&cases[i]);
-        work += dictionary_work(c, &cases[i]);
-        samples += (double)dictionary_samples(c, &cases[i]) + (double)c->test_samples;
-        most = bytes > most ? bytes : most;
-        parameters = own > parameters ? own : parameters;
-        checkpoint = saved > checkpoint ? saved : checkpoint;
-    }
-    *out = (struct method_estimate){.parameters = parameters,
-                                    .flops_per_sample = samples > 0 ? work / samples : 0,
-                                    .memory_bytes = most + METHOD_BASE_BYTES,
-                                    .checkpoint_bytes = checkpoint + (int64_t)count * 512 + 65536 +
-                                                        (count == 1 ? gallery_bytes(cases[0].width) : 0),
+    struct dictionary_setup one = dictionary_setup(c);
+    int64_t gallery = gallery_bytes(one.width) + gallery_codes_bytes(one.width, c->test_samples, one.l0);
+    double samples = (double)dictionary_samples(c, &one) + (double)c->test_samples;
+    (void)data;
+    (void)err;
+    *out = (struct method_estimate){.parameters = c->seeds * parameters_of(&one),
+                                    .flops_per_sample = samples > 0 ? work_of(c, &one) / samples : 0,
+                                    .memory_bytes = run_bytes(c, &one) + gallery + METHOD_BASE_BYTES,
+                                    .checkpoint_bytes =
+                                        c->seeds * state_bytes(&one) + 512 + 65536 + gallery_bytes(one.width),
                                     .samples = (int64_t)samples,
                                     .gflops = GFLOPS};
-    free(cases);
     return STATUS_OK;
 }

@@ -1,5 +1,4 @@
-/* Writes the result of a dictionary run: the figures of the last case at the top level, those of every case in `curve`,
- * and, if there is a single case, the latents that are worth an interpretation. */
+/* Writes the result of a dictionary run: its figures, and the latents that are worth an interpretation. */
 #include <math.h>
 
 #include "core/methods/dictionary/run.h"
@@ -55,26 +54,6 @@ static void write_outcome(const struct sink *out, const struct outcome *o)
     sink_end_list(out);
 }
 
-static void write_case(const struct sink *out, const struct method_run *run, int i)
-{
-    const struct dictionary_case *c = &run->cases[i];
-    sink_begin_object(out, NULL);
-    sink_text(out, "learner", dictionary_learners[c->learner]);
-    sink_integer(out, "features", c->features);
-    sink_integer(out, "inputs", c->inputs);
-    sink_integer(out, "width", c->width);
-    sink_number(out, "target_l0", c->l0);
-    sink_text(out, "source", dictionary_sources[c->source]);
-    if (c->source == SOURCE_PLANTED)
-        sink_number(out, "zipf", c->zipf);
-    if (c->source == SOURCE_RUG || c->source == SOURCE_TRAINED) {
-        sink_number(out, "p", c->p);
-        sink_number(out, "rug_explained", hidden_explained(c->p, (double)c->inputs / c->features));
-    }
-    write_outcome(out, &run->outcomes[i]);
-    sink_end_object(out);
-}
-
 void latent_truth(const struct sink *out, const double *row)
 {
     if (isnan(row[LATENT_FEATURE]))
@@ -90,7 +69,7 @@ static void write_latents(const struct sink *out, const struct method_run *run)
 {
     int listed = 0;
     sink_begin_list(out, "worth_latents");
-    for (int j = 0; j < run->cases[0].width && listed < LISTED; j++) {
+    for (int j = 0; j < run->setup.width && listed < LISTED; j++) {
         const double *row = run->latents + (ptrdiff_t)j * LATENT_COLUMNS;
         if (!(row[LATENT_WORTH] > 0))
             continue;
@@ -106,39 +85,18 @@ static void write_latents(const struct sink *out, const struct method_run *run)
     sink_end_list(out);
 }
 
-/* Returns the correlation, over the cases, between the agreement of seeds (pair_absolute) and the true recovery (mcc).
- */
-static double predicts(const struct method_run *run)
-{
-    double n = run->sweep.count, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
-    for (int i = 0; i < run->sweep.count; i++) {
-        double a = run->outcomes[i].pair_absolute, b = run->outcomes[i].mcc;
-        x += a / n;
-        y += b / n;
-        xx += a * a / n;
-        yy += b * b / n;
-        xy += a * b / n;
-    }
-    double spread = (xx - x * x) * (yy - y * y);
-    return n > 2 && spread > 0 ? (xy - x * y) / sqrt(spread) : NAN;
-}
-
 enum status dictionary_result(struct method_run *run, const struct sink *out, struct error *err)
 {
-    if (run->sweep.phase != CASE_SWEEP_DONE)
+    const struct dictionary_setup *c = &run->setup;
+    if (run->base.phase != MODEL_RUN_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
-    sink_text(out, "learner", dictionary_learners[run_case(run)->learner]);
-    write_outcome(out, &run->outcomes[run->sweep.at]);
+    sink_text(out, "learner", dictionary_learners[c->learner]);
+    write_outcome(out, &run->outcome);
+    if (c->source == SOURCE_RUG || c->source == SOURCE_TRAINED) /* what the best readout of a rug would explain */
+        sink_number(out, "rug_explained", hidden_explained(c->p, (double)c->inputs / c->features));
     sink_integer(out, "seed", run->config.seed);
-    sink_integer(out, "test_seed", run->sweep.evaluation_seed);
-    sink_integer(out, "samples", run->sweep.evaluation_samples);
-    if (run->latents)
-        write_latents(out, run);
-    if (!run->sweep.alone)
-        sink_number(out, "pw_mcc_predicts_mcc", predicts(run));
-    sink_begin_list(out, "table");
-    for (int i = 0; i < run->sweep.count && !run->sweep.alone; i++)
-        write_case(out, run, i);
-    sink_end_list(out);
+    sink_integer(out, "test_seed", run->base.evaluation_seed);
+    sink_integer(out, "samples", run->base.evaluation_samples);
+    write_latents(out, run);
     return STATUS_OK;
 }

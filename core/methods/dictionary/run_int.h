@@ -1,6 +1,6 @@
 /* A dictionary run in progress: private to core/methods/dictionary.
  *
- * run.c has the functions that the case sweep calls, work.c opens a case and trains it, samples.c draws and encodes
+ * run.c has the run's table, work.c opens the data and the dictionaries and trains them, samples.c draws and encodes
  * samples. evaluation/evaluate.c measures dictionaries and codes, evaluation/pursuit.c compares codes with classical
  * decoders, and evaluation/gallery.c collects what queries show of each latent. result.c, judge.c and plots.c report.
  */
@@ -13,12 +13,12 @@
 #include "core/methods/dictionary/evaluation/gallery.h"
 #include "core/methods/dictionary/model/alternate.h"
 #include "core/methods/dictionary/model/step.h"
-#include "core/methods/shared/case_sweep.h"
+#include "core/methods/shared/model_run.h"
 #include "core/metrics/latents/recovery.h"
 #include "core/nn/adam.h"
 
-/* The figures of one case. Unless a comment says otherwise, a figure is the mean over the seeds. All members are
- * doubles, because a checkpoint stores them as a table. NaN: not measured. */
+/* The figures of a run. Unless a comment says otherwise, a figure is the mean over the seeds. All members are
+ * doubles, because a checkpoint stores them as a row. NaN: not measured. */
 struct outcome {
     double loss; /* mean squared error of a sample, in the units of the data */
     /* l0: mean number of active latents; explained: share of the samples' variance that the reconstructions explain;
@@ -70,12 +70,12 @@ enum {
 struct evaluation; /* evaluation/evaluate.c: the sums over the test samples seen so far */
 
 struct method_run {
-    struct case_sweep sweep;
+    struct model_run base;
     struct dictionary_config config;
-    struct dictionary_case *cases;
-    struct outcome *outcomes;
+    struct dictionary_setup setup;
+    struct outcome outcome;
 
-    /* The open case. */
+    /* Open with the dictionaries. */
     int seeds;
     struct planted data;        /* the generator of samples, if the true features are known */
     struct planted_codes truth; /* the true codes of the current samples, if they are known */
@@ -94,20 +94,15 @@ struct method_run {
 
     /* Stored in checkpoints. */
     int64_t updates, samples;
-    int64_t position;       /* number of test samples measured so far; 0 outside of an evaluation */
-    double *latents;        /* [width][LATENT_COLUMNS] if the run has one case; NULL with several cases */
-    struct gallery gallery; /* of the only case */
+    int64_t position; /* number of test samples measured so far; 0 outside of an evaluation */
+    double *latents;  /* [width][LATENT_COLUMNS] */
+    struct gallery gallery;
 };
-
-static inline const struct dictionary_case *run_case(const struct method_run *run)
-{
-    return &run->cases[run->sweep.at];
-}
 
 /* These functions are in work.c. run_rebuild() creates the generator of samples from run->vectors. It is also called
  * after a checkpoint with other vectors was loaded. */
 enum status run_rebuild(struct method_run *run, struct error *err);
-enum status run_open(struct method_run *run, struct error *err);
+enum status run_open(struct method_run *run, struct error *err); /* if it is not open */
 void run_close(struct method_run *run);
 bool run_trained(const struct method_run *run);
 enum status run_learn(struct method_run *run, struct error *err);
@@ -147,9 +142,6 @@ enum status comparison_finish(struct comparison *c, struct outcome *out, double 
 
 /* result.c: writes a latent's true feature, if it is known. row: [LATENT_COLUMNS] */
 void latent_truth(const struct sink *out, const double *row);
-
-/* phases.c: draws the phase diagram of hidden layers */
-enum status run_draw_phases(struct method_run *run, struct error *err);
 
 /* plots.c */
 enum status run_pictures(struct method_run *run, struct error *err);

@@ -1,4 +1,4 @@
-/* Draws the samples of the open case and computes their codes (run_int.h). */
+/* Draws the samples of a run and computes their codes (run_int.h). */
 #include "core/methods/dictionary/run_int.h"
 
 int64_t run_input(const struct method_run *run, int64_t index)
@@ -9,8 +9,8 @@ int64_t run_input(const struct method_run *run, int64_t index)
 void run_limit_tests(struct method_run *run)
 {
     int64_t most = run->rows.count > 0 ? rows_test_count(&run->rows) : INT64_MAX;
-    if (run->sweep.evaluation_samples > most)
-        run->sweep.evaluation_samples = most;
+    if (run->base.evaluation_samples > most)
+        run->base.evaluation_samples = most;
 }
 
 static enum status read_rows(struct method_run *run, uint32_t stream, int64_t first, int64_t distinct, int count,
@@ -35,17 +35,16 @@ enum status run_draw(struct method_run *run, uint32_t stream, int64_t first, int
     enum status status = STATUS_OK;
     if (!dictionary_known(&run->config))
         status = read_rows(run, stream, first, distinct, count, err);
-    else if (!planted_draw(&run->data, run->sweep.env.pool, &samples, run->x, &run->truth))
-        status = thread_pool_check(run->sweep.env.pool, err);
+    else if (!planted_draw(&run->data, run->base.env.pool, &samples, run->x, &run->truth))
+        status = thread_pool_check(run->base.env.pool, err);
     if (!status)
-        run->sweep.env.kernels->scale((size_t)count * (size_t)run_case(run)->inputs, (float)run->scale, run->x);
+        run->base.env.kernels->scale((size_t)count * (size_t)run->setup.inputs, (float)run->scale, run->x);
     return status;
 }
 
 enum status run_encode(struct method_run *run, int seed, int count, struct step_outcome *out, struct error *err)
 {
-    bool done = run_case(run)->learner == LEARNER_FISTA
-                    ? alternate_encode(run->step, run->sae[seed], run->x, count, out)
-                    : step_run(run->step, run->sae[seed], run->x, count, false, out);
-    return done ? STATUS_OK : thread_pool_check(run->sweep.env.pool, err);
+    bool done = run->setup.learner == LEARNER_FISTA ? alternate_encode(run->step, run->sae[seed], run->x, count, out)
+                                                    : step_run(run->step, run->sae[seed], run->x, count, false, out);
+    return done ? STATUS_OK : thread_pool_check(run->base.env.pool, err);
 }

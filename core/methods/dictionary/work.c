@@ -1,4 +1,4 @@
-/* Opens a case of a dictionary run (data, dictionaries, optimisers), and trains it. */
+/* Opens a dictionary run (data, dictionaries, optimisers), and trains it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ void run_close(struct method_run *run)
     free(run->x);
     run->step = NULL;
     run->x = NULL;
-    run->sweep.opened = -1;
+    run->base.opened = false;
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ void run_close(struct method_run *run)
 /* Sets the scale that gives samples a mean norm of sqrt(inputs), measured on SCALE_SAMPLES samples. */
 static enum status measure_scale(struct method_run *run, int room, struct error *err)
 {
-    int d = run_case(run)->inputs;
+    int d = run->setup.inputs;
     double sum = 0;
     run->scale = 1;
     for (int64_t at = 0; run->config.scale == SCALE_AVERAGE && at < SCALE_SAMPLES; at += room) {
@@ -43,7 +43,7 @@ static enum status measure_scale(struct method_run *run, int room, struct error 
         if (status)
             return status;
         for (int r = 0; r < count; r++)
-            sum += sqrt(run->sweep.env.kernels->sum_squares((size_t)d, run->x + (ptrdiff_t)r * d));
+            sum += sqrt(run->base.env.kernels->sum_squares((size_t)d, run->x + (ptrdiff_t)r * d));
     }
     if (sum > 0)
         run->scale = sqrt(d) * SCALE_SAMPLES / sum;
@@ -56,19 +56,19 @@ static enum status open_rows(struct method_run *run, struct error *err)
 {
     const struct dictionary_config *c = &run->config;
     enum status status =
-        rows_open(run->sweep.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &run->rows, err);
-    if (!status && run->rows.inputs != run_case(run)->inputs)
+        rows_open(run->base.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &run->rows, err);
+    if (!status && run->rows.inputs != run->setup.inputs)
         status = error_set(err, STATUS_CONFLICT, "/config/dataset_name",
                            "has rows of %d numbers, but the job was made for %d; submit a new job", run->rows.inputs,
-                           run_case(run)->inputs);
+                           run->setup.inputs);
     run_limit_tests(run);
     return status;
 }
 
-/* Makes the vectors of the case's hidden layer. */
+/* Makes the vectors of the hidden layer. */
 static enum status make_vectors(struct method_run *run, struct error *err)
 {
-    const struct dictionary_case *c = run_case(run);
+    const struct dictionary_setup *c = &run->setup;
     struct hidden hidden = dictionary_hidden(&run->config, c);
     if (run->adopted)
         return STATUS_OK;
@@ -76,21 +76,21 @@ static enum status make_vectors(struct method_run *run, struct error *err)
     run->vectors = malloc((size_t)c->features * (size_t)c->inputs * sizeof *run->vectors);
     if (!run->vectors)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d vectors", c->features);
-    return hidden_vectors(&hidden, run->sweep.env.kernels, run->sweep.env.pool, run->vectors, err);
+    return hidden_vectors(&hidden, run->base.env.kernels, run->base.env.pool, run->vectors, err);
 }
 
 enum status run_rebuild(struct method_run *run, struct error *err)
 {
-    struct planted_shape data = dictionary_data(&run->config, run_case(run));
+    struct planted_shape data = dictionary_data(&run->config, &run->setup);
     planted_close(&run->data);
     data.vectors = run->vectors;
-    return planted_create(&data, run->sweep.env.kernels, run->sweep.env.pool, &run->data, err);
+    return planted_create(&data, run->base.env.kernels, run->base.env.pool, &run->data, err);
 }
 
 static enum status open_planted(struct method_run *run, int room, struct error *err)
 {
-    struct planted_shape data = dictionary_data(&run->config, run_case(run));
-    struct thread_pool *pool = run->sweep.env.pool;
+    struct planted_shape data = dictionary_data(&run->config, &run->setup);
+    struct thread_pool *pool = run->base.env.pool;
     enum status status = data.kind == PLANTED_UNIFORM ? make_vectors(run, err) : STATUS_OK;
     if (!status)
         status = run_rebuild(run, err);
@@ -102,7 +102,7 @@ static enum status open_data(struct method_run *run, int room, struct error *err
     enum status status = dictionary_known(&run->config) ? open_planted(run, room, err) : open_rows(run, err);
     if (status)
         return status;
-    run->x = malloc((size_t)room * (size_t)run_case(run)->inputs * sizeof *run->x);
+    run->x = malloc((size_t)room * (size_t)run->setup.inputs * sizeof *run->x);
     if (!run->x)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a batch of %d samples", room);
     return measure_scale(run, room, err);
@@ -125,17 +125,19 @@ static enum status open_seed(struct method_run *run, const struct sae_shape *sha
 
 enum status run_open(struct method_run *run, struct error *err)
 {
-    const struct dictionary_case *c = run_case(run);
+    const struct dictionary_setup *c = &run->setup;
     struct sae_shape shape = dictionary_shape(&run->config, c);
     int room = dictionary_batch(&run->config, c);
+    if (run->base.opened)
+        return STATUS_OK;
     run_close(run);
     enum status status = open_data(run, room, err);
     shape.penalty *= run->scale; /* the configuration states the penalty for samples before scaling */
     for (int s = 0; !status && s < run->seeds; s++)
         status = open_seed(run, &shape, s, err);
     if (!status)
-        status = step_create(&shape, run->sweep.env.pool, run->sweep.env.kernels, room, &run->step, err);
-    run->sweep.opened = (int)run->sweep.at;
+        status = step_create(&shape, run->base.env.pool, run->base.env.kernels, room, &run->step, err);
+    run->base.opened = true;
     return status;
 }
 
@@ -143,7 +145,7 @@ enum status run_open(struct method_run *run, struct error *err)
 
 bool run_trained(const struct method_run *run)
 {
-    return run->samples >= dictionary_samples(&run->config, run_case(run));
+    return run->samples >= dictionary_samples(&run->config, &run->setup);
 }
 
 /* The learning rate is constant at first and falls to 0 in the last share `decay` of the samples. */
@@ -161,15 +163,14 @@ static enum status update_seed(struct method_run *run, int s, int count, double 
     if (sae->shape.learner == LEARNER_FISTA)
         return alternate_update(&run->alternate[s], run->step, sae, run->x, count, part, out)
                    ? STATUS_OK
-                   : thread_pool_check(run->sweep.env.pool, err);
+                   : thread_pool_check(run->base.env.pool, err);
     /* the sparsity factor of L1 grows during the first third of the training; tuning begins after this third */
     run->step->warm = jump ? 1 : fmin(1, 3 * part);
     params_begin_step(sae->params);
     if (!step_run(run->step, sae, run->x, count, true, out))
-        return thread_pool_check(run->sweep.env.pool, err);
+        return thread_pool_check(run->base.env.pool, err);
     if (!isfinite(out->loss))
-        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld of case %lld",
-                         (long long)run->updates, (long long)run->sweep.at);
+        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)run->updates);
     if (sae->shape.unit_rows)
         sae_project_gradient(sae);
     enum status status = adam_step(run->adam[s], &run->exec, learning_rate(run, part), NULL, err);
@@ -183,7 +184,7 @@ static enum status update_seed(struct method_run *run, int s, int count, double 
 
 enum status run_learn(struct method_run *run, struct error *err)
 {
-    const struct dictionary_case *c = run_case(run);
+    const struct dictionary_setup *c = &run->setup;
     int64_t all = dictionary_samples(&run->config, c), left = all - run->samples;
     int batch = dictionary_batch(&run->config, c), count = (int)(left < batch ? left : batch);
     struct step_outcome out = {0};
@@ -196,15 +197,15 @@ enum status run_learn(struct method_run *run, struct error *err)
     if (status)
         return status;
     run->updates++;
-    run->sweep.work++;
+    run->base.work++;
     run->samples += count;
-    run->sweep.seen += count;
-    run->sweep.loss_sum += loss;
-    run->outcomes[run->sweep.at].train_loss = loss;
+    run->base.seen += count;
+    run->base.loss_sum += loss;
+    run->outcome.train_loss = loss;
     if (run->updates % METRIC_UPDATES == 0) {
-        case_sweep_metric(run, "loss", run->sweep.loss_sum / METRIC_UPDATES);
-        case_sweep_metric(run, "active", out.l0);
-        run->sweep.loss_sum = 0;
+        model_run_metric(run, "loss", run->base.loss_sum / METRIC_UPDATES);
+        model_run_metric(run, "active", out.l0);
+        run->base.loss_sum = 0;
     }
     return STATUS_OK;
 }
@@ -226,12 +227,12 @@ static bool find_encoder(const struct snapshot_entry *entries, size_t count, str
 static enum status adopt(struct method_run *run, const struct snapshot_reader *from, const struct snapshot_entry *entry,
                          struct error *err)
 {
-    const struct dictionary_case *c = run_case(run);
+    const struct dictionary_setup *c = &run->setup;
     uint64_t features = (uint64_t)c->features, inputs = (uint64_t)c->inputs;
-    if (run->sweep.count > 1 || c->source != SOURCE_TRAINED || entry->dim[0] != features || entry->dim[1] != inputs)
+    if (c->source != SOURCE_TRAINED || entry->dim[0] != features || entry->dim[1] != inputs)
         return error_set(err, STATUS_CONFLICT, NULL,
-                         "the other job is an autoencoder of %llu features in %llu dimensions; set source=trained, "
-                         "features and inputs to these, and no lists",
+                         "the other job is an autoencoder of %llu features in %llu dimensions; set source=trained, and "
+                         "features and inputs to these",
                          (unsigned long long)entry->dim[0], (unsigned long long)entry->dim[1]);
     run_close(run);
     free(run->vectors);
@@ -251,5 +252,5 @@ enum status dictionary_warm_start(struct method_run *run, const struct snapshot_
     free(entries);
     if (status)
         return status;
-    return toy ? adopt(run, from, &encoder, err) : case_sweep_warm_start(run, from, err);
+    return toy ? adopt(run, from, &encoder, err) : model_run_warm_start(run, from, err);
 }

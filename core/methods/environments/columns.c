@@ -42,7 +42,7 @@ static void insert(struct column_link *best, struct column_link link)
 
 enum status environments_columns(struct method_run *run, struct column_link *links, struct error *err)
 {
-    struct tree_fit *fit = case_fit(run);
+    struct tree_fit *fit = tree_fit_of(run);
     const struct environments *e = run->test->rows > 1 ? run->test : run->train;
     int k = fit->model->setup.latent;
     float *z = malloc((size_t)e->rows * (size_t)k * sizeof *z + 1);

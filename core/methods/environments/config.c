@@ -1,8 +1,7 @@
-/* The configuration of the environments method: the table of its fields (names, ranges, defaults, meanings), the list
- * of cases that sweeps, seeds and baselines expand to, the checks that concern several fields, and what a job costs. */
+/* The configuration of the environments method: the table of its fields (names, ranges, defaults, meanings), and the
+ * checks that concern several fields. */
 #include "core/methods/environments/config.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,21 +9,17 @@
 #include "core/base/random/philox.h"
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
-#include "core/methods/shared/value_list.h"
+#include "core/methods/shared/former.h"
 #include "core/methods/shared/multi_start.h"
 
-const char *const environments_baseline_names[] = {"none",       "no-penalty", "independent", "pooled",
-                                                   "l1-weights", "l2-changes", "oracle",      NULL};
-const char *const environments_sweep_names[] = {"none",    "penalty", "changes",    "density", "depth",
-                                                "samples", "latent",  "corruption", "unseen",  NULL};
+static const char *const baseline_names[] = {"none",       "no-penalty", "independent", "pooled",
+                                             "l1-weights", "l2-changes", "oracle",      NULL};
 static const char *const data_names[] = {"simulated", "table", NULL};
 static const char *const target_names[] = {"read", "planted", NULL};
 static const char *const shape_names[] = {"complete", "caterpillar", "random", NULL};
 static const char *const psi_names[] = {"linear", "tanh", NULL};
 static const char *const encoder_names[] = {"linear", "mlp", NULL};
 enum { STREAM_START = 0x73747274 };
-#define baseline_names environments_baseline_names
-#define sweep_names environments_sweep_names
 
 #define FIELD_STRUCT struct environments_config
 #define SIMULATED "data=simulated"
@@ -115,15 +110,6 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
     REAL_FIELD(found_above, "0.05", 0, 1e6, "", EVALUATION, ADVANCED, NULL,
                "Minimum size of a change that counts as found; a larger one reports fewer changes."),
 
-    CHOICE_FIELD(sweep, "none", EVALUATION, RESEARCH, NULL,
-                 "Field that takes each of the `values` in a case of its own; none runs the configuration as it is."),
-    TEXT_FIELD(values, "", EVALUATION, RESEARCH, NULL,
-               "Values of the swept field, separated by commas (\"0.001,0.01\")."),
-    TEXT_FIELD(baselines, "", EVALUATION, RESEARCH, NULL,
-               "Baselines to compare, separated by commas (\"pooled,none\"), or \"all\"; empty runs `baseline` alone."),
-    INTEGER_FIELD(seeds, "1", 1, 100, "seeds", EVALUATION, ADVANCED, NULL,
-                  "Repetitions of every case with seed, seed + 1, ...; more make the means more precise."),
-
     INTEGER_FIELD(
         batch, "1024", 2, 65536, "rows", OPTIMIZER, ADVANCED, NULL,
         "Rows of one optimiser update; larger batches give steadier gradients and take more time for each update."),
@@ -137,54 +123,7 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
 
 const struct config_table environments_config_table = CONFIG_TABLE(environments_fields, struct environments_config);
 
-/* ---- cases -------------------------------------------------------------------------------------------- */
-
-/* Parses names of baselines. "all" puts the method itself at the end, because the pictures of a run show the last
- * case. */
-static int baselines_in(const char *text, int indices[ENVIRONMENTS_LIST])
-{
-    static const int all[BASELINES] = {BASELINE_POOLED,     BASELINE_INDEPENDENT, BASELINE_NO_PENALTY,
-                                       BASELINE_L1_WEIGHTS, BASELINE_L2_CHANGES,  BASELINE_ORACLE,
-                                       BASELINE_NONE};
-    if (strcmp(text, "all") == 0) {
-        memcpy(indices, all, sizeof all);
-        return BASELINES;
-    }
-    return value_list_names(text, baseline_names, indices, ENVIRONMENTS_LIST);
-}
-
-int environments_cases(const struct environments_config *c, struct environments_case *cases)
-{
-    double values[ENVIRONMENTS_LIST] = {NAN};
-    int baselines[ENVIRONMENTS_LIST] = {c->baseline}, count = 0;
-    int value_count =
-        c->sweep == SWEEP_NONE ? 1 : value_list_numbers(c->values, -DBL_MAX, DBL_MAX, values, ENVIRONMENTS_LIST);
-    int baseline_count = c->baselines[0] ? baselines_in(c->baselines, baselines) : 1;
-    for (int v = 0; v < value_count; v++)
-        for (int64_t s = 0; s < c->seeds; s++)
-            for (int b = 0; b < baseline_count; b++, count++)
-                if (cases && count < ENVIRONMENTS_CASES)
-                    cases[count] = (struct environments_case){baselines[b], values[v], c->seed + s};
-    return count;
-}
-
-/* Name of the field that a sweep sets. */
-static const char *swept(int sweep)
-{
-    return environments_sweep_names[sweep];
-}
-
-struct environments_config environments_of_case(const struct environments_config *config,
-                                                const struct environments_case *c)
-{
-    struct environments_config own = *config;
-    struct error ignored = {0}; /* environments_check() has checked the ranges */
-    own.baseline = c->baseline;
-    own.seed = c->seed;
-    if (config->sweep != SWEEP_NONE)
-        config_set_number(config_find(&environments_config_table, swept(config->sweep)), &own, c->value, &ignored);
-    return own;
-}
+/* ---- the fit ------------------------------------------------------------------------------------------ */
 
 /* Seed of the initial weights and batches. The first restart uses the seed of the data. */
 static uint64_t start_seed(const struct environments_config *c, int restart)
@@ -231,22 +170,6 @@ bool environments_refits(const struct environments_config *c)
 
 /* ---- faults ------------------------------------------------------------------------------------------- */
 
-static void check_sweep(const struct environments_config *c, const struct method_faults *faults)
-{
-    double values[ENVIRONMENTS_LIST];
-    int count = value_list_numbers(c->values, -DBL_MAX, DBL_MAX, values, ENVIRONMENTS_LIST);
-    if (c->sweep == SWEEP_NONE && c->values[0])
-        faults->add(faults->context, "values", "must be empty without a sweep");
-    if (c->sweep != SWEEP_NONE && count < 1)
-        faults->add(faults->context, "values", "must be numbers, separated by commas");
-    for (int i = 0; c->sweep != SWEEP_NONE && i < count; i++) {
-        struct environments_config own = *c;
-        struct error wrong = {0};
-        if (config_set_number(config_find(&environments_config_table, swept(c->sweep)), &own, values[i], &wrong))
-            method_fault(faults, "values", "%s %s", swept(c->sweep), wrong.message);
-    }
-}
-
 double environments_nodes(const struct environments_config *c)
 {
     double nodes = 1, row = 1;
@@ -281,21 +204,30 @@ static void check_tree(const struct environments_config *c, const struct method_
 void environments_check(const void *config, const struct method_faults *faults)
 {
     const struct environments_config *c = config;
-    int indices[ENVIRONMENTS_LIST];
     bool table = c->data == DATA_TABLE;
-    if (baselines_in(c->baselines, indices) < 0)
-        faults->add(faults->context, "baselines", "must be names of baselines, separated by commas, or all");
-    check_sweep(c, faults);
     if (table && c->dataset_name[0] != '\0' && !dataset_name_good(c->dataset_name)) /* resolve() refuses "" */
         faults->add(faults->context, "dataset_name",
                     "must be the name of a data set: small letters, digits, '.', '-' and '_'");
-    if (table && (c->sweep == SWEEP_DEPTH || c->sweep == SWEEP_SAMPLES))
-        faults->add(faults->context, "sweep", "must not be depth or samples, which a table fixes");
     if (c->latent == 0 && !table)
         faults->add(faults->context, "latent", "must be at least 1 for a simulation");
     if (!table)
         check_tree(c, faults);
-    if (environments_cases(c, NULL) > ENVIRONMENTS_CASES)
-        method_fault(faults, "seeds", "makes %d cases with these lists; at most %d are allowed",
-                     environments_cases(c, NULL), ENVIRONMENTS_CASES);
+}
+
+/* ---- earlier versions --------------------------------------------------------------------------------- */
+
+const char *const environments_former[] = {"sweep", "values", "baselines", "seeds", NULL};
+
+void environments_adapt(void *config, const struct method_stored *stored)
+{
+    struct environments_config *c = config;
+    const char *sweep = former_text(stored, "sweep"), *seeds = former_text(stored, "seeds");
+    if (strcmp(former_text(stored, "baselines"), "all") == 0)
+        c->baseline = BASELINE_NONE; /* the last one of all */
+    else
+        former_last(stored, "baselines", &environments_config_table, "baseline", config);
+    if (sweep[0] != '\0' && strcmp(sweep, "none") != 0)
+        former_last(stored, "values", &environments_config_table, sweep, config);
+    if (seeds[0] != '\0')
+        c->seed += atoll(seeds) - 1;
 }

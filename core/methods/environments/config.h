@@ -1,5 +1,4 @@
-/* Configuration of the environments method. A run works through a list of cases: every combination of the sweep's
- * values, the seeds and the baselines. */
+/* Configuration of the environments method. */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_CONFIG_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_CONFIG_H
 
@@ -25,17 +24,6 @@ enum environments_baseline {
 enum environments_data { DATA_SIMULATED, DATA_TABLE };
 enum environments_target { TARGET_READ, TARGET_PLANTED };
 enum environments_shape { SHAPE_COMPLETE, SHAPE_CATERPILLAR, SHAPE_RANDOM };
-enum environments_sweep {
-    SWEEP_NONE,
-    SWEEP_PENALTY,
-    SWEEP_CHANGES,
-    SWEEP_DENSITY,
-    SWEEP_DEPTH,
-    SWEEP_SAMPLES,
-    SWEEP_LATENT,
-    SWEEP_CORRUPTION,
-    SWEEP_UNSEEN
-};
 
 struct environments_config {
     int64_t seed, threads;
@@ -60,36 +48,15 @@ struct environments_config {
     int64_t unseen, fit_samples;
     double fit_penalty, found_above;
 
-    int sweep;
-    char values[CONFIG_TEXT], baselines[CONFIG_TEXT];
-    int64_t seeds;
-
     int64_t batch, updates, restarts, screen_updates;
     double learning_rate;
     int64_t total_samples, checkpoint_every;
 };
 
-enum { ENVIRONMENTS_FIELDS = 45, ENVIRONMENTS_PRESETS = 11 };
+enum { ENVIRONMENTS_FIELDS = 41, ENVIRONMENTS_PRESETS = 11 };
 extern const struct config_field environments_fields[ENVIRONMENTS_FIELDS];
 extern const struct config_table environments_config_table;
 extern const struct method_preset environments_presets[ENVIRONMENTS_PRESETS];
-extern const char *const environments_baseline_names[];
-extern const char *const environments_sweep_names[]; /* names of the choices of `sweep` */
-
-struct environments_case {
-    int baseline;
-    double value; /* value of the swept field; NaN without a sweep */
-    int64_t seed;
-};
-
-enum { ENVIRONMENTS_CASES = 512, ENVIRONMENTS_LIST = 16 };
-
-/* Writes the cases: baselines vary fastest, then seeds, then values. At most ENVIRONMENTS_CASES are written. Returns
- * the number of all cases, written or not, or 0 when a list in the configuration cannot be parsed. */
-int environments_cases(const struct environments_config *config, struct environments_case *cases);
-/* The configuration of one case: the run's configuration with the case's swept field, baseline and seed. */
-struct environments_config environments_of_case(const struct environments_config *config,
-                                                const struct environments_case *c);
 /* The settings with which restart number `restart` (from 0) is fitted to `features` columns. */
 struct fit_setup environments_setup(const struct environments_config *c, int features, int restart);
 
@@ -102,6 +69,9 @@ bool environments_refits(const struct environments_config *config);
 double environments_nodes(const struct environments_config *config);
 double environments_leaves(const struct environments_config *config);
 
+/* Sets the fields that take the place of the lists of earlier versions. */
+extern const char *const environments_former[];
+void environments_adapt(void *config, const struct method_stored *stored);
 void environments_check(const void *config, const struct method_faults *faults);
 enum status environments_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 

@@ -4,11 +4,11 @@
  *   model/edges.c                     finds the edges whose changes of weights the data determine
  *   model/fit.c                       one model in training
  *   model/least.c                     fits heads by least squares
- *   config.c                          the fields of the configuration, and the cases of a run
- *   run.c                             the functions of the case sweep, and what a checkpoint contains
- *   work.c                            opens a case and trains it
- *   evaluate.c                        measures a case
- *   summary.c, result.c, plots.c      report the results
+ *   config.c                          the fields of the configuration
+ *   run.c                             the table of the run, and what a checkpoint contains
+ *   work.c                            opens the data and the model, and trains it
+ *   evaluate.c                        measures the model
+ *   result.c, plots.c                 report the results
  *   query.c                           queries of a trained model */
 #include "core/methods/environments/environments.h"
 
@@ -17,7 +17,7 @@
 #include "core/methods/environments/config.h"
 #include "core/methods/environments/run.h"
 #include "core/methods/shared/table_source.h"
-#include "core/methods/shared/case_sweep.h"
+#include "core/methods/shared/model_run.h"
 
 static const struct method_panel panels[] = {{"tree", "Tree", NULL}};
 
@@ -69,8 +69,6 @@ static enum status resolve(void *config, const struct method_given *given, const
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const struct method_list lists[] = {{"baseline", "baselines"}, {NULL, NULL}};
-
 const struct method environments_method = {
     .kind = "environments",
     .title = "Environments: tree-based regularisation",
@@ -93,7 +91,8 @@ const struct method environments_method = {
     .input = &environments_input,
     .outputs = environments_outputs,
     .output_count = ENVIRONMENTS_OUTPUTS,
-    .lists = lists,
+    .former = environments_former,
+    .adapt = environments_adapt,
     .findings = environments_findings,
     .finding_count = ENVIRONMENTS_FINDINGS,
     .dataset_fields = dataset_fields,
@@ -101,15 +100,15 @@ const struct method environments_method = {
     .check = environments_check,
     .estimate = environments_estimate,
     .create = environments_create,
-    .step = case_sweep_step,
-    .progress = case_sweep_progress,
-    .save = case_sweep_save,
-    .load = case_sweep_load,
-    .warm_start = case_sweep_warm_start,
-    .begin_evaluation = case_sweep_begin_evaluation,
+    .step = model_run_step,
+    .progress = model_run_progress,
+    .save = model_run_save,
+    .load = model_run_load,
+    .warm_start = model_run_warm_start,
+    .begin_evaluation = model_run_begin_evaluation,
     .judge = environments_judge,
     .result = environments_result,
-    .destroy = case_sweep_destroy,
+    .destroy = model_run_destroy,
     .open = environments_open,
     .close = environments_close,
     .infer = environments_infer,

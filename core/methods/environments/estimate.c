@@ -1,7 +1,6 @@
 /* What a configuration costs: operations, memory, checkpoints. The bytes follow the allocations of work.c, fit.c,
  * least.c and evaluate.c; tests/reproduce/memory_peaks compares them with runs. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "core/data/trees/tree_plot.h"
 #include "core/methods/environments/config.h"
@@ -47,7 +46,7 @@ static double evaluation_flops(const struct environments_config *c, int features
 /* Number of rows and nodes assumed for a table whose size is unknown. */
 enum { TABLE_ROWS = 5000, TABLE_NODES = 200 };
 
-/* Number of updates of all restarts of a case. */
+/* Number of updates of all restarts. */
 static double updates_of(const struct environments_config *c, const struct fit_setup *setup)
 {
     double all = (double)setup->updates, together = fmin((double)c->screen_updates, all);
@@ -56,7 +55,7 @@ static double updates_of(const struct environments_config *c, const struct fit_s
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* The sizes of a case's data. rows, test, unseen: number of training rows, test rows and rows of unseen environments;
+/* The sizes of the data. rows, test, unseen: number of training rows, test rows and rows of unseen environments;
  * while_read: bytes in use while a table is read. */
 struct rows {
     double features, nodes, rows, test, unseen, while_read;
@@ -139,9 +138,9 @@ static double refit_bytes(const struct environments_config *c, const struct rows
     return sums + fmax(codes, 4 * unknowns * (unknowns + 3));
 }
 
-/* Bytes of a case: its data, and what its largest phase allocates. Four phases follow each other: comparison of
+/* Bytes of a run: its data, and what its largest phase allocates. Four phases follow each other: comparison of
  * restarts, refit, evaluation, drawing. */
-static double case_bytes(const struct environments_config *c, const struct rows *r)
+static double run_bytes(const struct environments_config *c, const struct rows *r)
 {
     double k = (double)c->latent, fit = fit_bytes(c, r), codes = 4 * k * r->rows;
     double kept = 4 * (r->rows + r->test + r->unseen) * (r->features + (double)c->factors + 2);
@@ -152,37 +151,23 @@ static double case_bytes(const struct environments_config *c, const struct rows 
 
 enum status environments_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
-    const struct environments_config *c = config;
-    struct environments_case *cases = calloc(ENVIRONMENTS_CASES, sizeof *cases);
-    if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
-    int count = environments_cases(c, cases);
-    double flops = 0, samples = 0, weights = 0, bytes = 0;
-    for (int i = 0; i < count && i < ENVIRONMENTS_CASES; i++) {
-        struct environments_config own = environments_of_case(c, &cases[i]);
-        own.latent += own.latent == 0; /* 0: assume 1 until resolve() knows the data set */
-        if (own.baseline == BASELINE_ORACLE)
-            own.latent = own.factors;
-        struct rows r = rows_of(&own, i == 0 ? data : NULL); /* all cases have the same table */
-        int features = (int)(own.data == DATA_TABLE ? own.features : own.inputs);
-        struct fit_setup setup = environments_setup(&own, features, 0);
-        double seen = updates_of(&own, &setup) * setup.batch;
-        double rows = r.rows + r.test + r.unseen;
-        flops += seen * flops_of(&own, features) + rows * evaluation_flops(&own, features);
-        samples += seen;
-        weights = fmax(weights, weights_of(&own, &r));
-        bytes = fmax(bytes, fmax(case_bytes(&own, &r), r.while_read));
-    }
-    free(cases);
-    if (count < 1)
-        return error_set(err, STATUS_INVALID, NULL, "the configuration describes no cases");
+    struct environments_config own = *(const struct environments_config *)config;
+    (void)err;
+    own.latent += own.latent == 0; /* 0: assume 1 until resolve() knows the data set */
+    if (own.baseline == BASELINE_ORACLE)
+        own.latent = own.factors;
+    struct rows r = rows_of(&own, data);
+    int features = (int)(own.data == DATA_TABLE ? own.features : own.inputs);
+    struct fit_setup setup = environments_setup(&own, features, 0);
+    double seen = updates_of(&own, &setup) * setup.batch, weights = weights_of(&own, &r);
+    double tested = (r.rows + r.test + r.unseen) * evaluation_flops(&own, features);
     *out = (struct method_estimate){
         .parameters = (int64_t)weights,
-        .flops_per_sample = flops / samples,
-        .memory_bytes = (int64_t)bytes + BASE_BYTES,
-        .checkpoint_bytes = (int64_t)(12 * weights * (double)c->restarts) + 8192 + 128 * (int64_t)count,
-        .samples = (int64_t)samples,
-        .gflops = gflops_of(c),
+        .flops_per_sample = (seen * flops_of(&own, features) + tested) / seen,
+        .memory_bytes = (int64_t)fmax(run_bytes(&own, &r), r.while_read) + BASE_BYTES,
+        .checkpoint_bytes = (int64_t)(12 * weights * (double)own.restarts) + 8192 + 128,
+        .samples = (int64_t)seen,
+        .gflops = gflops_of(&own),
     };
     return STATUS_OK;
 }

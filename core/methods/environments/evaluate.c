@@ -1,4 +1,4 @@
-/* Measures a case after its training: errors, recovery of the latent variables, and recovery of the changes. */
+/* Measures a model after its training: errors, recovery of the latent variables, and recovery of the changes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static enum status no_memory(struct error *err)
 /* Computes the latent variables of the rows of a data set, [rows][latent]; the caller frees them. */
 static enum status codes_of(struct method_run *run, const struct environments *e, float **z, struct error *err)
 {
-    *z = malloc((size_t)e->rows * (size_t)case_fit(run)->model->setup.latent * sizeof **z + 1);
-    return *z ? tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, e->x, e->z, e->rows, *z, err)
+    *z = malloc((size_t)e->rows * (size_t)tree_fit_of(run)->model->setup.latent * sizeof **z + 1);
+    return *z ? tree_model_encode(tree_fit_of(run)->model, &tree_fit_of(run)->exec, e->x, e->z, e->rows, *z, err)
               : no_memory(err);
 }
 
@@ -47,10 +47,10 @@ static double errors(const struct environments *e, const float *z, const float *
 static double errors_fitted(const struct method_run *run, const float *z, const float *w)
 {
     const struct environments *e = run->unseen;
-    int k = case_fit(run)->model->setup.latent, few = (int)run->own.fit_samples, counted = 0;
+    int k = tree_fit_of(run)->model->setup.latent, few = (int)run->config.fit_samples, counted = 0;
     double sum = 0, d[256];
     float *of_node = malloc((size_t)e->rows * (size_t)(k + 1) * sizeof *of_node), *y = of_node + (ptrdiff_t)e->rows * k;
-    for (int u = 0; of_node && u < run->unseen_count && !thread_pool_stopped(run->sweep.env.pool); u++) {
+    for (int u = 0; of_node && u < run->unseen_count && !thread_pool_stopped(run->base.env.pool); u++) {
         int rows = 0;
         const float *weights = w + (ptrdiff_t)run->unseen_node[u] * k;
         for (int i = 0; i < e->rows; i++)
@@ -60,7 +60,7 @@ static double errors_fitted(const struct method_run *run, const float *z, const 
             }
         if (rows <= few)
             continue;
-        least_change(of_node, y, few, k, weights, run->own.fit_penalty, run->sweep.env.pool, d);
+        least_change(of_node, y, few, k, weights, run->config.fit_penalty, run->base.env.pool, d);
         for (int i = few; i < rows; i++, counted++) {
             double miss = predicted(weights, d, of_node + (ptrdiff_t)i * k, k) - (double)y[i];
             sum += miss * miss;
@@ -75,9 +75,9 @@ static double errors_fitted(const struct method_run *run, const float *z, const 
 static enum status count_changes(const struct method_run *run, const int *match, struct outcome *o, struct error *err)
 {
     const struct environments *e = run->test;
-    const struct weight *found = case_fit(run)->model->changes;
-    int p = e->latent, k = case_fit(run)->model->setup.latent;
-    double *truth = malloc((size_t)run->edges.count * (size_t)p * sizeof *truth + 1), least = run->own.found_above;
+    const struct weight *found = tree_fit_of(run)->model->changes;
+    int p = e->latent, k = tree_fit_of(run)->model->setup.latent;
+    double *truth = malloc((size_t)run->edges.count * (size_t)p * sizeof *truth + 1), least = run->config.found_above;
     if (!truth)
         return no_memory(err);
     tree_edges_gather(&run->edges, e->changes, p, truth);
@@ -95,12 +95,12 @@ static enum status count_changes(const struct method_run *run, const int *match,
 static enum status identify(const struct method_run *run, const float *z, struct outcome *o, struct error *err)
 {
     const struct environments *e = run->test;
-    int p = e->latent, k = case_fit(run)->model->setup.latent, *match = malloc((size_t)p * sizeof *match);
+    int p = e->latent, k = tree_fit_of(run)->model->setup.latent, *match = malloc((size_t)p * sizeof *match);
     if (!match)
         return no_memory(err);
-    enum status status = identify_mcc(e->z, p, z, k, e->rows, match, &o->mcc, run->sweep.env.pool, err);
+    enum status status = identify_mcc(e->z, p, z, k, e->rows, match, &o->mcc, run->base.env.pool, err);
     if (!status)
-        status = identify_linear_r2(e->z, p, z, k, e->rows, &o->linear_r2, run->sweep.env.pool, err);
+        status = identify_linear_r2(e->z, p, z, k, e->rows, &o->linear_r2, run->base.env.pool, err);
     if (!status && run->edges.shape == EDGES_TREE)
         status = count_changes(run, match, o, err);
     free(match);
@@ -114,34 +114,34 @@ static enum status measure_unseen(struct method_run *run, const float *w, struct
         return STATUS_OK;
     enum status status = codes_of(run, run->unseen, &z, err);
     if (!status) {
-        int k = case_fit(run)->model->setup.latent;
+        int k = tree_fit_of(run)->model->setup.latent;
         o->mse_unseen = errors(run->unseen, z, w, k, &o->accuracy_unseen);
-        if (run->own.fit_samples > 0)
+        if (run->config.fit_samples > 0)
             o->mse_unseen_fit = errors_fitted(run, z, w);
-        status = thread_pool_check(run->sweep.env.pool, err);
+        status = thread_pool_check(run->base.env.pool, err);
     }
     free(z);
     return status;
 }
 
-enum status tree_case_evaluate(struct method_run *run, struct outcome *o, struct error *err)
+enum status tree_run_evaluate(struct method_run *run, struct outcome *o, struct error *err)
 {
-    const struct tree_model *m = case_fit(run)->model;
+    const struct tree_model *m = tree_fit_of(run)->model;
     int k = m->setup.latent;
     float *w = malloc((size_t)run->tree->nodes * (size_t)k * sizeof *w), *z = NULL;
     for (int i = 0; i < OUTCOME_COLUMNS; i++)
         ((double *)o)[i] = NAN;
     if (run->edges.shape == EDGES_TREE)
-        o->changes_found = tree_fit_found(case_fit(run), run->own.found_above);
-    o->train_loss = case_fit(run)->last_loss;
-    o->updates = (double)case_fit(run)->updates;
-    o->samples = o->updates * (double)run->own.batch;
+        o->changes_found = tree_fit_found(tree_fit_of(run), run->config.found_above);
+    o->train_loss = tree_fit_of(run)->last_loss;
+    o->updates = (double)tree_fit_of(run)->updates;
+    o->samples = o->updates * (double)run->config.batch;
     o->objective = run->multi_start.objective;
     o->worst_objective = run->multi_start.worst;
     o->restart = (double)run->multi_start.chosen;
     enum status status = w ? STATUS_OK : no_memory(err);
-    if (!status && !run->sweep.alone)
-        status = tree_fit_settle(case_fit(run), environments_refits(&run->own), err);
+    if (!status && !run->base.alone)
+        status = tree_fit_settle(tree_fit_of(run), environments_refits(&run->config), err);
     if (!status)
         status = codes_of(run, run->test, &z, err);
     if (!status) {

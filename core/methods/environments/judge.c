@@ -13,22 +13,18 @@
  * the finding "no-better-than-mean". A model whose weights are all zero must get this finding. */
 static const double GAIN = 0.01;
 
-enum { CONSTANT, POOLED, NO_CHANGE, ARTIFACT };
+enum { CONSTANT, NO_CHANGE, ARTIFACT };
 const struct finding_code environments_findings[ENVIRONMENTS_FINDINGS] = {
     [CONSTANT] = {"no-better-than-mean", FINDING_ERROR, VERDICT_NOT_LEARNED,
                   "The squared error on test rows is at least 99 % of that of the mean outcome of the training rows.",
                   "motifctl submit --like JOB --set learning_rate=2e-2 --set updates=12000 --set restarts=12"},
-    [POOLED] =
-        {"no-better-than-pooled", FINDING_NOTE, VERDICT_LEARNED,
-         "The squared error of the model is not lower than that of the baseline pooled, which ignores environments.",
-         "motifctl submit --like JOB --set baselines=no-penalty,pooled,none --set seeds=5"},
     [NO_CHANGE] = {"no-change-found", FINDING_WARNING, VERDICT_PARTLY,
-                   "In at least half of the fits, no weight changes on any edge of the tree.",
-                   "motifctl submit --like JOB --set sweep=penalty --set values=1e-3,3e-3,1e-2"},
+                   "The model has no change of a weight on any edge of the tree.",
+                   "motifctl submit --like JOB --set penalty=3e-3"},
     [ARTIFACT] = FINDING_ARTIFACT_FAILED,
 };
 
-/* Squared error of the constant answer on the test rows of the open case; NaN: there are none. */
+/* Squared error of the constant answer on the test rows; NaN: there are none. */
 static double constant_error(const struct method_run *run)
 {
     double mean = 0, sum = 0;
@@ -39,52 +35,23 @@ static double constant_error(const struct method_run *run)
     return run->test->rows && run->train->rows ? sum : NAN;
 }
 
-/* Mean of the squared errors (mse) of all cases of a baseline; NaN: the run has no case of this baseline. */
-static double mean_error(const struct method_run *run, int baseline)
-{
-    double sum = 0;
-    int count = 0;
-    for (int i = 0; i < run->sweep.count; i++)
-        if (run->cases[i].baseline == baseline && isfinite(run->outcomes[i].mse)) {
-            sum += run->outcomes[i].mse;
-            count++;
-        }
-    return count ? sum / count : NAN;
-}
-
-static void judge_changes(const struct method_run *run, struct findings *findings)
-{
-    int own = 0, none = 0;
-    for (int i = 0; i < run->sweep.count; i++) {
-        bool method = run->cases[i].baseline == BASELINE_NONE && isfinite(run->outcomes[i].changes_found);
-        own += method;
-        none += method && run->outcomes[i].changes_found == 0;
-    }
-    if (none > 0 && 2 * none >= own)
-        findings_add(findings, &environments_findings[NO_CHANGE],
-                     "In %d of %d fits no weight changes on any edge of the tree: the penalty is too large, or the "
-                     "environments do not differ.",
-                     none, own);
-    double with = mean_error(run, BASELINE_NONE), pooled = mean_error(run, BASELINE_POOLED);
-    if (with >= pooled) /* false if either is NaN */
-        findings_add(findings, &environments_findings[POOLED],
-                     "The mean squared error on test rows is %.4g; the baseline pooled has %.4g.", with, pooled);
-}
-
 enum status environments_judge(struct method_run *run, struct findings *findings, struct error *err)
 {
-    if (run->sweep.phase != CASE_SWEEP_DONE)
+    if (run->base.phase != MODEL_RUN_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
-    enum status status = run->sweep.opened == run->sweep.at ? STATUS_OK : tree_case_open(run, (int)run->sweep.at, err);
+    enum status status = tree_run_open(run, err);
     if (status)
         return status;
-    double own = run->outcomes[run->sweep.at].mse, constant = constant_error(run);
+    double own = run->outcome.mse, constant = constant_error(run);
     if (own > (1 - GAIN) * constant) /* false if either is NaN */
         findings_add(findings, &environments_findings[CONSTANT],
                      "The squared error on test rows is %.4g; the mean outcome of the training rows has %.4g.", own,
                      constant);
-    if (!run->sweep.alone)
-        judge_changes(run, findings);
-    publish_findings(&run->sweep.findings, &environments_findings[ARTIFACT], findings);
+    if (!run->base.alone && run->config.baseline == BASELINE_NONE && run->outcome.changes_found == 0)
+        findings_add(findings, &environments_findings[NO_CHANGE],
+                     "No weight changes on any edge of the tree: the penalty (%g) is too large, or the environments do "
+                     "not differ.",
+                     run->config.penalty);
+    publish_findings(&run->base.findings, &environments_findings[ARTIFACT], findings);
     return STATUS_OK;
 }

@@ -12,7 +12,7 @@
 enum { QUERY_SET = 1 << 20 };
 
 struct method_model {
-    struct method_run *run; /* a run that takes no steps; it owns the case, the tree and the model */
+    struct method_run *run; /* a run that takes no steps; it owns the data, the tree and the model */
     struct thread_pool *pool;
     const struct kernels *kernels;
     float *weights; /* [nodes][latent] */
@@ -23,38 +23,27 @@ struct method_model {
 static enum status check_shapes(const struct environments_config *config, const struct snapshot_reader *from,
                                 struct error *err)
 {
-    struct environments_case *cases = malloc(ENVIRONMENTS_CASES * sizeof *cases);
     struct snapshot *snapshot = NULL;
-    int64_t at = -1, features = 0;
-    int count = cases ? environments_cases(config, cases) : 0;
-    enum status status =
-        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
-    if (!status)
-        status = snapshot_add_i64(snapshot, "run.at", &at, err);
+    int64_t features = 0, most = config->data == DATA_TABLE ? config->features : config->inputs;
+    enum status status = snapshot_create(&snapshot, err);
     if (!status)
         status = snapshot_add_i64(snapshot, "run.features", &features, err);
     if (!status)
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
     snapshot_destroy(snapshot);
-    if (!status && (at < 0 || at >= count || count > ENVIRONMENTS_CASES))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
-    if (!status) {
-        struct environments_config own = environments_of_case(config, &cases[at]);
-        int64_t most = own.data == DATA_TABLE ? own.features : own.inputs;
-        struct fit_setup setup = environments_setup(&own, (int)(own.data == DATA_TABLE ? features : most), 0);
-        status = features < 1 || features > most
-                     ? error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's features cannot be counted")
-                     : tree_model_fit(&setup, from, err);
-    }
-    free(cases);
-    return status;
+    if (status)
+        return status;
+    if (features < 1 || features > most)
+        return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's features cannot be counted");
+    struct fit_setup setup = environments_setup(config, (int)(config->data == DATA_TABLE ? features : most), 0);
+    return tree_model_fit(&setup, from, err);
 }
 
 static enum status read_model(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
     struct method_run *run = m->run;
-    enum status status = case_sweep_load(run, from, err);
-    const struct tree_model *model = status ? NULL : case_fit(run)->model;
+    enum status status = model_run_load(run, from, err);
+    const struct tree_model *model = status ? NULL : tree_fit_of(run)->model;
     m->weights = status ? NULL : malloc((size_t)run->tree->nodes * (size_t)model->setup.latent * sizeof *m->weights);
     if (!status && !m->weights)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for heads");
@@ -91,7 +80,7 @@ void environments_close(struct method_model *model)
 {
     if (!model)
         return;
-    case_sweep_destroy(model->run);
+    model_run_destroy(model->run);
     thread_pool_destroy(model->pool);
     free(model->weights);
     free(model);
@@ -101,7 +90,7 @@ uint64_t environments_model_bytes(const struct method_model *model)
 {
     const struct method_run *run = model->run;
     uint64_t rows = (uint64_t)run->train->rows + (uint64_t)run->test->rows;
-    return sizeof *model + 3 * params_bytes(case_fit(run)->model->params) +
+    return sizeof *model + 3 * params_bytes(tree_fit_of(run)->model->params) +
            rows * 4 * ((uint64_t)run->train->features + (uint64_t)run->train->latent + 2);
 }
 
@@ -119,17 +108,17 @@ static enum status take_input(const struct method_model *m, const struct method_
         memcpy(x, input->values, (size_t)d * sizeof *x);
         return STATUS_OK;
     }
-    if (run->own.data != DATA_SIMULATED)
+    if (run->config.data != DATA_SIMULATED)
         return error_set(err, STATUS_INVALID, "/sample",
                          "the rows of a table cannot be drawn by a seed; send an array of %d features", d);
     if (input->seed < 0 || input->seed > 1000000000)
         return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, 1000000000]; got %lld",
                          (long long)input->seed);
-    const struct environments_outcome outcome = {(uint64_t)run->own.seed, (int)run->own.factors, 0, 0, 0};
+    const struct environments_outcome outcome = {(uint64_t)run->config.seed, (int)run->config.factors, 0, 0, 0};
     struct environments *one;
     int root = 0;
-    enum status status = environments_simulate(run->tree, &outcome, (enum environments_psi)run->own.psi, d, &root, 1, 1,
-                                               QUERY_SET + (uint32_t)input->seed, NULL, &one, err);
+    enum status status = environments_simulate(run->tree, &outcome, (enum environments_psi)run->config.psi, d, &root, 1,
+                                               1, QUERY_SET + (uint32_t)input->seed, NULL, &one, err);
     if (status)
         return status;
     memcpy(x, one->x, (size_t)d * sizeof *x);
@@ -150,7 +139,7 @@ static enum status codes_of(const struct method_question *question, const float 
     if (!status) {
         thread_pool_stop_when(pool, question->stop, question->stop_context);
         exec_init(&e, m->kernels, pool, &arena, 0);
-        status = tree_model_encode(case_fit(m->run)->model, &e, x, NULL, 1, z, err);
+        status = tree_model_encode(tree_fit_of(m->run)->model, &e, x, NULL, 1, z, err);
     }
     thread_pool_destroy(pool);
     arena_close(&arena);
@@ -160,7 +149,7 @@ static enum status codes_of(const struct method_question *question, const float 
 static void write_latent(const struct method_model *m, const float *z, const struct sink *out)
 {
     sink_begin_list(out, "latent");
-    for (int c = 0; c < case_fit(m->run)->model->setup.latent; c++)
+    for (int c = 0; c < tree_fit_of(m->run)->model->setup.latent; c++)
         sink_number(out, NULL, (double)z[c]);
     sink_end_list(out);
 }
@@ -173,7 +162,7 @@ static bool answered(const struct method_run *run, int node)
 
 static double outcome_of(const struct method_model *m, int node, const float *z)
 {
-    int k = case_fit(m->run)->model->setup.latent;
+    int k = tree_fit_of(m->run)->model->setup.latent;
     double y = 0;
     for (int c = 0; c < k; c++)
         y += (double)m->weights[(ptrdiff_t)node * k + c] * (double)z[c];
@@ -201,7 +190,7 @@ static void write_outcomes(const struct method_model *m, const float *z, const s
 static enum status read_input(const struct method_question *question, float **block, float **z, struct error *err)
 {
     const struct method_model *model = question->model;
-    const struct tree_model *m = case_fit(model->run)->model;
+    const struct tree_model *m = tree_fit_of(model->run)->model;
     size_t d = (size_t)model->run->train->features, k = (size_t)m->setup.latent;
     *block = NULL;
     if (m->setup.encoder == ENCODER_GIVEN)
@@ -265,7 +254,7 @@ enum status environments_encode_array(const struct method_question *question, st
     float *block, *z = NULL;
     enum status status = read_input(question, &block, &z, err);
     *rank = 1;
-    dim[0] = case_fit(question->model->run)->model->setup.latent;
+    dim[0] = tree_fit_of(question->model->run)->model->setup.latent;
     if (!status)
         buf_append(values, z, (size_t)dim[0] * sizeof *z);
     free(block);
@@ -282,7 +271,7 @@ static void features_shape(const struct method_model *model, int *rank, int64_t 
 static void latent_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
 {
     *rank = 1;
-    dim[0] = case_fit(model->run)->model->setup.latent;
+    dim[0] = tree_fit_of(model->run)->model->setup.latent;
 }
 
 static void outcomes_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
@@ -306,7 +295,7 @@ enum status environments_infer(const struct method_question *question, struct bu
     float *block, *z = NULL;
     enum status status = read_input(question, &block, &z, err);
     if (!status && outputs[0])
-        buf_append(outputs[0], z, (size_t)case_fit(run)->model->setup.latent * sizeof *z);
+        buf_append(outputs[0], z, (size_t)tree_fit_of(run)->model->setup.latent * sizeof *z);
     for (int v = 0; v < run->tree->nodes && !status && outputs[1]; v++) {
         float y = answered(run, v) ? (float)outcome_of(question->model, v, z) : 0;
         if (answered(run, v))

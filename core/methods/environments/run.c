@@ -1,5 +1,5 @@
-/* An environments run is a case sweep (core/methods/shared/case_sweep.h) over fits. This file defines how a case
- * begins, what a checkpoint contains and how the progress is computed. */
+/* The table of an environments run (core/methods/shared/model_run.h): how it begins, what a checkpoint contains and how
+ * the progress is computed. */
 #include "core/methods/environments/run.h"
 
 #include <math.h>
@@ -7,51 +7,32 @@
 
 #include "core/methods/environments/run_int.h"
 
-static enum status plan(struct method_run *run, struct error *err)
-{
-    int count = environments_cases(&run->config, NULL);
-    enum status status = case_sweep_plan(run, count, ENVIRONMENTS_CASES, sizeof *run->cases, OUTCOME_COLUMNS, err);
-    if (status)
-        return status;
-    run->cases = run->sweep.cases;
-    run->outcomes = run->sweep.outcomes;
-    environments_cases(&run->config, run->cases);
-    return STATUS_OK;
-}
-
-static enum status open_case(struct method_run *run, struct error *err)
-{
-    const struct case_sweep *w = &run->sweep;
-    return w->opened == w->at ? STATUS_OK : tree_case_open(run, (int)w->at, err);
-}
-
 static enum status evaluate(struct method_run *run, bool *done, struct error *err)
 {
-    const struct case_sweep *w = &run->sweep;
-    bool fresh = w->alone && w->evaluation_seed >= 0 && run->own.data == DATA_SIMULATED;
+    bool fresh = run->base.alone && run->base.evaluation_seed >= 0 && run->config.data == DATA_SIMULATED;
     (void)done;
-    enum status status = fresh ? tree_case_fresh(run, err) : STATUS_OK;
-    return status ? status : tree_case_evaluate(run, &run->outcomes[w->at], err);
+    enum status status = fresh ? tree_run_fresh(run, err) : STATUS_OK;
+    return status ? status : tree_run_evaluate(run, &run->outcome, err);
 }
 
-/* Fraction of the open case's updates that are done. */
+/* Fraction of the updates that are done. */
 static double part_done(const struct method_run *run)
 {
     if (run->multi_start.count == 0)
         return 0;
-    const struct tree_fit *f = case_fit(run);
+    const struct tree_fit *f = tree_fit_of(run);
     return multi_start_part(&run->multi_start, run->config.restarts, (double)run->config.screen_updates,
                             (double)f->updates, (double)f->model->setup.updates);
 }
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
-static const struct case_sweep_number numbers[] = {
-    {"run.chosen", CASE_SWEEP_POSITION, offsetof(struct method_run, multi_start.chosen)},
-    {"run.features", CASE_SWEEP_INTEGER, offsetof(struct method_run, features)},
-    {"run.objective", CASE_SWEEP_REAL, offsetof(struct method_run, multi_start.objective)},
-    {"run.worst", CASE_SWEEP_REAL, offsetof(struct method_run, multi_start.worst)},
-    {NULL, CASE_SWEEP_INTEGER, 0},
+static const struct model_run_number numbers[] = {
+    {"run.chosen", MODEL_RUN_POSITION, offsetof(struct method_run, multi_start.chosen)},
+    {"run.features", MODEL_RUN_INTEGER, offsetof(struct method_run, features)},
+    {"run.objective", MODEL_RUN_REAL, offsetof(struct method_run, multi_start.objective)},
+    {"run.worst", MODEL_RUN_REAL, offsetof(struct method_run, multi_start.worst)},
+    {NULL, MODEL_RUN_INTEGER, 0},
 };
 
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
@@ -75,13 +56,13 @@ static bool single(const struct method_run *run)
 const struct method_metric environments_metrics[ENVIRONMENTS_METRICS] = {
     {"loss", "", "squared error of a training batch, mean of twenty updates"},
     {"nonzero", "weights", "changes that are not zero"},
-    {"mcc", "", "mean correlation of true latent variables with those matched to them, when a case is done"},
+    {"mcc", "", "mean correlation of true latent variables with those matched to them, after training"},
     {"mse", "", "squared error on test rows of the training environments"},
     {"mse_unseen", "", "squared error in environments that were held out"},
     {"changes_found", "weights", "changes on edges that are larger than found_above"},
 };
 
-static const struct case_sweep_metric metrics[] = {
+static const struct model_run_metric metrics[] = {
     {"mcc", OUTCOME_COLUMN(mcc)},
     {"mse", OUTCOME_COLUMN(mse)},
     {"mse_unseen", OUTCOME_COLUMN(mse_unseen)},
@@ -89,25 +70,22 @@ static const struct case_sweep_metric metrics[] = {
     {NULL, 0},
 };
 
-static const struct case_sweep_table case_sweep_table = {
-    MULTI_START_SWEEP_DEFAULTS,
-    .series = environments_metrics,
-    .series_count = ENVIRONMENTS_METRICS,
+static const struct model_run_table table = {
     .numbers = numbers,
     .metrics = metrics,
     .least_samples = 2,
     .most_samples = 10000000,
-    .plan = plan,
-    .open = open_case,
-    .trained = tree_case_trained,
-    .update = tree_case_update,
+    .open = tree_run_open,
+    .trained = tree_run_trained,
+    .update = tree_run_update,
     .evaluate = evaluate,
     .finish = environments_plots,
     .part = part_done,
-    .arrays = multi_start_sweep_arrays,
+    .arrays = multi_start_run_arrays,
+    .check = multi_start_run_check,
     .loaded = loaded,
     .single = single,
-    .close = tree_case_close,
+    .close = tree_run_close,
 };
 
 enum status environments_create(const void *config, const struct method_env *env, struct method_run **run,
@@ -115,9 +93,11 @@ enum status environments_create(const void *config, const struct method_env *env
 {
     const struct environments_config *c = config;
     struct method_run *r = calloc(1, sizeof *r);
-    if (r) {
-        r->config = *c;
-        r->restarts = c->restarts;
-    }
-    return case_sweep_create(r, &case_sweep_table, env, c->checkpoint_every, run, err);
+    if (!r)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+    r->config = *c;
+    model_run_init(r, &table, env, c->checkpoint_every, (double *)&r->outcome, OUTCOME_COLUMNS);
+    multi_start_begin(&r->multi_start);
+    *run = r;
+    return STATUS_OK;
 }

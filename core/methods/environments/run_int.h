@@ -1,18 +1,17 @@
 /* An environments run in progress: private to core/methods/environments.
  *
- * Training runs all restarts side by side. run.c is the case sweep's table, work.c opens and trains cases, evaluate.c
- * measures them, result.c and plots.c report. */
+ * Training runs all restarts side by side. run.c has the run's table, work.c opens and trains the model, evaluate.c
+ * measures it, result.c and plots.c report. */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
 
 #include "core/methods/environments/config.h"
 #include "core/methods/shared/multi_start.h"
-#include "core/methods/shared/case_sweep.h"
 
 /* Indices of the sets of simulated rows. Evaluations simulate the sets from index SETS_FRESH on. */
 enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 };
 
-/* The figures of one case. All members are doubles, because a checkpoint stores them as a table. NaN marks a figure
+/* The figures of the model. All members are doubles, because a checkpoint stores them as a row. NaN marks a figure
  * that does not apply. */
 struct outcome {
     double mcc, linear_r2; /* recovery of the latent variables, on test rows of the training environments; mcc: up to
@@ -38,17 +37,14 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    /* The first three members are those of struct multi_start_run, because the functions of multi_start.h read them. */
-    struct case_sweep sweep;
+    /* The first two members are those of struct multi_start_run, because the functions of multi_start.h read them. */
+    struct model_run base;
     struct multi_start multi_start; /* fits of type `struct tree_fit` */
-    int64_t restarts;
 
     struct environments_config config;
-    struct environments_case *cases;
-    struct outcome *outcomes; /* the case sweep's list of outcomes */
+    struct outcome outcome;
 
-    /* own: the configuration of the open case; the following members, up to `edges`: its data */
-    struct environments_config own;
+    /* The data, open with the model. */
     struct tree *tree;
     struct environments *train, *test, *unseen; /* unseen: NULL when there are none */
     char **names;                               /* [features] column names of a table, else NULL */
@@ -59,39 +55,30 @@ struct method_run {
     struct tree_edges edges;
 
     /* Stored in checkpoints. */
-    int64_t features; /* number of features of the open case */
+    int64_t features; /* number of features of the data */
 };
-_Static_assert(offsetof(struct method_run, restarts) == offsetof(struct multi_start_run, restarts),
+_Static_assert(offsetof(struct method_run, multi_start) == offsetof(struct multi_start_run, multi_start),
                "a run begins like struct multi_start_run");
 
-static inline struct tree_fit *case_fit(const struct method_run *run)
+static inline struct tree_fit *tree_fit_of(const struct method_run *run)
 {
     return run->multi_start.fit[0];
 }
 
 /* Defined in work.c. */
-/* Opens case `at`: its data, its edges, and all restarts (or only the chosen one) with their initial weights. */
-enum status tree_case_open(struct method_run *run, int at, struct error *err);
-void tree_case_close(struct method_run *run);
+/* Opens the data, the edges, and all restarts (or only the chosen one) with their initial weights, if they are not
+ * open. */
+enum status tree_run_open(struct method_run *run, struct error *err);
+void tree_run_close(struct method_run *run);
 /* Runs one update of every fit. After screen_updates updates, it also chooses the best of the restarts. */
-enum status tree_case_update(struct method_run *run, struct error *err);
-bool tree_case_trained(const struct method_run *run);
+enum status tree_run_update(struct method_run *run, struct error *err);
+bool tree_run_trained(const struct method_run *run);
 
 /* For an evaluation: replaces the test rows by newly simulated rows. Only for simulated data. */
-enum status tree_case_fresh(struct method_run *run, struct error *err);
+enum status tree_run_fresh(struct method_run *run, struct error *err);
 
 /* Defined in evaluate.c. */
-enum status tree_case_evaluate(struct method_run *run, struct outcome *out, struct error *err);
-
-/* summary.c: the medians over the seeds, for cases that differ in nothing but the seed. */
-struct summary {
-    int baseline, count;
-    double value;
-    struct spread {
-        double median, low, high; /* low, high: minimum and maximum */
-    } column[OUTCOME_COLUMNS];
-};
-int environments_summarise(const struct method_run *run, struct summary *out, int room);
+enum status tree_run_evaluate(struct method_run *run, struct outcome *out, struct error *err);
 
 /* Defined in columns.c. */
 enum { COLUMNS_SHOWN = 5 };

@@ -1,4 +1,4 @@
-/* Opens a case (its data, the tree that the model sees, the edges, the fits) and trains it. */
+/* Opens a run (its data, the tree that the model sees, the edges, the fits) and trains it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static enum status no_memory(struct error *err)
     return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for environments");
 }
 
-void tree_case_close(struct method_run *run)
+void tree_run_close(struct method_run *run)
 {
     multi_start_close(&run->multi_start);
     tree_edges_close(&run->edges);
@@ -31,7 +31,7 @@ void tree_case_close(struct method_run *run)
     run->tree = NULL;
     run->names = NULL;
     run->place = run->unseen_node = NULL;
-    run->sweep.opened = -1;
+    run->base.opened = false;
 }
 
 /* ---- held-out environments ---------------------------------------------------------------------------- */
@@ -96,13 +96,13 @@ static enum status shuffled(uint64_t seed, uint32_t stream, int *nodes, int coun
  * the configured number. At least two nodes are kept for training. */
 static enum status choose_unseen(struct method_run *run, int *nodes, int count, struct error *err)
 {
-    int most = (int)run->own.unseen < count - 2 ? (int)run->own.unseen : count - 2;
+    int most = (int)run->config.unseen < count - 2 ? (int)run->config.unseen : count - 2;
     bool *taken = calloc((size_t)run->tree->nodes + 1, sizeof *taken),
          *parent = calloc((size_t)run->tree->nodes + 1, 1);
     run->unseen_node = malloc((size_t)(count + 1) * sizeof *run->unseen_node);
-    enum status status = taken && parent && run->unseen_node
-                             ? shuffled((uint64_t)run->own.seed, STREAM_UNSEEN, nodes, count, run->sweep.env.pool, err)
-                             : no_memory(err);
+    enum status status = taken && parent && run->unseen_node ? shuffled((uint64_t)run->config.seed, STREAM_UNSEEN,
+                                                                        nodes, count, run->base.env.pool, err)
+                                                             : no_memory(err);
     for (int alone = 1; !status && alone >= 0; alone--)
         for (int i = 0; i < count && run->unseen_count < most; i++) {
             int above = run->tree->parent[nodes[i]];
@@ -127,13 +127,13 @@ static bool is_unseen(const struct method_run *run, int node)
 /* Swaps the positions of a share of the training environments in the tree (field `corruption`). */
 static enum status choose_places(struct method_run *run, int *seen, int count, struct error *err)
 {
-    int n = run->tree->nodes, moved = (int)(run->own.corruption * count + 0.5);
+    int n = run->tree->nodes, moved = (int)(run->config.corruption * count + 0.5);
     run->place = malloc((size_t)n * sizeof *run->place);
     if (!run->place)
         return no_memory(err);
     for (int v = 0; v < n; v++)
         run->place[v] = v;
-    enum status status = shuffled((uint64_t)run->own.seed, STREAM_PLACES, seen, count, run->sweep.env.pool, err);
+    enum status status = shuffled((uint64_t)run->config.seed, STREAM_PLACES, seen, count, run->base.env.pool, err);
     for (int i = 0; !status && moved > 1 && i < moved; i++)
         run->place[seen[i]] = seen[(i + 1) % moved];
     return status;
@@ -148,7 +148,7 @@ static struct environments_outcome outcome_of(const struct environments_config *
 
 static enum status make_tree(struct method_run *run, struct error *err)
 {
-    const struct environments_config *c = &run->own;
+    const struct environments_config *c = &run->config;
     if (c->shape == SHAPE_COMPLETE)
         return tree_complete((int)c->depth, (int)c->children, &run->tree, err);
     return c->shape == SHAPE_CATERPILLAR ? tree_caterpillar((int)c->leaves, &run->tree, err)
@@ -158,10 +158,10 @@ static enum status make_tree(struct method_run *run, struct error *err)
 static enum status draw(const struct method_run *run, const int *nodes, int count, int64_t rows, uint32_t set,
                         struct environments **out, struct error *err)
 {
-    const struct environments_config *c = &run->own;
+    const struct environments_config *c = &run->config;
     struct environments_outcome outcome = outcome_of(c);
     return environments_simulate(run->tree, &outcome, (enum environments_psi)c->psi, (int)c->inputs, nodes, count,
-                                 (int)rows, set, run->sweep.env.pool, out, err);
+                                 (int)rows, set, run->base.env.pool, out, err);
 }
 
 /* Removes held-out nodes from `nodes` and returns how many are left. */
@@ -176,7 +176,7 @@ static int drop_unseen(const struct method_run *run, int *nodes, int count)
 
 static enum status simulate(struct method_run *run, int *nodes, int *count, struct error *err)
 {
-    const struct environments_config *c = &run->own;
+    const struct environments_config *c = &run->config;
     enum status status = make_tree(run, err);
     if (status)
         return status;
@@ -210,10 +210,10 @@ static enum status split_rows(struct method_run *run, const struct environments 
         total[all->node[i]]++;
     }
     if (!status)
-        status = shuffled((uint64_t)run->own.seed, STREAM_SPLIT, order, rows, run->sweep.env.pool, err);
-    for (int i = 0; !status && i < rows && !thread_pool_stopped(run->sweep.env.pool); i++) {
+        status = shuffled((uint64_t)run->config.seed, STREAM_SPLIT, order, rows, run->base.env.pool, err);
+    for (int i = 0; !status && i < rows && !thread_pool_stopped(run->base.env.pool); i++) {
         int row = order[i], v = all->node[row];
-        bool held = met[v]++ < (int)floor(run->own.test_share * total[v]), out = is_unseen(run, v);
+        bool held = met[v]++ < (int)floor(run->config.test_share * total[v]), out = is_unseen(run, v);
         *(out ? &unseen[row] : held ? &test[row] : &keep[row]) = true;
     }
     if (!status)
@@ -223,7 +223,7 @@ static enum status split_rows(struct method_run *run, const struct environments 
     if (!status && run->unseen_count)
         status = environments_filter(all, n, unseen, &run->unseen, err);
     if (!status)
-        status = thread_pool_check(run->sweep.env.pool, err);
+        status = thread_pool_check(run->base.env.pool, err);
     bool tested = !status && (run->test->rows > 0 || (run->unseen && run->unseen->rows > 0));
     if (!status && (run->train->rows < 2 || !tested))
         status = error_set(err, STATUS_INVALID, NULL, "too few rows for training and test");
@@ -234,29 +234,29 @@ static enum status split_rows(struct method_run *run, const struct environments 
 }
 
 /* Hashes the table and its tree, so that a checkpoint records the data that it was trained on. The hash leaves out what
- * depends on the case's seed, because it must be the same for every case. */
+ * depends on the seed. */
 static void note_read(struct method_run *run, const struct environments *all)
 {
     struct hash hash;
     hash_init(&hash);
-    case_sweep_hash(run, &hash, all->x, (size_t)all->rows * (size_t)all->features * sizeof *all->x);
-    case_sweep_hash(run, &hash, all->node, (size_t)all->rows * sizeof *all->node);
+    model_run_hash(run, &hash, all->x, (size_t)all->rows * (size_t)all->features * sizeof *all->x);
+    model_run_hash(run, &hash, all->node, (size_t)all->rows * sizeof *all->node);
     hash_add(&hash, run->tree->parent, (size_t)run->tree->nodes * sizeof *run->tree->parent);
-    case_sweep_read(run, &hash);
+    model_run_read(run, &hash);
 }
 
 static enum status read_table(struct method_run *run, struct environments **all, struct error *err)
 {
-    const struct environments_config *c = &run->own;
+    const struct environments_config *c = &run->config;
     const struct environments_reading reading = {(int)c->features, c->target == TARGET_PLANTED, outcome_of(c),
-                                                 run->sweep.env.pool};
+                                                 run->base.env.pool};
     char folder[DATASET_PATH];
-    enum status status = source_folder(c->dataset_name, c->dataset_hash, run->sweep.env.data, folder, err);
+    enum status status = source_folder(c->dataset_name, c->dataset_hash, run->base.env.data, folder, err);
     if (!status)
         status = environments_read(folder, &reading, &run->tree, all, err);
     if (!status)
         note_read(run, *all);
-    return status ? status : thread_pool_check(run->sweep.env.pool, err);
+    return status ? status : thread_pool_check(run->base.env.pool, err);
 }
 
 /* Lists the nodes that rows of `all` belong to, in ascending order. */
@@ -292,7 +292,7 @@ static enum status read_data(struct method_run *run, int *nodes, int *count, str
     return status;
 }
 
-/* ---- the case ----------------------------------------------------------------------------------------- */
+/* ---- places and edges --------------------------------------------------------------------------------- */
 
 static void move(const struct method_run *run, struct environments *e)
 {
@@ -307,8 +307,8 @@ static enum status open_edges(struct method_run *run, struct error *err)
         return no_memory(err);
     for (int i = 0; i < run->train->rows; i++)
         seen[run->train->node[i]] = true;
-    enum status status = tree_edges_create(run->tree, seen, environments_edge_shape(run->own.baseline),
-                                           run->own.merge_root, &run->edges, err);
+    enum status status = tree_edges_create(run->tree, seen, environments_edge_shape(run->config.baseline),
+                                           run->config.merge_root, &run->edges, err);
     free(seen);
     return status;
 }
@@ -318,8 +318,8 @@ static enum status open_edges(struct method_run *run, struct error *err)
 static enum status create_fit(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                               struct error *err)
 {
-    const struct method_env *env = &run->sweep.env;
-    struct fit_setup setup = environments_setup(&run->own, run->train->features, start);
+    const struct method_env *env = &run->base.env;
+    struct fit_setup setup = environments_setup(&run->config, run->train->features, start);
     struct tree_fit *made;
     enum status status =
         tree_fit_create(&setup, &run->edges, run->train, prefix, env->kernels, env->pool, alone, &made, err);
@@ -363,17 +363,18 @@ static const struct multi_start_table fits = {create_fit, destroy_fit,  update_f
 
 /* ---- opening ---------------------------------------------------------------------------------------------- */
 
-enum status tree_case_open(struct method_run *run, int at, struct error *err)
+enum status tree_run_open(struct method_run *run, struct error *err)
 {
+    if (run->base.opened)
+        return STATUS_OK;
     int *nodes = malloc(TREE_NODES_MOST * sizeof *nodes), count = 0;
     if (!nodes)
         return no_memory(err);
-    tree_case_close(run);
+    tree_run_close(run);
     run->unseen_count = 0;
-    run->own = environments_of_case(&run->config, &run->cases[at]);
     enum status status =
-        run->own.data == DATA_TABLE ? read_data(run, nodes, &count, err) : simulate(run, nodes, &count, err);
-    run->sweep.opened = at;
+        run->config.data == DATA_TABLE ? read_data(run, nodes, &count, err) : simulate(run, nodes, &count, err);
+    run->base.opened = true;
     if (!status)
         status = choose_places(run, nodes, count, err);
     free(nodes);
@@ -381,8 +382,8 @@ enum status tree_case_open(struct method_run *run, int at, struct error *err)
         return status;
     move(run, run->train);
     move(run, run->test);
-    if (run->own.baseline == BASELINE_ORACLE && run->train->latent == 0)
-        return error_set(err, STATUS_INVALID, "/config/baselines",
+    if (run->config.baseline == BASELINE_ORACLE && run->train->latent == 0)
+        return error_set(err, STATUS_INVALID, "/config/baseline",
                          "the oracle needs known latent variables, which this table lacks");
     status = open_edges(run, err);
     run->features = run->train->features;
@@ -392,31 +393,31 @@ enum status tree_case_open(struct method_run *run, int at, struct error *err)
 
 /* ---- training ----------------------------------------------------------------------------------------- */
 
-bool tree_case_trained(const struct method_run *run)
+bool tree_run_trained(const struct method_run *run)
 {
-    return run->multi_start.chosen >= 0 && tree_fit_done(case_fit(run));
+    return run->multi_start.chosen >= 0 && tree_fit_done(tree_fit_of(run));
 }
 
 static void metrics(struct method_run *run)
 {
     enum { EVERY = 20 };
-    run->sweep.loss_sum += case_fit(run)->last_loss;
-    if (run->sweep.work % EVERY)
+    run->base.loss_sum += tree_fit_of(run)->last_loss;
+    if (run->base.work % EVERY)
         return;
-    case_sweep_metric(run, "loss", run->sweep.loss_sum / EVERY);
-    case_sweep_metric(run, "nonzero", tree_fit_found(case_fit(run), 0));
-    run->sweep.loss_sum = 0;
+    model_run_metric(run, "loss", run->base.loss_sum / EVERY);
+    model_run_metric(run, "nonzero", tree_fit_found(tree_fit_of(run), 0));
+    run->base.loss_sum = 0;
 }
 
-enum status tree_case_update(struct method_run *run, struct error *err)
+enum status tree_run_update(struct method_run *run, struct error *err)
 {
-    const struct tree_fit *first = case_fit(run);
+    const struct tree_fit *first = tree_fit_of(run);
     int count = run->multi_start.count;
     enum status status = multi_start_update(run, &run->multi_start, err);
     if (status)
         return status;
-    run->sweep.work++;
-    run->sweep.seen += run->own.batch * count;
+    run->base.work++;
+    run->base.seen += run->config.batch * count;
     metrics(run);
     bool screened = count > 1 && first->updates == run->config.screen_updates;
     return run->multi_start.chosen < 0 && (screened || tree_fit_done(first))
@@ -426,15 +427,15 @@ enum status tree_case_update(struct method_run *run, struct error *err)
 
 /* ---- the evaluation's rows ------------------------------------------------------------------------------ */
 
-enum status tree_case_fresh(struct method_run *run, struct error *err)
+enum status tree_run_fresh(struct method_run *run, struct error *err)
 {
-    uint32_t set = SETS_FRESH + (uint32_t)(run->sweep.evaluation_seed % 1000000);
+    uint32_t set = SETS_FRESH + (uint32_t)(run->base.evaluation_seed % 1000000);
     int *nodes = malloc(TREE_NODES_MOST * sizeof *nodes);
     if (!nodes)
         return no_memory(err);
     int count = drop_unseen(run, nodes, tree_leaves(run->tree, nodes));
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): choose_unseen() leaves two */
-    int64_t rows = run->sweep.evaluation_samples / count;
+    int64_t rows = run->base.evaluation_samples / count;
     struct environments *fresh = NULL;
     enum status status = draw(run, nodes, count, rows > 1 ? rows : 2, set, &fresh, err);
     free(nodes);

@@ -1,5 +1,5 @@
-/* The configuration of the factors method: the table of its fields (names, ranges, defaults, meanings), the list of
- * cases that an experiment expands to, the checks that concern several fields, and what a job costs. */
+/* The configuration of the factors method: the table of its fields (names, ranges, defaults, meanings), and the checks
+ * that concern several fields. */
 #include "core/methods/factors/config.h"
 
 #include <math.h>
@@ -10,11 +10,10 @@
 #include "core/data/dataset.h"
 #include "core/data/tables/synthetic.h"
 #include "core/methods/shared/fields.h"
-#include "core/methods/shared/value_list.h"
+#include "core/methods/shared/former.h"
 #include "core/methods/shared/multi_start.h"
 
-const char *const factors_model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
-static const char *const experiment_names[] = {"one", "rho", "folds", NULL};
+static const char *const model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
 static const char *const data_names[] = {"synthetic", "ratings", "abstracts", "cells", "shifted", NULL};
 static const char *const noise_names[] = {"deviation", "variance", NULL};
 static const char *const likelihood_names[] = {"gaussian", "softmax", "bernoulli", NULL};
@@ -24,7 +23,6 @@ static const char *const estep_names[] = {"code", "paper", NULL};
 static const char *const zeros_names[] = {"threshold", "proximal", "skip", NULL};
 static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const divergence_names[] = {"corrected", "published", NULL};
-#define model_names factors_model_names
 
 /* The factorisation ends when its distance from the optimum has fallen to this fraction of the distance at the first
  * iteration. */
@@ -32,7 +30,6 @@ static const double NMF_TOLERANCE = 1e-4;
 
 #define FIELD_STRUCT struct factors_config
 #define TABLES "data=ratings|abstracts|cells|shifted"
-#define EXPERIMENTS "experiment=rho|folds"
 #define VAES "sparse-vae|vae|beta-vae|vsc|oi-vae"
 
 const struct config_field factors_fields[FACTORS_FIELDS] = {
@@ -41,9 +38,6 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     CHOICE_FIELD(model, "sparse-vae", MODEL, BASIC, NULL,
                  "Model to fit: sparse-vae has a mask of factors for each feature; vae, beta-vae, vsc and oi-vae are "
                  "other autoencoders; nmf factorises the table."),
-    CHOICE_FIELD(experiment, "one", EVALUATION, RESEARCH, NULL,
-                 "Experiment: one fit, all `models` at all `rhos` of synthetic data, or all `models` on each fold of a "
-                 "table."),
     CHOICE_FIELD(
         data, "synthetic", DATA, BASIC, NULL,
         "Data: synthetic (seven features of two factors), a table of ratings, word counts (abstracts) or gene counts "
@@ -55,18 +49,12 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     INTEGER_FIELD(features, "0", 0, 100000, "features", DATA, ADVANCED, TABLES,
                   "Largest number of features to keep, chosen by frequency or variance; more features take more time, "
                   "and 0 keeps 300 movies, 500 words or 558 genes."),
-    INTEGER_FIELD(folds, "5", 2, 100, "folds", EVALUATION, ADVANCED, TABLES,
-                  "Number of parts of the rows, each held out once, or, with shifted data, the number of times that "
-                  "documents are drawn; a larger number makes the means more precise and takes more time."),
-    TEXT_FIELD(models, "", EVALUATION, RESEARCH, EXPERIMENTS,
-               "Models to compare, separated by commas (\"sparse-vae,vae\"); empty compares nothing but `model`."),
-    TEXT_FIELD(rhos, "", EVALUATION, RESEARCH, "experiment=rho",
-               "Values of rho, separated by commas (\"0,0.2,0.4\"); empty takes `rho` alone."),
-    INTEGER_FIELD(datasets, "25", 1, 1000, "data sets", EVALUATION, RESEARCH, "experiment=rho",
-                  "Synthetic data sets for each rho; more data sets make the means more precise."),
-    INTEGER_FIELD(
-        dataset, "0", 0, 1000000, "", DATA, RESEARCH, "experiment=one|rho",
-        "Index of the first synthetic data set, or of the fold that is held out; another index gives other data."),
+    INTEGER_FIELD(folds, "5", 2, 100, "folds", EVALUATION, ADVANCED, "data=ratings|abstracts|cells",
+                  "Number of parts of the rows, of which `dataset` is held out; a larger number leaves more rows for "
+                  "training and makes the held-out error less precise."),
+    INTEGER_FIELD(dataset, "0", 0, 1000000, "", DATA, RESEARCH, NULL,
+                  "Index of the synthetic data set, of the fold that is held out, or of the draw of shifted documents; "
+                  "another index gives other data."),
     BETWEEN_FIELD(rho, "0", -1, 1, "", DATA, RESEARCH, "data=synthetic",
                   "Correlation of the two synthetic factors; a larger one makes them harder to separate."),
     INTEGER_FIELD(rows, "1000", 10, 1000000, "rows", DATA, RESEARCH, "data=synthetic",
@@ -150,50 +138,27 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
 
 const struct config_table factors_config_table = CONFIG_TABLE(factors_fields, struct factors_config);
 
-/* ---- lists -------------------------------------------------------------------------------------------- */
-
-/* Parses the correlations of a sweep, each in (-1, 1). */
-static int rhos_in(const char *text, double values[FACTORS_LIST])
-{
-    return value_list_numbers(text, nextafter(-1, 0), nextafter(1, 0), values, FACTORS_LIST);
-}
-
-int factors_cases(const struct factors_config *c, struct factors_case *cases)
-{
-    bool many = c->experiment != EXPERIMENT_ONE, along = c->experiment == EXPERIMENT_RHO;
-    int models[FACTORS_LIST] = {c->model},
-        model_count = many && c->models[0] ? value_list_names(c->models, model_names, models, FACTORS_LIST) : 1;
-    double rhos[FACTORS_LIST] = {c->rho};
-    int rho_count = along && c->rhos[0] ? rhos_in(c->rhos, rhos) : 1, count = 0;
-    int sets = along ? (int)c->datasets : many ? (int)c->folds : 1, first = many && !along ? 0 : (int)c->dataset;
-    for (int r = 0; r < rho_count; r++)
-        for (int m = 0; m < model_count; m++)
-            for (int d = 0; d < sets; d++, count++)
-                if (cases && count < FACTORS_CASES)
-                    cases[count] = (struct factors_case){(enum factors_model)models[m], rhos[r], first + d};
-    return model_count < 0 || rho_count < 0 ? 0 : count;
-}
+/* ---- the fit ------------------------------------------------------------------------------------------ */
 
 double factors_deviation(const struct factors_config *config)
 {
     return config->noise == NOISE_VARIANCE ? sqrt(0.5) : 0.5;
 }
 
-struct fit_setup factors_setup(const struct factors_config *c, const struct factors_case *one, int features, int rows,
-                               int restart)
+struct fit_setup factors_setup(const struct factors_config *c, int features, int rows, int restart)
 {
     enum { STREAM_FIT = 0x666974 };
-    struct philox from = philox_stream((uint64_t)c->seed, STREAM_FIT, (uint64_t)one->dataset);
+    struct philox from = philox_stream((uint64_t)c->seed, STREAM_FIT, (uint64_t)c->dataset);
     uint64_t high = philox_u32(&from, 2 * (uint64_t)restart), low = philox_u32(&from, 2 * (uint64_t)restart + 1);
     int64_t most = c->total_samples / rows;
     struct fit_setup setup = {
-        .shape = {one->model, (enum factors_likelihood)c->likelihood, features, (int)c->latent, (int)c->hidden,
-                  (int)c->group},
+        .shape = {(enum factors_model)c->model, (enum factors_likelihood)c->likelihood, features, (int)c->latent,
+                  (int)c->hidden, (int)c->group},
         .prior = {(enum factors_prior)c->prior, c->lambda1, c->prior == PRIOR_SLAB ? c->lambda1 : c->lambda0,
                   c->estep == ESTEP_PAPER},
         .objective = (enum factors_objective)c->objective,
         .zeros = (enum factors_zeros)c->zeros,
-        .beta = one->model == MODEL_BETA_VAE ? c->beta : 1,
+        .beta = c->model == MODEL_BETA_VAE ? c->beta : 1,
         .learning_rate = c->learning_rate,
         .batch = c->batch,
         .epochs = c->epochs < most ? c->epochs
@@ -227,12 +192,6 @@ int factors_features(const struct factors_config *config)
 void factors_check(const void *config, const struct method_faults *faults)
 {
     const struct factors_config *c = config;
-    int names[FACTORS_LIST];
-    double values[FACTORS_LIST];
-    if (value_list_names(c->models, model_names, names, FACTORS_LIST) < 0)
-        faults->add(faults->context, "models", "must be names of models, separated by commas");
-    if (rhos_in(c->rhos, values) < 0)
-        faults->add(faults->context, "rhos", "must be numbers in (-1, 1), separated by commas");
     if (c->prior == PRIOR_SPIKE_SLAB && c->lambda0 < c->lambda1)
         method_fault(faults, "lambda0", "must be at least lambda1 (%g); got %g", c->lambda1, c->lambda0);
     if (c->zeros != ZEROS_THRESHOLD && (c->prior == PRIOR_HORSESHOE || c->prior == PRIOR_NONE))
@@ -245,13 +204,27 @@ void factors_check(const void *config, const struct method_faults *faults)
                     "must be the name of a data set: small letters, digits, '.', '-' and '_'");
     if (c->latent == 0 && c->data != DATA_CELLS)
         faults->add(faults->context, "latent", "must be at least 1 for these data");
-    if (table ? c->experiment == EXPERIMENT_RHO : c->experiment == EXPERIMENT_FOLDS)
-        method_fault(faults, "experiment", "must be one or %s for these data", table ? "folds" : "rho");
-    if (table && c->data != DATA_SHIFTED && c->experiment == EXPERIMENT_ONE && c->dataset >= c->folds)
+    if (table && c->data != DATA_SHIFTED && c->dataset >= c->folds)
         method_fault(faults, "dataset", "must be below folds (%.0f); got %.0f", (double)c->folds, (double)c->dataset);
     if (c->data == DATA_SHIFTED && c->topics % 2)
         method_fault(faults, "topics", "must be even: half of them are shifted; got %.0f", (double)c->topics);
-    if (factors_cases(c, NULL) > FACTORS_CASES)
-        method_fault(faults, "experiment", "has at most %d cases; these lists make %d", FACTORS_CASES,
-                     factors_cases(c, NULL));
+}
+
+/* ---- earlier versions --------------------------------------------------------------------------------- */
+
+const char *const factors_former[] = {"experiment", "models", "rhos", "datasets", NULL};
+
+void factors_adapt(void *config, const struct method_stored *stored)
+{
+    struct factors_config *c = config;
+    const char *experiment = former_text(stored, "experiment");
+    bool along = strcmp(experiment, "rho") == 0, folds = strcmp(experiment, "folds") == 0;
+    if (along || folds)
+        former_last(stored, "models", &factors_config_table, "model", config);
+    if (along) {
+        former_last(stored, "rhos", &factors_config_table, "rho", config);
+        c->dataset += atoll(former_text(stored, "datasets")) - 1;
+    } else if (folds) {
+        c->dataset = c->folds - 1;
+    }
 }

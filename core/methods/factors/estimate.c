@@ -1,7 +1,6 @@
 /* What a configuration costs: operations, memory, checkpoints. The bytes follow the allocations of work.c, model/fit.c
  * and model/nmf.c; tests/reproduce/memory_peaks compares them with runs. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "core/data/tables/synthetic.h"
 #include "core/methods/factors/config.h"
@@ -17,23 +16,23 @@ enum {
  * parts of the blocks unused. */
 static const double BLOCKS = 1.3;
 
-/* Operations of a case: the training of all restarts and, afterwards, the covariances of anchors with all features
+/* Operations of a run: the training of all restarts and, afterwards, the covariances of anchors with all features
  * (evaluate.c). The estimate assumes that every feature is an anchor, that is, depends on one latent variable only. */
-static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
+static double flops_of(const struct factors_config *config, int features, int rows)
 {
-    struct fit_setup setup = factors_setup(config, c, features, rows, 0);
-    if (c->model == MODEL_NMF)
+    struct fit_setup setup = factors_setup(config, features, rows, 0);
+    if (config->model == MODEL_NMF)
         return 12.0 * rows * features * (double)config->latent * (double)config->nmf_iterations;
     double others = (double)(config->restarts - 1), epochs = (double)setup.epochs;
     double screened = config->screen_epochs > 0 ? fmin(epochs, (double)config->screen_epochs) : epochs;
-    bool masks = c->model == MODEL_SPARSE_VAE || c->model == MODEL_OI_VAE;
+    bool masks = config->model == MODEL_SPARSE_VAE || config->model == MODEL_OI_VAE;
     double anchors = masks ? 2.0 * rows * features * (double)features : 0;
     return latent_flops(&setup.shape) * rows * (epochs + others * screened) + anchors;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* The size of a case's table, and its bytes while it is read and afterwards. */
+/* The size of the table, and its bytes while it is read and afterwards. */
 struct table_bytes {
     int rows, features; /* rows: number of rows of all parts together */
     double while_read, kept;
@@ -96,17 +95,16 @@ static double fit_bytes(const struct factors_config *c, const struct fit_setup *
     return bytes + BLOCKS * (encoder + decoder);
 }
 
-/* Bytes and parameters of a case after its table was read. A case has two phases, and the bytes are what the larger
+/* Bytes and parameters of a run after its table was read. A run has two phases, and the bytes are what the larger
  * phase needs. In the first, all restarts train, and a copy of the best fit is kept. In the second, the only fit left
  * computes the codes of the training rows, and pictures are drawn, which needs `pictures` bytes. */
-static enum status case_bytes(const struct factors_config *c, const struct factors_case *one,
-                              const struct table_bytes *table, int train, double pictures, double *bytes,
-                              int64_t *parameters, struct error *err)
+static enum status run_bytes(const struct factors_config *c, const struct table_bytes *table, int train,
+                             double pictures, double *bytes, int64_t *parameters, struct error *err)
 {
     double g = table->features, k = (double)c->latent, most = fmax(train, g), codes = 4.0 * train * k;
-    struct fit_setup setup = factors_setup(c, one, table->features, train, 0);
+    struct fit_setup setup = factors_setup(c, table->features, train, 0);
     struct latent_model *model = NULL;
-    if (one->model == MODEL_NMF) {
+    if (c->model == MODEL_NMF) {
         double start = 8 * (g * g + 2 * g * fmin(k + 10, fmin(g, train)) + train);
         *bytes = 4 * (train * g + train * k + g * k + most * k) + fmax(start, pictures);
         *parameters = (int64_t)(g * k);
@@ -131,49 +129,24 @@ static int train_rows(const struct factors_config *c, const struct table_bytes *
     return (int)((double)table->rows * (double)(c->folds - 1) / (double)c->folds) + 1;
 }
 
-static enum status add_up(const struct factors_config *c, const struct factors_case *cases, int count,
-                          const struct table_bytes *table, struct method_estimate *out, struct error *err)
-{
-    int train = train_rows(c, table);
-    double flops = 0, samples = 0, most = 0;
-    int64_t parameters = 0;
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < count && i < FACTORS_CASES; i++) {
-        double bytes = 0;
-        int64_t own = 0;
-        flops += flops_of(c, &cases[i], table->features, train);
-        samples += (double)factors_setup(c, &cases[i], table->features, train, 0).epochs * train;
-        bool masks =
-            cases[i].model == MODEL_SPARSE_VAE || cases[i].model == MODEL_NMF || cases[i].model == MODEL_OI_VAE;
-        bool known = i > 0 && cases[i].model == cases[i - 1].model; /* data set and rho do not change the cost */
-        if (!known)
-            status = case_bytes(c, &cases[i], table, train, masks || count > 1 ? PICTURES : 0, &bytes, &own, err);
-        most = fmax(most, bytes);
-        parameters = own > parameters ? own : parameters;
-    }
-    *out = (struct method_estimate){
-        .parameters = parameters,
-        .flops_per_sample = flops / samples,
-        .memory_bytes = (int64_t)fmax(table->while_read, table->kept + most) + BASE_BYTES,
-        .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256 * (int64_t)count,
-        .samples = (int64_t)samples,
-        .gflops = c->hidden < 100 ? 8 : 0, /* GFLOPS: small products reach only about 8; 0 stands for the usual speed */
-    };
-    return status;
-}
-
 enum status factors_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     struct factors_config own = *(const struct factors_config *)config;
     own.latent += own.latent == 0; /* 0: assume 1 until resolve() knows the data set */
     const struct factors_config *c = &own;
-    struct factors_case *cases = calloc(FACTORS_CASES, sizeof *cases);
-    if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
     struct table_bytes table = table_of(c, data);
-    int count = factors_cases(c, cases);
-    enum status status = count > 0 ? add_up(c, cases, count, &table, out, err)
-                                   : error_set(err, STATUS_INVALID, NULL, "the configuration describes no cases");
-    free(cases);
+    int train = train_rows(c, &table);
+    bool masks = c->model == MODEL_SPARSE_VAE || c->model == MODEL_NMF || c->model == MODEL_OI_VAE;
+    double samples = (double)factors_setup(c, table.features, train, 0).epochs * train, bytes = 0;
+    int64_t parameters = 0;
+    enum status status = run_bytes(c, &table, train, masks ? PICTURES : 0, &bytes, &parameters, err);
+    *out = (struct method_estimate){
+        .parameters = parameters,
+        .flops_per_sample = flops_of(c, table.features, train) / samples,
+        .memory_bytes = (int64_t)fmax(table.while_read, table.kept + bytes) + BASE_BYTES,
+        .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256,
+        .samples = (int64_t)samples,
+        .gflops = c->hidden < 100 ? 8 : 0, /* GFLOPS: small products reach only about 8; 0 stands for the usual speed */
+    };
     return status;
 }

@@ -73,7 +73,7 @@ static enum status held_out(struct method_run *run, bool sampled, struct outcome
     for (int at = 0; at < n; at += piece) {
         int count = n - at < piece ? n - at : piece;
         struct fit_view view;
-        enum status status = thread_pool_check(run->sweep.env.pool, err);
+        enum status status = thread_pool_check(run->base.env.pool, err);
         if (!status)
             status = case_view(run, run->data.test + at, count, sampled, at, &view, err);
         if (status)
@@ -141,7 +141,7 @@ static enum status disentanglement(struct method_run *run, int most, double *sco
     if (!status) {
         truth = truth_of(run->features, rows, count);
         status = truth ? dci_score(codes, truth, count, (int)run->config.latent, run->features->factors,
-                                   run->sweep.env.pool, NULL, score, err)
+                                   run->base.env.pool, NULL, score, err)
                        : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for factors");
     }
     free(rows);
@@ -160,7 +160,7 @@ static enum status support(struct method_run *run, const float *mask, struct out
                                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for factors");
     if (!status)
         status = support_compare(mask, f->support, f->columns, k, f->factors, codes, truth, run->data.test_count,
-                                 run->sweep.env.pool, &score, err);
+                                 run->base.env.pool, &score, err);
     out->support_f1 = score.f1;
     out->hamming = score.hamming;
     free(codes);
@@ -228,7 +228,7 @@ static void anchor_sums(const struct method_run *run, const double *mean, const 
     const struct features *f = run->features;
     size_t g = (size_t)f->columns;
     memset(sums, 0, (size_t)count * g * sizeof *sums);
-    for (int i = 0; i < run->data.train_count && !thread_pool_stopped(run->sweep.env.pool); i++) {
+    for (int i = 0; i < run->data.train_count && !thread_pool_stopped(run->base.env.pool); i++) {
         const float *x = f->x + (size_t)run->data.train[i] * g;
         for (int a = 0; a < count; a++) {
             double own = (double)x[anchor[a]] - mean[anchor[a]], *to = sums + (size_t)a * g;
@@ -281,7 +281,7 @@ static enum status factors_apart(struct method_run *run, const float *mask, doub
     int n = run->data.train_count, k = (int)run->config.latent, g = run->features->columns, asked = 0, right = 0;
     float *codes = NULL;
     enum status status = case_encode(run, run->data.train, n, &codes, err);
-    double *c = status ? NULL : covariance(run->sweep.env.pool, codes, n, k);
+    double *c = status ? NULL : covariance(run->base.env.pool, codes, n, k);
     for (int a = 0; c && a < k; a++)
         for (int b = 0; b < a; b++)
             if (column_used(mask, g, k, a) && column_used(mask, g, k, b)) {
@@ -347,14 +347,14 @@ static enum status classes(struct method_run *run, struct outcome *out, struct e
         label[i] = f->label[run->rows[i]];
     if (!status)
         status = label ? logistic_accuracy(codes, label, f->rows, (int)run->config.latent, f->classes, 5,
-                                           run->sweep.env.pool, &out->accuracy, err)
+                                           run->base.env.pool, &out->accuracy, err)
                        : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for classes");
     free(codes);
     free(label);
     return status;
 }
 
-enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err)
+enum status factors_evaluate(struct method_run *run, struct outcome *out, struct error *err)
 {
     const struct fit *f = run->nmf ? NULL : case_fit(run);
     double before[] = {out->updates, out->samples};
@@ -363,8 +363,8 @@ enum status evaluate_case(struct method_run *run, struct outcome *out, struct er
     out->objective = f ? fit_objective(f) : nmf_objective(run->nmf);
     out->worst_objective = run->multi_start.worst;
     out->restart = (double)run->multi_start.chosen;
-    out->updates = run->sweep.alone ? before[0] : (double)(f ? f->updates : run->nmf->done);
-    out->samples = run->sweep.alone ? before[1] : (double)(f ? f->epoch : run->nmf->done) * run->data.train_count;
+    out->updates = run->base.alone ? before[0] : (double)(f ? f->updates : run->nmf->done);
+    out->samples = run->base.alone ? before[1] : (double)(f ? f->epoch : run->nmf->done) * run->data.train_count;
     enum status status = held_out(run, true, out, err);
     if (!status)
         status = held_out(run, false, out, err);
@@ -377,5 +377,5 @@ enum status evaluate_case(struct method_run *run, struct outcome *out, struct er
         status = classes(run, out, err);
     if (!status)
         status = masks(run, out, err);
-    return status ? status : thread_pool_check(run->sweep.env.pool, err);
+    return status ? status : thread_pool_check(run->base.env.pool, err);
 }

@@ -5,18 +5,18 @@
  *   model/prior.c                     closed-form updates
  *   model/fit.c                       one model in training
  *   model/nmf.c                       non-negative matrix factorisation
- *   config.c                          the fields of the configuration, and the cases of a run
- *   run.c                             the functions of the case sweep, and what a checkpoint contains
- *   work.c                            opens a case and trains it
- *   evaluate.c                        measures a case
- *   summary.c, result.c, plots.c      report the results
+ *   config.c                          the fields of the configuration
+ *   run.c                             the table of the run, and what a checkpoint contains
+ *   work.c                            opens the data and the model, and trains it
+ *   evaluate.c                        measures the model
+ *   result.c, plots.c                 report the results
  *   query.c                           queries of a trained model */
 #include "core/methods/factors/factors.h"
 
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
 #include "core/methods/shared/table_source.h"
-#include "core/methods/shared/case_sweep.h"
+#include "core/methods/shared/model_run.h"
 
 static const struct method_panel panels[] = {{"factors", "Factors", NULL}};
 
@@ -53,8 +53,6 @@ static enum status resolve(void *config, const struct method_given *given, const
                                            : source_fit(name, data, &c->features, &c->latent, LATENT_MOST, err);
 }
 
-static const struct method_list lists[] = {{"model", "models"}, {"rho", "rhos"}, {NULL, NULL}};
-
 const struct method factors_method = {
     .kind = "factors",
     .title = "Factors: the Sparse VAE",
@@ -76,7 +74,8 @@ const struct method factors_method = {
     .input = &factors_input,
     .outputs = factors_outputs,
     .output_count = FACTORS_OUTPUTS,
-    .lists = lists,
+    .former = factors_former,
+    .adapt = factors_adapt,
     .findings = factors_findings,
     .finding_count = FACTORS_FINDINGS,
     .dataset_fields = dataset_fields,
@@ -84,15 +83,15 @@ const struct method factors_method = {
     .check = factors_check,
     .estimate = factors_estimate,
     .create = factors_create,
-    .step = case_sweep_step,
-    .progress = case_sweep_progress,
-    .save = case_sweep_save,
-    .load = case_sweep_load,
-    .warm_start = case_sweep_warm_start,
-    .begin_evaluation = case_sweep_begin_evaluation,
+    .step = model_run_step,
+    .progress = model_run_progress,
+    .save = model_run_save,
+    .load = model_run_load,
+    .warm_start = model_run_warm_start,
+    .begin_evaluation = model_run_begin_evaluation,
     .judge = factors_judge,
     .result = factors_result,
-    .destroy = case_sweep_destroy,
+    .destroy = model_run_destroy,
     .open = factors_open,
     .close = factors_close,
     .infer = factors_infer,

@@ -8,14 +8,13 @@
 
 #include "core/methods/factors/run.h"
 #include "core/methods/factors/run_int.h"
-#include "core/methods/factors/summary.h"
 
 /* The error of a fit must be lower than that of the constant answer by this share. If a fit has collapsed, its
  * error differs from that of the constant answer by rounding only. */
 static const double GAIN = 0.01;
 static const double GUARD = 1e-6; /* as in evaluate.c */
 
-enum { CONSTANT, DEAD, STUCK, SOME, ARTIFACT };
+enum { CONSTANT, DEAD, STUCK, ARTIFACT };
 const struct finding_code factors_findings[FACTORS_FINDINGS] = {
     [CONSTANT] = {"no-better-than-mean", FINDING_ERROR, VERDICT_NOT_LEARNED,
                   "The held-out error is at least 99 % of that of a constant answer, the mean of the training rows.",
@@ -23,12 +22,8 @@ const struct finding_code factors_findings[FACTORS_FINDINGS] = {
     [DEAD] = {"dead-mask", FINDING_ERROR, VERDICT_NOT_LEARNED, "No column of the mask has a non-zero entry.",
               "motifctl submit --like JOB --set lambda0=1 --set restarts=10"},
     [STUCK] = {"stuck-fit", FINDING_WARNING, VERDICT_PARTLY,
-               "In at least half of the fits, the held-out error of simulated rows is above four times the variance of "
-               "their noise.",
+               "The held-out error of simulated rows is above four times the variance of their noise.",
                "motifctl submit --like JOB --set restarts=10"},
-    [SOME] = {"some-fits-stuck", FINDING_NOTE, VERDICT_LEARNED,
-              "Fewer than half of the fits have a dead mask or are stuck.",
-              "motifctl submit --like JOB --set restarts=10"},
     [ARTIFACT] = FINDING_ARTIFACT_FAILED,
 };
 
@@ -67,13 +62,13 @@ static double constant_error(const struct method_run *run, const double *mean)
     return sum / n;
 }
 
-/* Compares the last case with the constant answer. */
+/* Compares the model with the constant answer. */
 static enum status judge_error(struct method_run *run, struct findings *findings, struct error *err)
 {
-    const struct outcome *o = &run->outcomes[run->sweep.at];
+    const struct outcome *o = &run->outcome;
     bool gaussian = run->config.likelihood == LIKELIHOOD_GAUSSIAN;
     double own = gaussian ? fmin(o->mse, o->mse_mean) : fmin(o->nll, o->nll_mean); /* fmin() leaves out NaN */
-    if (run->sweep.opened != run->sweep.at || !run->features || run->data.test_count < 1 || isnan(own))
+    if (!run->base.opened || !run->features || run->data.test_count < 1 || isnan(own))
         return STATUS_OK;
     double *mean = column_means(run);
     if (!mean)
@@ -89,27 +84,18 @@ static enum status judge_error(struct method_run *run, struct findings *findings
 
 enum status factors_judge(struct method_run *run, struct findings *findings, struct error *err)
 {
-    int dead = 0, stuck = 0, first = run->sweep.alone ? (int)run->sweep.at : 0,
-        last = run->sweep.alone ? first + 1 : run->sweep.count, fits = last - first;
-    if (run->sweep.phase != CASE_SWEEP_DONE)
+    const struct outcome *o = &run->outcome;
+    double deviation = factors_deviation(&run->config), limit = 4 * deviation * deviation;
+    if (run->base.phase != MODEL_RUN_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
-    for (int i = first; i < last; i++) {
-        dead += run->outcomes[i].columns == 0; /* `columns` is NaN if the model has no mask */
-        stuck += factors_stuck(run, &run->outcomes[i]);
-    }
-    if (2 * dead >= fits)
+    if (o->columns == 0) /* NaN if the model has no mask */
         findings_add(findings, &factors_findings[DEAD],
-                     "In %d of %d fits no column of the mask has a non-zero entry, so no feature depends on a latent "
-                     "variable.",
-                     dead, fits);
-    if (2 * stuck >= fits)
+                     "No column of the mask has a non-zero entry, so no feature depends on a latent variable.");
+    if (run->config.data == DATA_SYNTHETIC && o->mse > limit)
         findings_add(findings, &factors_findings[STUCK],
-                     "%d of %d fits ended with a held-out error above four times the variance of the noise.", stuck,
-                     fits);
-    if ((dead > 0 || stuck > 0) && 2 * dead < fits && 2 * stuck < fits)
-        findings_add(findings, &factors_findings[SOME], "Of %d fits, %d have a dead mask and %d are stuck.", fits, dead,
-                     stuck);
+                     "The fit ended with a held-out error of %.4g, above four times the variance of the noise (%.4g).",
+                     o->mse, limit);
     enum status status = judge_error(run, findings, err);
-    publish_findings(&run->sweep.findings, &factors_findings[ARTIFACT], findings);
+    publish_findings(&run->base.findings, &factors_findings[ARTIFACT], findings);
     return status;
 }

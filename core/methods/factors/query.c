@@ -6,13 +6,13 @@
 #include "core/data/tables/synthetic.h"
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
+#include "core/methods/shared/model_run.h"
 
 enum { QUERY_FEATURES = 100000, QUERY_SETS = 1 << 30 }; /* QUERY_SETS equals FRESH_SETS of run_int.h */
 
 struct method_model {
     const struct kernels *kernels;
     struct factors_config config;
-    struct factors_case c;
     struct prior prior;
     struct latent_model *latent; /* either `latent` or `nmf` is the model; the other pointer is NULL */
     struct nmf *nmf;
@@ -20,29 +20,23 @@ struct method_model {
     float *mask; /* NULL: the model has no mask */
 };
 
-static enum status read_case(struct method_model *m, const struct snapshot_reader *from, struct error *err)
+/* Reads the number of features. Refuses the checkpoint of another model (model_run_shown()). */
+static enum status read_width(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
-    struct factors_case *cases = malloc(FACTORS_CASES * sizeof *cases);
     struct snapshot *snapshot = NULL;
-    int64_t at = -1, width = 0;
-    int count = cases ? factors_cases(&m->config, cases) : 0;
-    enum status status =
-        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
+    int64_t width = 0;
+    bool several;
+    enum status status = model_run_shown(from, &several, err);
     if (!status)
-        status = snapshot_add_i64(snapshot, "run.at", &at, err);
+        status = snapshot_create(&snapshot, err);
     if (!status)
         status = snapshot_add_i64(snapshot, "run.features", &width, err);
     if (!status)
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
     if (!status && (width < 1 || width > QUERY_FEATURES))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's features cannot be counted");
-    if (!status && (at < 0 || at >= count || count > FACTORS_CASES))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
-    if (!status)
-        m->c = cases[at];
     m->features = (int)width;
     snapshot_destroy(snapshot);
-    free(cases);
     return status;
 }
 
@@ -78,9 +72,9 @@ static enum status check_shapes(const struct fit_setup *setup, const struct nmf_
 static enum status read_weights(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
     struct snapshot *snapshot = NULL;
-    struct fit_setup setup = factors_setup(&m->config, &m->c, m->features, 1, 0);
+    struct fit_setup setup = factors_setup(&m->config, m->features, 1, 0);
     struct nmf_setup parts = factors_nmf_setup(&m->config, m->features);
-    bool nmf = m->c.model == MODEL_NMF;
+    bool nmf = m->config.model == MODEL_NMF;
     m->prior = setup.prior;
     enum status status = check_shapes(&setup, &parts, nmf, from, err);
     if (!status)
@@ -121,7 +115,7 @@ enum status factors_open(const void *config, const struct kernels *kernels, cons
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->kernels = kernels;
     m->config = *(const struct factors_config *)config;
-    enum status status = read_case(m, from, err);
+    enum status status = read_width(m, from, err);
     if (!status)
         status = read_weights(m, from, err);
     if (!status)
@@ -172,8 +166,8 @@ static enum status take_input(const struct method_model *m, const struct method_
         return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, %d); got %lld", QUERY_SETS,
                          (long long)input->seed);
     struct features *one;
-    enum status status = synthetic_features((uint64_t)m->config.seed, (uint32_t)(QUERY_SETS + input->seed), m->c.rho,
-                                            factors_deviation(&m->config), 1, NULL, &one, err);
+    enum status status = synthetic_features((uint64_t)m->config.seed, (uint32_t)(QUERY_SETS + input->seed),
+                                            m->config.rho, factors_deviation(&m->config), 1, NULL, &one, err);
     if (status)
         return status;
     memcpy(x, one->x, (size_t)g * sizeof *x);

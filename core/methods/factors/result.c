@@ -1,10 +1,9 @@
-/* Writes the members of a result: the figures of the last case at the top level, those of every case in `curve`, and
- * those over data sets in `summary`. */
+/* Writes the members of a result: the figures of the model, and its topics. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/methods/factors/run.h"
-#include "core/methods/factors/summary.h"
+#include "core/methods/factors/run_int.h"
 
 static void write_outcome(const struct sink *out, const struct outcome *o)
 {
@@ -29,48 +28,6 @@ static void write_outcome(const struct sink *out, const struct outcome *o)
     sink_number(out, "factors_apart", o->factors_apart);
     sink_number(out, "updates", o->updates);
     sink_number(out, "trained_samples", o->samples);
-}
-
-static void write_spread(const struct sink *out, const char *name, const struct spread *s)
-{
-    sink_begin_object(out, name);
-    sink_number(out, "median", s->median);
-    sink_number(out, "low", s->low);
-    sink_number(out, "high", s->high);
-    sink_number(out, "mean", s->mean);
-    sink_number(out, "deviation", s->deviation);
-    sink_end_object(out);
-}
-
-static void write_summary(const struct sink *out, const struct summary *s)
-{
-    sink_begin_object(out, NULL);
-    sink_text(out, "model", factors_model_names[s->c.model]);
-    sink_number(out, "rho", s->c.rho);
-    sink_integer(out, "datasets", s->count);
-    write_spread(out, "mse", &s->mse);
-    write_spread(out, "nll", &s->nll);
-    write_spread(out, "recall_at_5", &s->recall);
-    write_spread(out, "ndcg_at_10", &s->ndcg);
-    write_spread(out, "accuracy", &s->accuracy);
-    write_spread(out, "dci", &s->dci);
-    write_spread(out, "dci_16", &s->dci_16);
-    write_spread(out, "support_f1", &s->support_f1);
-    write_spread(out, "columns_used", &s->columns);
-    sink_number(out, "stuck", s->stuck);
-    sink_end_object(out);
-}
-
-static enum status write_summaries(const struct method_run *run, const struct sink *out, struct error *err)
-{
-    struct summary *rows = calloc((size_t)run->sweep.count, sizeof *rows);
-    int count = rows ? summarise(run, rows, run->sweep.count) : 0;
-    sink_begin_list(out, "summary");
-    for (int i = 0; i < count; i++)
-        write_summary(out, &rows[i]);
-    sink_end_list(out);
-    free(rows);
-    return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a summary");
 }
 
 enum { TOPIC_FEATURES = 8, TOPIC_ANCHORS = 8, TOPIC_ROWS = 4 };
@@ -189,26 +146,15 @@ static void write_features(const struct features *features, const struct sink *o
 
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err)
 {
-    if (run->sweep.phase != CASE_SWEEP_DONE)
+    if (run->base.phase != MODEL_RUN_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
-    write_outcome(out, &run->outcomes[run->sweep.at]);
+    write_outcome(out, &run->outcome);
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "samples", run->data.test_count);
-    if (run->sweep.alone)
+    if (run->base.alone)
         return STATUS_OK;
     enum status status = write_topics(run, out, err);
-    if (status)
-        return status;
-    write_features(run->features, out);
-    sink_begin_list(out, "curve");
-    for (int i = 0; i < run->sweep.count; i++) {
-        sink_begin_object(out, NULL);
-        sink_text(out, "model", factors_model_names[run->cases[i].model]);
-        sink_number(out, "rho", run->cases[i].rho);
-        sink_integer(out, "dataset", run->cases[i].dataset);
-        write_outcome(out, &run->outcomes[i]);
-        sink_end_object(out);
-    }
-    sink_end_list(out);
-    return write_summaries(run, out, err);
+    if (!status)
+        write_features(run->features, out);
+    return status;
 }

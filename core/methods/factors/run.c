@@ -1,5 +1,5 @@
-/* A factors run is a case sweep (core/methods/shared/case_sweep.h) over fits. This file defines how a case begins,
- * what a checkpoint contains and how the progress is computed. */
+/* The table of a factors run (core/methods/shared/model_run.h): how it begins, what a checkpoint contains and how the
+ * progress is computed. */
 #include "core/methods/factors/run.h"
 
 #include <math.h>
@@ -7,33 +7,15 @@
 
 #include "core/methods/factors/run_int.h"
 
-static enum status plan(struct method_run *run, struct error *err)
-{
-    int count = factors_cases(&run->config, NULL);
-    enum status status = case_sweep_plan(run, count, FACTORS_CASES, sizeof *run->cases, OUTCOME_COLUMNS, err);
-    if (status)
-        return status;
-    run->cases = run->sweep.cases;
-    run->outcomes = run->sweep.outcomes;
-    factors_cases(&run->config, run->cases);
-    return STATUS_OK;
-}
-
-static enum status open_case(struct method_run *run, struct error *err)
-{
-    const struct case_sweep *w = &run->sweep;
-    return w->opened == w->at ? STATUS_OK : case_open(run, (int)w->at, err);
-}
-
 static enum status evaluate(struct method_run *run, bool *done, struct error *err)
 {
-    const struct case_sweep *w = &run->sweep;
+    bool fresh = run->base.alone && run->base.evaluation_seed >= 0 && !run->table;
     (void)done;
-    enum status status = w->alone && w->evaluation_seed >= 0 && !run->table ? case_fresh(run, err) : STATUS_OK;
-    return status ? status : evaluate_case(run, &run->outcomes[w->at], err);
+    enum status status = fresh ? case_fresh(run, err) : STATUS_OK;
+    return status ? status : factors_evaluate(run, &run->outcome, err);
 }
 
-/* Fraction of the open case's epochs or iterations that are done. */
+/* Fraction of the epochs or iterations that are done. */
 static double part_done(const struct method_run *run)
 {
     if (run->nmf)
@@ -48,24 +30,23 @@ static double part_done(const struct method_run *run)
 
 static void close_run(struct method_run *run)
 {
-    case_close(run);
+    factors_run_close(run);
     features_destroy(run->table);
     lda_close(&run->topics);
 }
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
-static const struct case_sweep_number numbers[] = {
-    {"run.chosen", CASE_SWEEP_POSITION, offsetof(struct method_run, multi_start.chosen)},
-    {"run.features", CASE_SWEEP_INTEGER, offsetof(struct method_run, width)},
-    {"run.worst", CASE_SWEEP_REAL, offsetof(struct method_run, multi_start.worst)},
-    {NULL, CASE_SWEEP_INTEGER, 0},
+static const struct model_run_number numbers[] = {
+    {"run.chosen", MODEL_RUN_POSITION, offsetof(struct method_run, multi_start.chosen)},
+    {"run.features", MODEL_RUN_INTEGER, offsetof(struct method_run, width)},
+    {"run.worst", MODEL_RUN_REAL, offsetof(struct method_run, multi_start.worst)},
+    {NULL, MODEL_RUN_INTEGER, 0},
 };
 
 static enum status arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
 {
-    return run->nmf ? nmf_snapshot(run->nmf, role, snapshot, err)
-                    : multi_start_snapshot(&run->multi_start, role, snapshot, err);
+    return run->nmf ? nmf_snapshot(run->nmf, role, snapshot, err) : multi_start_run_arrays(run, role, snapshot, err);
 }
 
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
@@ -83,14 +64,14 @@ static enum status loaded(struct method_run *run, bool *sound, struct error *err
 
 static bool single(const struct method_run *run)
 {
-    return run->config.restarts == 1 && run->cases[0].model != MODEL_NMF;
+    return run->config.restarts == 1 && run->config.model != MODEL_NMF;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
 const struct method_metric factors_metrics[FACTORS_METRICS] = {
     {"loss", "", "objective of a training batch, mean of twenty updates"},
-    {"objective", "", "objective of a finished case's last pass, by which restarts are chosen"},
+    {"objective", "", "objective of the last pass, by which restarts are chosen"},
     {"mse", "", "held-out squared error of an entry, from sampled factors"},
     {"nll", "nats", "held-out negative log likelihood of a row, from sampled factors"},
     {"dci", "", "disentanglement of the factors' means, from 500 rows"},
@@ -99,7 +80,7 @@ const struct method_metric factors_metrics[FACTORS_METRICS] = {
     {"columns_used", "columns", "columns of the mask that any feature uses"},
 };
 
-static const struct case_sweep_metric metrics[] = {
+static const struct model_run_metric metrics[] = {
     {"objective", OUTCOME_COLUMN(objective)},
     {"mse", OUTCOME_COLUMN(mse)},
     {"nll", OUTCOME_COLUMN(nll)},
@@ -110,22 +91,19 @@ static const struct case_sweep_metric metrics[] = {
     {NULL, 0},
 };
 
-static const struct case_sweep_table case_sweep_table = {
-    MULTI_START_SWEEP_DEFAULTS,
-    .series = factors_metrics,
-    .series_count = FACTORS_METRICS,
+static const struct model_run_table table = {
     .numbers = numbers,
     .metrics = metrics,
     .least_samples = 1,
     .most_samples = 1000000,
-    .plan = plan,
-    .open = open_case,
+    .open = factors_run_open,
     .trained = case_trained,
     .update = case_update,
     .evaluate = evaluate,
     .finish = factors_plots,
     .part = part_done,
     .arrays = arrays,
+    .check = multi_start_run_check,
     .loaded = loaded,
     .single = single,
     .close = close_run,
@@ -135,9 +113,11 @@ enum status factors_create(const void *config, const struct method_env *env, str
 {
     const struct factors_config *c = config;
     struct method_run *r = calloc(1, sizeof *r);
-    if (r) {
-        r->config = *c;
-        r->restarts = c->restarts;
-    }
-    return case_sweep_create(r, &case_sweep_table, env, c->checkpoint_every, run, err);
+    if (!r)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+    r->config = *c;
+    model_run_init(r, &table, env, c->checkpoint_every, (double *)&r->outcome, OUTCOME_COLUMNS);
+    multi_start_begin(&r->multi_start);
+    *run = r;
+    return STATUS_OK;
 }

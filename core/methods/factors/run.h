@@ -1,20 +1,18 @@
-/* The method's functions of core/methods/method.h that the case sweep (core/methods/shared/case_sweep.h) does not
- * provide. */
+/* The method's functions of core/methods/method.h that core/methods/shared/model_run.h does not provide. */
 #ifndef MOTIF_CORE_METHODS_FACTORS_RUN_H
 #define MOTIF_CORE_METHODS_FACTORS_RUN_H
 
 #include "core/methods/findings.h"
 #include "core/methods/method.h"
 
-/* The time series of a run; the method's table points to this list. shared/work_distribution.h identifies a series by
- * its index in the list. */
+/* The time series of a run. */
 enum { FACTORS_METRICS = 8 };
 extern const struct method_metric factors_metrics[FACTORS_METRICS];
 
 enum status factors_create(const void *config, const struct method_env *env, struct method_run **run,
                            struct error *err);
 /* judge.c defines the table of the method's findings, and the function `judge` of struct method. */
-enum { FACTORS_FINDINGS = 5 };
+enum { FACTORS_FINDINGS = 4 };
 extern const struct finding_code factors_findings[FACTORS_FINDINGS];
 enum status factors_judge(struct method_run *run, struct findings *findings, struct error *err);
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err);

@@ -1,19 +1,18 @@
 /* A factors run in progress: private to core/methods/factors.
  *
- * Training runs all restarts side by side. run.c is the case sweep's table, work.c opens and trains cases, evaluate.c
- * measures them, result.c and plots.c report. */
+ * Training runs all restarts side by side. run.c has the run's table, work.c opens and trains the model, evaluate.c
+ * measures it, result.c and plots.c report. */
 #ifndef MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 #define MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 
 #include "core/data/tables/lda.h"
 #include "core/methods/factors/config.h"
 #include "core/methods/shared/multi_start.h"
-#include "core/methods/shared/case_sweep.h"
 
 /* synthetic data sets from this index on serve evaluations only; training never uses them */
 enum { FRESH_SETS = 1 << 30 };
 
-/* The figures of one case. All members are doubles, because a checkpoint stores them as a table. NaN marks a figure
+/* The figures of the model. All members are doubles, because a checkpoint stores them as a row. NaN marks a figure
  * that does not apply. */
 struct outcome {
     double mse, mse_mean; /* mean squared error of a held-out entry; mse: with sampled latent variables; mse_mean: with
@@ -40,18 +39,16 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    /* The first three members are those of struct multi_start_run, because the functions of multi_start.h read them. */
-    struct case_sweep sweep;
+    /* The first two members are those of struct multi_start_run, because the functions of multi_start.h read them. */
+    struct model_run base;
     struct multi_start multi_start; /* fits of type `struct fit` */
-    int64_t restarts;
 
     struct factors_config config;
-    struct factors_case *cases;
-    struct outcome *outcomes; /* the case sweep's list of outcomes */
+    struct outcome outcome;
 
-    /* The data of the open case. */
+    /* The data, open with the model. */
     struct features *features;
-    struct features *table; /* the table that all cases share; NULL: none */
+    struct features *table; /* the table that was read, which may be `features`; NULL: none */
     struct lda topics;      /* topics of the table, for shifted documents; zeroed until they are fitted */
     struct nmf *nmf;        /* if the model is nmf: the factorisation, which takes the place of the fits */
     float *view;            /* scratch of case_view() for a factorisation: [rows][features + features + latent] */
@@ -61,7 +58,7 @@ struct method_run {
     /* Stored in checkpoints. */
     int64_t width; /* number of features */
 };
-_Static_assert(offsetof(struct method_run, restarts) == offsetof(struct multi_start_run, restarts),
+_Static_assert(offsetof(struct method_run, multi_start) == offsetof(struct multi_start_run, multi_start),
                "a run begins like struct multi_start_run");
 
 static inline struct fit *case_fit(const struct method_run *run)
@@ -70,13 +67,13 @@ static inline struct fit *case_fit(const struct method_run *run)
 }
 
 /* Defined in work.c. */
-/* Opens case `at`: its data, and all restarts (or only the chosen one) with their initial weights. */
-enum status case_open(struct method_run *run, int at, struct error *err);
-void case_close(struct method_run *run);
+/* Opens the data, and all restarts (or only the chosen one) with their initial weights, if they are not open. */
+enum status factors_run_open(struct method_run *run, struct error *err);
+void factors_run_close(struct method_run *run);
 /* Runs one update of every fit. After screen_epochs epochs, or at the end of training, it also chooses the best of the
  * restarts. */
 enum status case_update(struct method_run *run, struct error *err);
-/* For an evaluation: replaces the open case's rows by newly drawn rows of the same kind. Only for synthetic data. */
+/* For an evaluation: replaces the rows by newly drawn rows of the same kind. Only for synthetic data. */
 enum status case_fresh(struct method_run *run, struct error *err);
 bool case_trained(const struct method_run *run);
 
@@ -85,14 +82,14 @@ bool case_trained(const struct method_run *run);
 enum status case_view(struct method_run *run, const int *rows, int count, bool sampled, int64_t first,
                       struct fit_view *view, struct error *err);
 int case_piece(const struct method_run *run);
-/* Writes the mask of the open case's model, [features][latent]; false when it has none. */
+/* Writes the model's mask, [features][latent]; false when it has none. */
 bool case_mask(const struct method_run *run, float *mask);
 /* Only for a model with a mask: writes how strongly each weight acts on the decoder (prior_reach()), also for weights
  * that the mask sets to zero. */
 void case_reach(const struct method_run *run, float *reach);
 
 /* Defined in evaluate.c. */
-enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err);
+enum status factors_evaluate(struct method_run *run, struct outcome *out, struct error *err);
 /* Means of the latent variables of `rows`, [count][latent]; the caller frees them. */
 enum status case_encode(struct method_run *run, const int *rows, int count, float **codes, struct error *err);
 

@@ -1,4 +1,4 @@
-/* Opens a case (its data and its fits) and trains it. */
+/* Opens a run (its data and its fits) and trains it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "core/methods/factors/run_int.h"
 #include "core/methods/shared/table_source.h"
 
-void case_close(struct method_run *run)
+void factors_run_close(struct method_run *run)
 {
     multi_start_close(&run->multi_start);
     nmf_destroy(run->nmf);
@@ -22,10 +22,10 @@ void case_close(struct method_run *run)
     run->view = NULL;
     run->features = NULL;
     run->rows = NULL;
-    run->sweep.opened = -1;
+    run->base.opened = false;
 }
 
-/* Splits the documents of a case: those from shifted mixtures are for training, those from the original mixtures for
+/* Splits the documents: those from shifted mixtures are for training, those from the original mixtures for
  * the test. Documents without words are left out. */
 static enum status split_shifted(struct method_run *run, struct error *err)
 {
@@ -77,9 +77,8 @@ static enum status split(struct method_run *run, int folds, int test_fold, struc
 static enum status create_fit(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                               struct error *err)
 {
-    const struct case_sweep *w = &run->sweep;
-    struct fit_setup setup =
-        factors_setup(&run->config, &run->cases[w->opened], run->features->columns, run->data.train_count, start);
+    const struct model_run *w = &run->base;
+    struct fit_setup setup = factors_setup(&run->config, run->features->columns, run->data.train_count, start);
     struct fit *made;
     enum status status = fit_create(&setup, &run->data, prefix, w->env.kernels, w->env.pool, alone, &made, err);
     if (status)
@@ -131,8 +130,8 @@ static enum status open_nmf(struct method_run *run, struct error *err)
     run->view = malloc(VIEW_ROWS * each * sizeof *run->view);
     if (!run->view)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rows");
-    return nmf_create(&setup, run->features, run->data.train, run->data.train_count, run->sweep.env.kernels,
-                      run->sweep.env.pool, &run->nmf, err);
+    return nmf_create(&setup, run->features, run->data.train, run->data.train_count, run->base.env.kernels,
+                      run->base.env.pool, &run->nmf, err);
 }
 
 static void products(int rows, int columns, int depth, const float *a, const float *b, float *out)
@@ -146,11 +145,11 @@ static void note_read(struct method_run *run, const struct features *f)
 {
     struct hash hash;
     hash_init(&hash);
-    case_sweep_hash(run, &hash, f->x, (size_t)f->rows * (size_t)f->columns * sizeof *f->x);
-    case_sweep_read(run, &hash);
+    model_run_hash(run, &hash, f->x, (size_t)f->rows * (size_t)f->columns * sizeof *f->x);
+    model_run_read(run, &hash);
 }
 
-/* Reads the table once for a run. */
+/* Reads the table once. */
 static enum status read_table(struct method_run *run, struct error *err)
 {
     const struct factors_config *c = &run->config;
@@ -160,12 +159,12 @@ static enum status read_table(struct method_run *run, struct error *err)
     char folder[DATASET_PATH];
     if (run->table)
         return STATUS_OK;
-    enum status status = source_folder(c->dataset_name, c->dataset_hash, run->sweep.env.data, folder, err);
+    enum status status = source_folder(c->dataset_name, c->dataset_hash, run->base.env.data, folder, err);
     if (status)
         return status;
     ratings.movies = abstracts.words = cells.genes = factors_features(c);
     cells.products = products;
-    ratings.pool = abstracts.pool = cells.pool = run->sweep.env.pool;
+    ratings.pool = abstracts.pool = cells.pool = run->base.env.pool;
     if (c->data == DATA_RATINGS)
         status = ratings_load(folder, &ratings, &run->table, err);
     else if (c->data == DATA_ABSTRACTS || c->data == DATA_SHIFTED)
@@ -174,10 +173,10 @@ static enum status read_table(struct method_run *run, struct error *err)
         status = cells_load(folder, &cells, &run->table, err);
     if (!status)
         note_read(run, run->table);
-    return status ? status : thread_pool_check(run->sweep.env.pool, err);
+    return status ? status : thread_pool_check(run->base.env.pool, err);
 }
 
-/* Fits the topics once for a run, and draws the documents for each case. */
+/* Fits the topics once, and draws the documents. */
 static enum status draw_shifted(struct method_run *run, int replicate, struct error *err)
 {
     const struct factors_config *c = &run->config;
@@ -186,53 +185,54 @@ static enum status draw_shifted(struct method_run *run, int replicate, struct er
     setup.document = setup.word = 1.0 / (double)c->topics;
     setup.seed = (uint64_t)c->seed;
     enum status status =
-        run->topics.theta ? STATUS_OK : lda_fit(&setup, run->table, run->sweep.env.pool, &run->topics, err);
+        run->topics.theta ? STATUS_OK : lda_fit(&setup, run->table, run->base.env.pool, &run->topics, err);
     uint64_t seed = (uint64_t)c->seed * 1000003 + (uint64_t)replicate;
     return status ? status : lda_shifted(&run->topics, run->table, c->shift, seed, &run->features, err);
 }
 
-static enum status open_data(struct method_run *run, const struct factors_case *one, struct error *err)
+static enum status open_data(struct method_run *run, struct error *err)
 {
     const struct factors_config *c = &run->config;
     if (c->data == DATA_SYNTHETIC)
-        return synthetic_features((uint64_t)c->seed, (uint32_t)one->dataset, one->rho, factors_deviation(c),
-                                  (int)c->rows, run->sweep.env.pool, &run->features, err);
+        return synthetic_features((uint64_t)c->seed, (uint32_t)c->dataset, c->rho, factors_deviation(c), (int)c->rows,
+                                  run->base.env.pool, &run->features, err);
     enum status status = read_table(run, err);
     if (!status && c->data == DATA_SHIFTED)
-        return draw_shifted(run, one->dataset, err);
+        return draw_shifted(run, (int)c->dataset, err);
     if (!status)
         run->features = run->table;
     return status;
 }
 
-enum status case_open(struct method_run *run, int at, struct error *err)
+enum status factors_run_open(struct method_run *run, struct error *err)
 {
     const struct factors_config *c = &run->config;
-    const struct factors_case *one = &run->cases[at];
     bool synthetic = c->data == DATA_SYNTHETIC;
-    case_close(run);
-    run->sweep.opened = at;
-    enum status status = open_data(run, one, err);
+    if (run->base.opened)
+        return STATUS_OK;
+    factors_run_close(run);
+    run->base.opened = true;
+    enum status status = open_data(run, err);
     if (status)
         return status;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): open_data() opened them */
     run->width = run->features->columns;
     status = c->data == DATA_SHIFTED ? split_shifted(run, err)
-                                     : split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : one->dataset, err);
+                                     : split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : (int)c->dataset, err);
     if (status)
         return status;
     run->multi_start.table = &fits;
-    return one->model == MODEL_NMF ? open_nmf(run, err) : multi_start_open(run, &run->multi_start, c->restarts, err);
+    return c->model == MODEL_NMF ? open_nmf(run, err) : multi_start_open(run, &run->multi_start, c->restarts, err);
 }
 
 enum status case_fresh(struct method_run *run, struct error *err)
 {
     const struct factors_config *c = &run->config;
     struct features *fresh;
-    int n = (int)run->sweep.evaluation_samples;
-    uint32_t set = (uint32_t)FRESH_SETS + (uint32_t)(run->sweep.evaluation_seed % FRESH_SETS);
-    enum status status = synthetic_features((uint64_t)c->seed, set, run->cases[run->sweep.at].rho, factors_deviation(c),
-                                            n, run->sweep.env.pool, &fresh, err);
+    int n = (int)run->base.evaluation_samples;
+    uint32_t set = (uint32_t)FRESH_SETS + (uint32_t)(run->base.evaluation_seed % FRESH_SETS);
+    enum status status =
+        synthetic_features((uint64_t)c->seed, set, c->rho, factors_deviation(c), n, run->base.env.pool, &fresh, err);
     if (status != STATUS_OK)
         return status;
     int *rows = malloc((size_t)n * sizeof *rows);
@@ -285,12 +285,12 @@ enum status case_view(struct method_run *run, const int *rows, int count, bool s
         return fit_view(case_fit(run), rows, count, sampled, first, view, err);
     int g = run->nmf->setup.features, k = run->nmf->setup.latent;
     float *x = run->view, *y = x + (ptrdiff_t)VIEW_ROWS * g, *codes = y + (ptrdiff_t)VIEW_ROWS * g;
-    for (int i = 0; i < count && !thread_pool_stopped(run->sweep.env.pool); i++) {
+    for (int i = 0; i < count && !thread_pool_stopped(run->base.env.pool); i++) {
         memcpy(x + (ptrdiff_t)i * g, run->features->x + (ptrdiff_t)rows[i] * g, (size_t)g * sizeof *x);
-        nmf_apply(run->nmf, run->sweep.env.pool, x + (ptrdiff_t)i * g, codes + (ptrdiff_t)i * k, y + (ptrdiff_t)i * g);
+        nmf_apply(run->nmf, run->base.env.pool, x + (ptrdiff_t)i * g, codes + (ptrdiff_t)i * k, y + (ptrdiff_t)i * g);
     }
     *view = (struct fit_view){x, codes, NULL, y};
-    return thread_pool_check(run->sweep.env.pool, err);
+    return thread_pool_check(run->base.env.pool, err);
 }
 
 bool case_trained(const struct method_run *run)
@@ -303,27 +303,27 @@ bool case_trained(const struct method_run *run)
 static void metrics(struct method_run *run, int rows, double loss)
 {
     enum { EVERY = 20 };
-    run->sweep.loss_sum += loss;
-    run->sweep.work++;
-    run->sweep.seen += rows;
-    if (run->sweep.work % EVERY)
+    run->base.loss_sum += loss;
+    run->base.work++;
+    run->base.seen += rows;
+    if (run->base.work % EVERY)
         return;
-    case_sweep_metric(run, "loss", run->sweep.loss_sum / EVERY);
-    run->sweep.loss_sum = 0;
+    model_run_metric(run, "loss", run->base.loss_sum / EVERY);
+    run->base.loss_sum = 0;
 }
 
 static enum status update_nmf(struct method_run *run, struct error *err)
 {
     nmf_iterate(run->nmf);
-    enum status status = thread_pool_check(run->sweep.env.pool, err);
+    enum status status = thread_pool_check(run->base.env.pool, err);
     if (status)
         return status;
-    run->sweep.work++;
-    run->sweep.seen += run->data.train_count;
+    run->base.work++;
+    run->base.seen += run->data.train_count;
     if (!isfinite(run->nmf->last))
         return error_set(err, STATUS_NUMERIC, NULL, "the factorisation is not finite at pass %lld",
                          (long long)run->nmf->done);
-    case_sweep_metric(run, "loss", run->nmf->last);
+    model_run_metric(run, "loss", run->nmf->last);
     run->multi_start.chosen = 0;
     return STATUS_OK;
 }

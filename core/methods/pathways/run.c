@@ -315,8 +315,8 @@ static enum status work(struct method_run *run, struct error *err)
 
 enum status pathways_step(struct method_run *run, enum method_request *request, struct error *err)
 {
-    const struct timed_loop loop = {work,        &run->env,  &run->drawn, run->config.checkpoint_every,
-                                    &run->phase, PHASE_DONE, NULL};
+    const struct timed_loop loop = {work,        &run->env, &run->drawn, run->config.checkpoint_every,
+                                    &run->phase, PHASE_DONE};
     return timed_loop_step(&loop, run, request, err);
 }
 

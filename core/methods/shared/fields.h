@@ -50,7 +50,7 @@
         INTEGER_FIELD(threads, "0", 0, 256, "threads", OPTIMIZER, ADVANCED, NULL,                                      \
                       "Threads of this job, which change its speed and not its result; 0 lets the daemon choose.")
 
-/* Fields of the methods that run fits case by case (case_sweep.h) from several starts (multi_start.h). screen: the
+/* Fields of the methods that fit from several starts (multi_start.h). screen: the
  * field that counts how long all starts train. */
 #define FIT_FIELDS(screen, screen_unit, screen_most, checkpoint_samples)                                               \
     INTEGER_FIELD(restarts, "1", 1, MULTI_START_MOST, "fits", OPTIMIZER, ADVANCED, NULL,                               \

@@ -1,4 +1,4 @@
-/* Several fits of one case from different initial weights: see multi_start.h. */
+/* Several fits of one model from different initial weights: see multi_start.h. */
 #include "core/methods/shared/multi_start.h"
 
 #include <math.h>
@@ -32,6 +32,8 @@ void multi_start_begin(struct multi_start *multi_start)
 enum status multi_start_open(struct method_run *run, struct multi_start *multi_start, int64_t restarts,
                              struct error *err)
 {
+    if (multi_start->chosen < -1 || multi_start->chosen >= restarts)
+        return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's choice of a fit is impossible");
     bool decided = multi_start->chosen >= 0;
     int count = decided ? 1 : (int)restarts;
     enum status status = STATUS_OK;
@@ -70,7 +72,7 @@ static void update_task(void *context, int chunk, int worker)
 
 enum status multi_start_update(struct method_run *run, struct multi_start *multi_start, struct error *err)
 {
-    const struct method_env *env = &case_sweep_in(run)->env;
+    const struct method_env *env = &model_run_in(run)->env;
     bool shared = comm_size(env->comm) > 1;
     struct round r = {.multi_start = multi_start};
     enum status status = STATUS_OK;
@@ -156,40 +158,13 @@ enum status multi_start_check(const struct multi_start *multi_start, struct erro
     return status;
 }
 
-bool multi_start_sound(const struct multi_start *multi_start, int64_t restarts)
+enum status multi_start_run_check(const struct method_run *run, struct error *err)
 {
-    return multi_start->chosen >= -1 && multi_start->chosen < restarts;
+    return multi_start_check(&((const struct multi_start_run *)run)->multi_start, err);
 }
 
-/* ---- defaults of a case sweep's table --------------------------------------------------------------------- */
-
-static struct multi_start_run *run_of(struct method_run *run)
+enum status multi_start_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                   struct error *err)
 {
-    return (struct multi_start_run *)run;
-}
-
-static const struct multi_start_run *run_in(const struct method_run *run)
-{
-    return (const struct multi_start_run *)run;
-}
-
-void multi_start_sweep_begin(struct method_run *run)
-{
-    multi_start_begin(&run_of(run)->multi_start);
-}
-
-enum status multi_start_sweep_check(const struct method_run *run, struct error *err)
-{
-    return multi_start_check(&run_in(run)->multi_start, err);
-}
-
-enum status multi_start_sweep_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
-                                     struct error *err)
-{
-    return multi_start_snapshot(&run_of(run)->multi_start, role, snapshot, err);
-}
-
-bool multi_start_sweep_sound(const struct method_run *run)
-{
-    return multi_start_sound(&run_in(run)->multi_start, run_in(run)->restarts);
+    return multi_start_snapshot(&((struct multi_start_run *)run)->multi_start, role, snapshot, err);
 }

@@ -1,5 +1,5 @@
-/* Multi-start: fits the open case of a case sweep (case_sweep.h) from several initial weights at once and keeps the fit
- * with the lowest objective. A method describes its fits in a table.
+/* Multi-start: fits the model of a run (model_run.h) from several initial weights at once and keeps the fit with the
+ * lowest objective. A method describes its fits in a table.
  *
  *   open: fit[0 .. restarts) --> update: one step of each --> choose: fit[0] is the best, the others are destroyed
  *
@@ -7,13 +7,13 @@
 #ifndef MOTIF_CORE_METHODS_SHARED_MULTI_START_H
 #define MOTIF_CORE_METHODS_SHARED_MULTI_START_H
 
-#include "core/methods/shared/case_sweep.h"
+#include "core/methods/shared/model_run.h"
 #include "core/nn/params.h"
 
 enum { MULTI_START_MOST = 64 };
 
 struct multi_start_table {
-    /* Creates a fit of the open case from start number `start`. prefix: first part of the names of its arrays. alone:
+    /* Creates a fit from start number `start`. prefix: first part of the names of its arrays. alone:
      * the fit uses only its caller's thread; otherwise it uses the run's pool. */
     enum status (*create)(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                           struct error *err);
@@ -32,15 +32,15 @@ struct multi_start {
     const struct multi_start_table *table;
     void *fit[MULTI_START_MOST]; /* after the choice only fit[0] is left */
     int count;
-    /* Checkpoints contain these members: the method lists them in the numbers of its case sweep (case_sweep.h). */
+    /* Checkpoints contain these members: the method lists them in the numbers of its table (model_run.h). */
     int64_t chosen;          /* index of the start that was kept, -1 before the choice */
     double objective, worst; /* lowest and highest objective of the fits at the choice */
 };
 
 /* Forgets which start was chosen. */
 void multi_start_begin(struct multi_start *multi_start);
-/* Creates `restarts` fits with initial weights or, after the choice, only the chosen one. After a failure the caller
- * calls multi_start_close(). */
+/* Creates `restarts` fits with initial weights or, after the choice, only the chosen one. STATUS_CORRUPT: `chosen`, as
+ * read from a checkpoint, is impossible. After a failure the caller calls multi_start_close(). */
 enum status multi_start_open(struct method_run *run, struct multi_start *multi_start, int64_t restarts,
                              struct error *err);
 void multi_start_close(struct multi_start *multi_start);
@@ -53,7 +53,7 @@ enum status multi_start_update(struct method_run *run, struct multi_start *multi
  * all fits are still open. */
 enum status multi_start_choose(struct method_run *run, struct multi_start *multi_start, struct error *err);
 
-/* Fraction of a case's work that is done. done: what each open fit has done; all: the whole work of one fit; screen:
+/* Fraction of the work that is done. done: what each open fit has done; all: the whole work of one fit; screen:
  * the work after which the best fit is chosen and the others end (0: `all`). All three have the same unit. */
 double multi_start_part(const struct multi_start *multi_start, int64_t restarts, double screen, double done,
                         double all);
@@ -63,24 +63,15 @@ enum status multi_start_snapshot(struct multi_start *multi_start, enum snapshot_
                                  struct error *err);
 /* Returns STATUS_NUMERIC if a weight of an open fit is not finite. */
 enum status multi_start_check(const struct multi_start *multi_start, struct error *err);
-/* Whether `chosen`, as read from a snapshot, is possible. */
-bool multi_start_sound(const struct multi_start *multi_start, int64_t restarts);
 
-/* The first members of a run whose cases are fits: a case sweep and its fits. */
+/* The first members of a run that uses several starts. */
 struct multi_start_run {
-    struct case_sweep sweep;
+    struct model_run base;
     struct multi_start multi_start;
-    int64_t restarts; /* the configured number of fits; set before case_sweep_create() */
 };
-
-/* The members of a case sweep's table (case_sweep.h) that are the same for every run that begins with struct
- * multi_start_run. The table's `arrays` may call multi_start_sweep_arrays(). */
-#define MULTI_START_SWEEP_DEFAULTS                                                                                     \
-    .begin = multi_start_sweep_begin, .check = multi_start_sweep_check, .position_sound = multi_start_sweep_sound
-void multi_start_sweep_begin(struct method_run *run);
-enum status multi_start_sweep_check(const struct method_run *run, struct error *err);
-enum status multi_start_sweep_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
-                                     struct error *err);
-bool multi_start_sweep_sound(const struct method_run *run);
+/* `check` and `arrays` of such a run's table (model_run.h). */
+enum status multi_start_run_check(const struct method_run *run, struct error *err);
+enum status multi_start_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                   struct error *err);
 
 #endif

@@ -29,7 +29,7 @@ enum status timed_loop_step(const struct timed_loop *loop, struct method_run *ru
             break;
         if (seen / every != *loop->seen / every)
             *request = METHOD_CHECKPOINT;
-        if (*request != METHOD_CONTINUE || ranks || (loop->pauses && loop->pauses(run)) || now_seconds() >= end)
+        if (*request != METHOD_CONTINUE || ranks || now_seconds() >= end)
             return status;
     }
     if (!status)

@@ -11,8 +11,6 @@ struct timed_loop {
     int64_t checkpoint_every; /* number of samples between checkpoints */
     const int64_t *phase;
     int64_t done; /* value of the phase when all work is done */
-    /* Whether the step must end after the piece that work() has just done. NULL: never. */
-    bool (*pauses)(const struct method_run *run);
 };
 
 /* For a method's step(): works until the run is done, a checkpoint is due or the step's time is over. With several

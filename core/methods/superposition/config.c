@@ -1,5 +1,5 @@
-/* The configuration of the superposition method: the table of its fields (names, ranges, defaults, meanings), the list
- * of cases that an experiment expands to, and the checks that concern several fields. */
+/* The configuration of the superposition method: the table of its fields (names, ranges, defaults, meanings), and the
+ * checks that concern several fields. */
 #include "core/methods/superposition/config.h"
 
 #include <math.h>
@@ -9,12 +9,11 @@
 
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
-#include "core/methods/shared/value_list.h"
+#include "core/methods/shared/former.h"
 #include "core/methods/superposition/features.h"
 #include "core/superposed/theory.h"
 
 static const char *const model_names[] = {"trained", "rug", "linear", NULL};
-static const char *const experiment_names[] = {"one", "loss-ratio", "loss-p", "maps", "scaling", "activations", NULL};
 static const char *const activation_names[] = {"relu", "threshold", "k-sparse", "gated", NULL};
 static const char *const importance_names[] = {"equal", "power", "geometric", NULL};
 static const char *const initialisation_names[] = {"uniform", "xavier-normal", NULL};
@@ -23,7 +22,6 @@ static const char *const products_names[] = {"auto", "dense", NULL};
 
 #define FIELD_STRUCT struct superposition_config
 #define TRAINED "model=trained"
-#define EXPERIMENTS "experiment=loss-ratio|loss-p|maps|scaling|activations"
 
 const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
     SEED_AND_THREADS_FIELDS("the samples, the initial weights and the rows of the rug"),
@@ -32,10 +30,6 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
         model, "trained", MODEL, BASIC, NULL,
         "Model: an autoencoder trained with Adam, the artificial Persian rug with its two best scalars, or the best "
         "linear map."),
-    CHOICE_FIELD(
-        experiment, "one", EVALUATION, RESEARCH, NULL,
-        "Experiment: one model, loss against n_d/n_s, loss against p, maps over both, scaling of the limits, or "
-        "several activations."),
     TEXT_FIELD(
         dataset_name, "", DATA, BASIC, NULL,
         "Name of a data set of your own features (GET /v1/datasets lists them), an array [rows][n_s] without "
@@ -54,17 +48,6 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
                   "rounded down, and at least 1."),
     POSITIVE_FIELD(ratio, "0.254001", 0, 1, "", MODEL, BASIC, NULL,
                    "Ratio n_d / n_s for jobs whose n_d is 0; a larger ratio stores more features."),
-    TEXT_FIELD(models, "", EVALUATION, RESEARCH, EXPERIMENTS,
-               "Models to compare, separated by commas (\"trained,rug,linear\"); empty takes `model` alone."),
-    TEXT_FIELD(sizes, "", EVALUATION, RESEARCH, EXPERIMENTS,
-               "Values of n_s, separated by commas (\"128,512,1024\"); empty takes `n_s` alone."),
-    TEXT_FIELD(ps, "", EVALUATION, RESEARCH, EXPERIMENTS,
-               "Values of p, separated by commas, or from:to:count (\"0.002001:0.8:20\"); empty takes `p` alone."),
-    TEXT_FIELD(ratios, "", EVALUATION, RESEARCH, EXPERIMENTS,
-               "Values of n_d / n_s, written like `ps`; empty takes the ratio of n_d or `ratio`."),
-    TEXT_FIELD(
-        activations, "", EVALUATION, RESEARCH, "experiment=activations",
-        "Activations of the trained models, separated by commas (\"relu,threshold\"); empty takes `activation` alone."),
 
     FLAG_FIELD(tied, "false", MODEL, RESEARCH, TRAINED, "Whether encoder and decoder use one matrix."),
     CHOICE_FIELD(
@@ -127,81 +110,16 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
 
 const struct config_table superposition_config_table = CONFIG_TABLE(superposition_fields, struct superposition_config);
 
-/* ---- lists -------------------------------------------------------------------------------------------- */
-
-static bool in_range(double value, double most)
+struct superposition_setup superposition_setup(const struct superposition_config *c)
 {
-    return value > 0 && value <= most;
-}
-
-int superposition_list(const char *text, double most, double values[SUPERPOSITION_LIST])
-{
-    char *end;
-    int count = 0;
-    if (strchr(text, ':')) {
-        double from = strtod(text, &end), to = *end == ':' ? strtod(end + 1, &end) : NAN;
-        double points = *end == ':' ? strtod(end + 1, &end) : NAN;
-        if (*end || !in_range(from, most) || !in_range(to, most) || !(points >= 2 && points <= SUPERPOSITION_LIST))
-            return -1;
-        for (count = 0; count < (int)points; count++)
-            values[count] = from + (to - from) * count / ((int)points - 1);
-        return count;
-    }
-    return value_list_numbers(text, nextafter(0, 1), most, values, SUPERPOSITION_LIST);
-}
-
-enum { CHOICES = 8 };
-
-struct lists {
-    int model[CHOICES], activation[CHOICES], models, activations;
-    double size[SUPERPOSITION_LIST], p[SUPERPOSITION_LIST], ratio[SUPERPOSITION_LIST];
-    int sizes, ps, ratios;
-};
-
-static void read_lists(const struct superposition_config *c, struct lists *l)
-{
-    bool many = c->experiment != EXPERIMENT_ONE;
-    l->models = many ? value_list_names(c->models, model_names, l->model, CHOICES) : 0;
-    l->activations = many ? value_list_names(c->activations, activation_names, l->activation, CHOICES) : 0;
-    l->sizes = many ? superposition_list(c->sizes, 16777216, l->size) : 0;
-    l->ps = many ? superposition_list(c->ps, 1, l->p) : 0;
-    l->ratios = many ? superposition_list(c->ratios, 1, l->ratio) : 0;
-    if (l->models == 0)
-        l->model[l->models++] = c->model;
-    if (l->activations == 0)
-        l->activation[l->activations++] = c->activation;
-    if (l->sizes == 0)
-        l->size[l->sizes++] = (double)c->n_s;
-    if (l->ps == 0)
-        l->p[l->ps++] = c->p;
-}
-
-int superposition_cases(const struct superposition_config *c, struct superposition_case *cases)
-{
-    struct lists l;
-    int count = 0;
-    read_lists(c, &l);
-    if (l.models < 0 || l.activations < 0 || l.sizes < 0 || l.ps < 0 || l.ratios < 0)
-        return 0;
-    for (int m = 0; m < l.models; m++)
-        for (int a = 0; a < (l.model[m] == MODEL_TRAINED ? l.activations : 1); a++)
-            for (int s = 0; s < l.sizes; s++)
-                for (int p = 0; p < l.ps; p++)
-                    for (int r = 0; r < (l.ratios ? l.ratios : 1); r++) {
-                        int n_s = (int)l.size[s];
-                        double ratio = l.ratios ? l.ratio[r] : c->n_d ? (double)c->n_d / n_s : c->ratio;
-                        int n_d = !l.ratios && c->n_d ? (int)c->n_d : (int)floor(n_s * ratio);
-                        if (count < SUPERPOSITION_CASES && cases)
-                            cases[count] = (struct superposition_case){
-                                (enum superposition_model)l.model[m],
-                                l.model[m] == MODEL_TRAINED ? (enum activation)l.activation[a] : ACTIVATION_RELU,
-                                n_s,
-                                n_d < 1 ? 1 : n_d,
-                                l.p[p],
-                                ratio};
-                        count++;
-                    }
-    return count;
+    int n_d = c->n_d ? (int)c->n_d : (int)floor((double)c->n_s * c->ratio);
+    return (struct superposition_setup){.model = (enum superposition_model)c->model,
+                                        .activation = c->model == MODEL_TRAINED ? (enum activation)c->activation
+                                                                                : ACTIVATION_RELU,
+                                        .n_s = (int)c->n_s,
+                                        .n_d = n_d < 1 ? 1 : n_d,
+                                        .p = c->p,
+                                        .ratio = c->n_d ? (double)c->n_d / (double)c->n_s : c->ratio};
 }
 
 int superposition_room(const struct superposition_config *config)
@@ -211,7 +129,7 @@ int superposition_room(const struct superposition_config *config)
 }
 
 struct autoencoder_shape superposition_shape(const struct superposition_config *config,
-                                             const struct superposition_case *c)
+                                             const struct superposition_setup *c)
 {
     struct autoencoder_shape shape = {c->n_s,           c->n_d,
                                       config->tied,     config->initialisation == INITIALISATION_XAVIER,
@@ -235,84 +153,52 @@ double superposition_importance(const struct superposition_config *config, int i
 
 /* ---- faults ------------------------------------------------------------------------------------------- */
 
-static void check_lists(const struct superposition_config *c, const struct method_faults *faults)
+/* Only trained models can adapt to a data set, because a rug is made for features that are all alike. */
+static void check_uploaded(const struct superposition_config *c, const struct method_faults *faults)
 {
-    double values[SUPERPOSITION_LIST];
-    int indices[CHOICES];
-    if (value_list_names(c->models, model_names, indices, CHOICES) < 0)
-        faults->add(faults->context, "models", "must be names from trained, rug and linear, separated by commas");
-    if (value_list_names(c->activations, activation_names, indices, CHOICES) < 0)
-        faults->add(faults->context, "activations",
-                    "must be names from relu, threshold, k-sparse and gated, separated by commas");
-    if (superposition_list(c->sizes, 16777216, values) < 0)
-        faults->add(faults->context, "sizes", "must be numbers in [2, 16777216], separated by commas");
-    if (superposition_list(c->ps, 1, values) < 0)
-        faults->add(faults->context, "ps", "must be numbers in (0, 1], separated by commas, or from:to:count");
-    if (superposition_list(c->ratios, 1, values) < 0)
-        faults->add(faults->context, "ratios", "must be numbers in (0, 1], separated by commas, or from:to:count");
-}
-
-static void check_case(const struct superposition_config *c, const struct superposition_case *one,
-                       const struct method_faults *faults)
-{
-    const char *size = c->sizes[0] && c->experiment != EXPERIMENT_ONE ? "sizes" : "n_s";
-    if (one->n_s < 2)
-        method_fault(faults, size, "must be at least 2; got %d", one->n_s);
-    if (one->n_d > one->n_s)
-        method_fault(faults, "n_d", "must not exceed n_s (%d); got %d", one->n_s, one->n_d);
-    if (one->model != MODEL_TRAINED && (one->n_s & (one->n_s - 1)) != 0)
-        method_fault(faults, size, "must be a power of two for rug and linear; got %d", one->n_s);
-    if (one->model == MODEL_TRAINED && (double)one->n_s * (double)c->batch > 1 << 28)
-        method_fault(faults, "batch", "times n_s must not exceed 2^28 in training; got %.0f x %d", (double)c->batch,
-                     one->n_s);
-}
-
-/* Checks a configuration with a data set. A data set has one number of features and one share p of values that are not
- * zero, so a configuration must not list several. Only trained models can adapt to a data set, because a rug is made
- * for features that are all alike. */
-static void check_uploaded(const struct superposition_config *c, const struct superposition_case *cases, int count,
-                           const struct method_faults *faults)
-{
-    bool many = c->experiment != EXPERIMENT_ONE;
     if (!superposition_uploaded(c))
         return;
     if (!dataset_name_good(c->dataset_name))
         method_fault(faults, "dataset_name", "must be a name of small letters, digits, '.', '-' and '_'");
-    if (many && c->sizes[0])
-        method_fault(faults, "sizes", "must be empty with dataset_name, because the data set has one size");
-    if (many && c->ps[0])
-        method_fault(faults, "ps", "must be empty with dataset_name, because the data set has one p");
-    for (int i = 0; i < count && i < SUPERPOSITION_CASES; i++)
-        if (cases[i].model != MODEL_TRAINED) {
-            method_fault(faults, many && c->models[0] ? "models" : "model",
-                         "must be trained with dataset_name, because rugs and linear maps do not learn from samples");
-            return;
-        }
+    if (c->model != MODEL_TRAINED)
+        method_fault(faults, "model",
+                     "must be trained with dataset_name, because rugs and linear maps do not learn from samples");
 }
 
 void superposition_check(const void *config, const struct method_faults *faults)
 {
     const struct superposition_config *c = config;
-    struct superposition_case *cases = calloc(SUPERPOSITION_CASES, sizeof *cases);
-    int count = cases ? superposition_cases(c, cases) : 0;
-    check_lists(c, faults);
-    check_uploaded(c, cases, count, faults);
-    if (count > SUPERPOSITION_CASES)
-        method_fault(faults, "experiment", "has at most %d cases; these lists make %d", SUPERPOSITION_CASES, count);
-    struct superposition_case worst = {.n_s = 2};
-    /* If several cases have a fault, check_case() gets only the last of them, because one message of each kind is
-     * enough. */
-    for (int i = 0; i < count && i < SUPERPOSITION_CASES; i++) {
-        bool odd = cases[i].model != MODEL_TRAINED && (cases[i].n_s & (cases[i].n_s - 1)) != 0;
-        bool large = cases[i].model == MODEL_TRAINED && (double)cases[i].n_s * (double)c->batch > 1 << 28;
-        if (cases[i].n_s < 2 || cases[i].n_d > cases[i].n_s || odd || large)
-            worst = cases[i];
-    }
-    check_case(c, &worst, faults);
+    struct superposition_setup one = superposition_setup(c);
+    check_uploaded(c, faults);
+    if (one.n_d > one.n_s)
+        method_fault(faults, "n_d", "must not exceed n_s (%d); got %d", one.n_s, one.n_d);
+    if (one.model != MODEL_TRAINED && (one.n_s & (one.n_s - 1)) != 0)
+        method_fault(faults, "n_s", "must be a power of two for rug and linear; got %d", one.n_s);
+    if (one.model == MODEL_TRAINED && (double)one.n_s * (double)c->batch > 1 << 28)
+        method_fault(faults, "batch", "times n_s must not exceed 2^28 in training; got %.0f x %d", (double)c->batch,
+                     one.n_s);
     if (c->block > 0 && c->block < c->batch)
         method_fault(faults, "block", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
                      (double)c->block);
-    free(cases);
+}
+
+/* ---- earlier versions --------------------------------------------------------------------------------- */
+
+const char *const superposition_former[] = {"experiment", "models", "sizes", "ps", "ratios", "activations", NULL};
+
+void superposition_adapt(void *config, const struct method_stored *stored)
+{
+    struct superposition_config *c = config;
+    const char *experiment = former_text(stored, "experiment");
+    if (experiment[0] == '\0' || strcmp(experiment, "one") == 0)
+        return;
+    former_last(stored, "models", &superposition_config_table, "model", config);
+    former_last(stored, "sizes", &superposition_config_table, "n_s", config);
+    former_last(stored, "ps", &superposition_config_table, "p", config);
+    if (c->model == MODEL_TRAINED)
+        former_last(stored, "activations", &superposition_config_table, "activation", config);
+    if (former_last(stored, "ratios", &superposition_config_table, "ratio", config))
+        c->n_d = 0;
 }
 
 /* ---- data sets ------------------------------------------------------------------------------------------ */

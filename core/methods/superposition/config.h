@@ -1,5 +1,4 @@
-/* Configuration of the superposition method. A run computes a list of cases: a single one, or every combination of the
- * models, activations, sizes, probabilities and ratios that an experiment lists. */
+/* Configuration of the superposition method. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
 
@@ -12,14 +11,6 @@
 
 /* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum superposition_model { MODEL_TRAINED, MODEL_RUG, MODEL_LINEAR, MODELS };
-enum superposition_experiment {
-    EXPERIMENT_ONE,
-    EXPERIMENT_LOSS_RATIO,
-    EXPERIMENT_LOSS_P,
-    EXPERIMENT_MAPS,
-    EXPERIMENT_SCALING,
-    EXPERIMENT_ACTIVATIONS
-};
 enum superposition_importance { IMPORTANCE_EQUAL, IMPORTANCE_POWER, IMPORTANCE_GEOMETRIC };
 enum superposition_initialisation { INITIALISATION_UNIFORM, INITIALISATION_XAVIER };
 enum superposition_stop { STOP_BLOCKS, STOP_WINDOWS, STOP_NEVER };
@@ -27,11 +18,10 @@ enum superposition_products { PRODUCTS_AUTO, PRODUCTS_DENSE };
 
 struct superposition_config {
     int64_t seed, threads;
-    int model, experiment;
+    int model;
     double p, ratio;
     int64_t n_s, n_d;
     char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
-    char models[CONFIG_TEXT], sizes[CONFIG_TEXT], ps[CONFIG_TEXT], ratios[CONFIG_TEXT], activations[CONFIG_TEXT];
 
     bool tied;
     int activation, importance, initialisation;
@@ -45,33 +35,25 @@ struct superposition_config {
     int64_t total_samples, checkpoint_every, test_samples, draws;
 };
 
-enum { SUPERPOSITION_FIELDS = 35, SUPERPOSITION_PRESETS = 10 };
+enum { SUPERPOSITION_FIELDS = 29, SUPERPOSITION_PRESETS = 10 };
 extern const struct config_field superposition_fields[SUPERPOSITION_FIELDS];
 extern const struct config_table superposition_config_table;
 extern const struct method_preset superposition_presets[SUPERPOSITION_PRESETS];
 
-/* One point of an experiment. */
-struct superposition_case {
+/* The model that a configuration describes. */
+struct superposition_setup {
     enum superposition_model model;
     enum activation activation;
     int n_s, n_d;    /* n_s: number of features; n_d: dimensions of the hidden layer */
     double p, ratio; /* p: probability that a feature is not zero; ratio: n_d / n_s before n_d was rounded */
 };
-
-enum { SUPERPOSITION_CASES = 4096, SUPERPOSITION_LIST = 128 };
-
-/* Parses "0.1,0.2" or "from:to:count" (evenly spaced) into values. Returns their number, or -1 when the text is no list
- * of numbers in (0, most]. */
-int superposition_list(const char *text, double most, double values[SUPERPOSITION_LIST]);
-/* Writes the cases of a configuration: models vary slowest, then activations, sizes and p; the ratio varies fastest. At
- * most SUPERPOSITION_CASES are written. Returns their number, or 0 when a list cannot be parsed. */
-int superposition_cases(const struct superposition_config *config, struct superposition_case *cases);
+struct superposition_setup superposition_setup(const struct superposition_config *config);
 /* Number of samples of the largest batch: `batch`, or fewer if training and tests have fewer samples. */
 int superposition_room(const struct superposition_config *config);
-/* Returns the sizes and the activation of the autoencoder of a trained case. The configuration sets the threshold and
+/* Returns the sizes and the activation of a trained autoencoder. The configuration sets the threshold and
  * k, the number of outputs that a k-sparse activation keeps. If it sets 0, the value comes from theory.h. */
 struct autoencoder_shape superposition_shape(const struct superposition_config *config,
-                                             const struct superposition_case *c);
+                                             const struct superposition_setup *c);
 /* Weight of feature i's squared error. */
 double superposition_importance(const struct superposition_config *config, int i);
 
@@ -83,10 +65,11 @@ static inline bool superposition_uploaded(const struct superposition_config *con
 
 /* Sets dataset_hash, n_s and p from the data set, if there is one. */
 enum status superposition_resolve(void *config, const struct method_given *given, const char *data, struct error *err);
+/* Sets the fields that take the place of the lists of earlier versions. */
+extern const char *const superposition_former[];
+void superposition_adapt(void *config, const struct method_stored *stored);
 void superposition_check(const void *config, const struct method_faults *faults);
 enum status superposition_estimate(const void *config, const char *data, struct method_estimate *out,
                                    struct error *err);
-/* Operations of a whole case: training, evaluation and statistics. */
-double superposition_work(const struct superposition_config *config, const struct superposition_case *c);
 
 #endif

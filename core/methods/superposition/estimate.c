@@ -22,8 +22,8 @@ enum {
     RUG_ROW = 63000,    /* operations for each feature of a rug: drawing its row, and the statistics of this row */
     PICTURE = 11000     /* operations for drawing an entry of W in the picture of W */
 };
-static const double RUG_CASE = 1e9; /* operations for the closed form of a rug */
-static const double RUN = 3.7e9;    /* operations for the charts and files of a run */
+static const double RUG_MODEL = 1e9; /* operations for the closed form of a rug */
+static const double RUN = 3.7e9;     /* operations for the charts and files of a run */
 
 /* Speed of one AVX-512 core in GFLOPS; measured together with the weights above. */
 enum { PRODUCT_GFLOPS = 90 };
@@ -34,7 +34,7 @@ static double share(double nonzeros)
     return nonzeros <= BATCH_SPARSE ? fmin(SPARSE * nonzeros, 1) : 1;
 }
 
-static double trained_work(const struct superposition_config *config, const struct superposition_case *c)
+static double trained_work(const struct superposition_config *config, const struct superposition_setup *c)
 {
     double n = c->n_s, product = 2 * n * c->n_d, test = (double)config->test_samples;
     double samples = (double)config->total_samples, updates = samples / (double)config->batch;
@@ -46,27 +46,27 @@ static double trained_work(const struct superposition_config *config, const stru
     return products + rows + updates * WEIGHT * (config->tied ? 1 : 2) * n * c->n_d + ENTRY * n * n;
 }
 
-static double rug_work(const struct superposition_config *config, const struct superposition_case *c)
+static double rug_work(const struct superposition_config *config, const struct superposition_setup *c)
 {
     double draws = c->model == MODEL_RUG ? (double)config->draws : 1, n = c->n_s;
-    return draws * n * (RUG_FEATURE * (double)config->test_samples + RUG_ROW) + RUG_CASE;
+    return draws * n * (RUG_FEATURE * (double)config->test_samples + RUG_ROW) + RUG_MODEL;
 }
 
-double superposition_work(const struct superposition_config *config, const struct superposition_case *c)
+static double work_of(const struct superposition_config *config, const struct superposition_setup *c)
 {
     double work = c->model == MODEL_TRAINED ? trained_work(config, c) : rug_work(config, c);
     return work + (double)DRAWN * statistics_samples(c->n_s) * c->n_s;
 }
 
-/* Work of a run in addition to its cases. Only a run of one model has the picture of a matrix. */
+/* Work of a run in addition to that of its model. */
 static double run_work(const struct superposition_config *config)
 {
     enum { SIDE = 1024 };
     double side = config->n_s < SIDE ? (double)config->n_s : SIDE;
-    return RUN + (config->experiment == EXPERIMENT_ONE ? PICTURE * side * side : 0);
+    return RUN + PICTURE * side * side;
 }
 
-static double case_samples(const struct superposition_config *config, const struct superposition_case *c)
+static double samples_of(const struct superposition_config *config, const struct superposition_setup *c)
 {
     double test = (double)config->test_samples;
     return c->model == MODEL_TRAINED ? (double)config->total_samples + 0.25 * test
@@ -74,7 +74,7 @@ static double case_samples(const struct superposition_config *config, const stru
                                      : test;
 }
 
-static int64_t case_bytes(const struct superposition_config *config, const struct superposition_case *c)
+static int64_t bytes_of(const struct superposition_config *config, const struct superposition_setup *c)
 {
     int64_t n = c->n_s, threads = config->threads > 0 ? config->threads : METHOD_ASSUMED_THREADS;
     if (c->model != MODEL_TRAINED)
@@ -102,29 +102,16 @@ static void limit_tests(struct superposition_config *c, const char *data)
 enum status superposition_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     struct superposition_config limited = *(const struct superposition_config *)config, *c = &limited;
-    struct superposition_case *cases = calloc(SUPERPOSITION_CASES, sizeof *cases);
+    struct superposition_setup one = superposition_setup(c);
+    (void)err;
     limit_tests(c, data);
-    if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the list of cases");
-    int count = superposition_cases(c, cases);
-    double flops = run_work(c), samples = 0;
-    int64_t most = 0, parameters = 0;
-    count = count < SUPERPOSITION_CASES ? count : SUPERPOSITION_CASES;
-    for (int i = 0; i < count; i++) {
-        int64_t bytes = case_bytes(c, &cases[i]);
-        int64_t own =
-            cases[i].model == MODEL_TRAINED ? ((int64_t)cases[i].n_d * (c->tied ? 1 : 2) + 1) * cases[i].n_s : 2;
-        samples += case_samples(c, &cases[i]);
-        flops += superposition_work(c, &cases[i]);
-        most = bytes > most ? bytes : most;
-        parameters = own > parameters ? own : parameters;
-    }
+    double samples = samples_of(c, &one);
+    int64_t parameters = one.model == MODEL_TRAINED ? ((int64_t)one.n_d * (c->tied ? 1 : 2) + 1) * one.n_s : 2;
     *out = (struct method_estimate){.parameters = parameters,
-                                    .flops_per_sample = samples > 0 ? flops / samples : 0,
-                                    .memory_bytes = most + METHOD_BASE_BYTES,
-                                    .checkpoint_bytes = 12 * parameters + (int64_t)count * 512 + 65536,
+                                    .flops_per_sample = samples > 0 ? (run_work(c) + work_of(c, &one)) / samples : 0,
+                                    .memory_bytes = bytes_of(c, &one) + METHOD_BASE_BYTES,
+                                    .checkpoint_bytes = 12 * parameters + 512 + 65536,
                                     .samples = (int64_t)samples,
                                     .gflops = PRODUCT_GFLOPS};
-    free(cases);
     return STATUS_OK;
 }

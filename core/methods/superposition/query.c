@@ -1,4 +1,4 @@
-/* Answers queries with the model in a checkpoint: the model of the case that was open when the checkpoint was saved. */
+/* Answers queries with the model in a checkpoint. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { LISTED_FEATURES = 65536, LISTED_FALSE = 64 };
 
 struct method_model {
     const struct kernels *kernels;
-    struct superposition_case c;
+    struct superposition_setup c;
     struct autoencoder *trained; /* the model is either `trained` or `rug`; only that one is open */
     struct rug rug;
     double scale, offset;
@@ -23,29 +23,21 @@ struct method_model {
     struct features features; /* uploaded features; not open if the data set is gone */
 };
 
-static enum status read_case(const struct superposition_config *config, const struct snapshot_reader *from,
-                             struct superposition_case *out, double *unit, struct error *err)
+/* Reads the factor of uploaded features. Refuses the checkpoint of another model (model_run_shown()). */
+static enum status read_unit(const struct snapshot_reader *from, double *unit, struct error *err)
 {
-    struct superposition_case *cases = malloc(SUPERPOSITION_CASES * sizeof *cases);
     struct snapshot *snapshot = NULL;
-    int64_t at = -1;
-    int count = cases ? superposition_cases(config, cases) : 0;
-    enum status status =
-        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
+    bool several;
+    enum status status = model_run_shown(from, &several, err);
     if (!status)
-        status = snapshot_add_i64(snapshot, "run.at", &at, err);
+        status = snapshot_create(&snapshot, err);
     if (!status)
         status = snapshot_add_f64(snapshot, "data.unit", unit, err);
     if (!status)
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
-    if (!status && (at < 0 || at >= count || count > SUPERPOSITION_CASES))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
     if (!status && !(*unit > 0 && isfinite(*unit)))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint has no factor of its features");
-    if (!status)
-        *out = cases[at];
     snapshot_destroy(snapshot);
-    free(cases);
     return status;
 }
 
@@ -116,7 +108,8 @@ enum status superposition_open(const void *config, const struct kernels *kernels
     m->kernels = kernels;
     m->seed = c->seed;
     m->uploaded = superposition_uploaded(c);
-    enum status status = read_case(c, from, &m->c, &m->unit, err);
+    m->c = superposition_setup(c);
+    enum status status = read_unit(from, &m->unit, err);
     if (!status)
         status = check_shapes(m, c, from, err);
     if (!status)
@@ -275,7 +268,7 @@ enum status superposition_predict(const struct method_question *question, const 
         sink_integer(out, "n_d", model->c.n_d);
         /* the loss of the scaled features (features.h), as in training */
         sink_number(out, "loss", sum * model->unit * model->unit / (double)model->c.n_s);
-        sink_number(out, "expected_loss", case_predicted(&model->c));
+        sink_number(out, "expected_loss", setup_predicted(&model->c));
         write_features(model, x, y, out);
     }
     free(block);

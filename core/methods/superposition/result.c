@@ -1,39 +1,36 @@
-/* Writes the members of a result: the figures of the last case at the top level, and those of every case in `curve`. */
+/* Writes the members of a result: the figures of the model, and in `curve` what theory predicts for other ratios. */
 #include <math.h>
 
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
 
-static const char *const models[] = {"trained", "rug", "linear"};
-static const char *const activations[] = {"relu", "threshold", "k-sparse", "gated"};
-
-static void write_theory(const struct sink *out, const struct superposition_case *c)
+static void write_theory(const struct sink *out, const struct superposition_setup *c)
 {
-    double sigma = case_sigma(c);
+    double sigma = setup_sigma(c);
     struct theory_optimum best = theory_optimum(c->p, sigma);
     sink_number(out, "analytic_loss", best.loss);
-    sink_number(out, "linear_loss", theory_linear(c->p, case_ratio(c)));
+    sink_number(out, "linear_loss", theory_linear(c->p, setup_ratio(c)));
     sink_number(out, "bayes_bound", theory_bayes(c->p, sigma));
     sink_number(out, "oracle_bound", theory_oracle(c->p, sigma));
-    sink_number(out, "pairs_loss", theory_pairs(c->p, case_ratio(c)));
+    sink_number(out, "pairs_loss", theory_pairs(c->p, setup_ratio(c)));
     sink_number(out, "cut_loss", theory_cut(c->p, sigma).loss);
     sink_number(out, "a", best.scale);
     sink_number(out, "b", best.scale * best.offset);
     sink_number(out, "sigma", sigma);
 }
 
-static void write_printed(const struct sink *out, const struct superposition_case *c)
+static void write_printed(const struct sink *out, const struct superposition_setup *c)
 {
     sink_begin_object(out, "as_printed"); /* the formulas as the paper and its code print them, errors included */
     sink_number(out, "linear_loss", theory_linear_printed(c->p, c->n_s, c->n_d));
     sink_number(out, "blind_loss", theory_blind_printed(c->p));
-    sink_number(out, "oracle_bound", theory_oracle_printed(c->p, case_sigma(c)));
-    sink_number(out, "upper_bound", theory_upper(c->p, case_sigma(c)));
+    sink_number(out, "oracle_bound", theory_oracle_printed(c->p, setup_sigma(c)));
+    sink_number(out, "upper_bound", theory_upper(c->p, setup_sigma(c)));
     sink_end_object(out);
     sink_number(out, "blind_loss", theory_variance(c->p));
 }
 
-static void write_measured(const struct sink *out, const struct superposition_case *c, const struct outcome *o)
+static void write_measured(const struct sink *out, const struct superposition_setup *c, const struct outcome *o)
 {
     sink_number(out, "loss", o->loss);
     sink_number(out, "loss_error", o->error);
@@ -41,7 +38,7 @@ static void write_measured(const struct sink *out, const struct superposition_ca
         sink_number(out, "loss_low", o->low);
         sink_number(out, "loss_high", o->high);
     }
-    sink_number(out, "gap", o->loss / case_predicted(c) - 1);
+    sink_number(out, "gap", o->loss / setup_predicted(c) - 1);
     if (c->model == MODEL_TRAINED) {
         sink_number(out, "train_loss", o->train_loss);
         sink_integer(out, "updates", (int64_t)o->updates);
@@ -93,50 +90,22 @@ static void write_statistics(const struct sink *out, const struct statistics *s)
     sink_end_object(out);
 }
 
-static void write_case(const struct sink *out, const struct method_run *run, int i)
+/* Writes the closed forms and bounds for the job's p and several ratios n_d / n_s, beside which its loss can be drawn.
+ */
+static void write_curve(const struct sink *out, double p)
 {
-    const struct superposition_case *c = &run->cases[i];
-    const struct outcome *o = &run->outcomes[i];
-    sink_begin_object(out, NULL);
-    sink_text(out, "model", models[c->model]);
-    if (c->model == MODEL_TRAINED)
-        sink_text(out, "activation", activations[c->activation]);
-    sink_integer(out, "n_s", c->n_s);
-    sink_integer(out, "n_d", c->n_d);
-    sink_number(out, "p", c->p);
-    sink_number(out, "ratio", case_ratio(c));
-    write_measured(out, c, o);
-    write_theory(out, c);
-    write_features(out, &o->statistics);
-    sink_number(out, "saturation", o->statistics.saturation);
-    sink_end_object(out);
-}
-
-/* Writes the mean and the largest gap between measured and predicted loss for each model, size and activation. */
-static void write_gaps(const struct sink *out, const struct method_run *run)
-{
-    sink_begin_list(out, "gaps");
-    for (int i = 0; i < run->sweep.count; i++) {
-        const struct superposition_case *c = &run->cases[i];
-        bool first = i == 0 || c->model != c[-1].model || c->n_s != c[-1].n_s || c->activation != c[-1].activation;
-        double sum = 0, most = 0;
-        int count = 0;
-        for (int k = i; first && k < run->sweep.count && run->cases[k].model == c->model &&
-                        run->cases[k].n_s == c->n_s && run->cases[k].activation == c->activation;
-             k++, count++) {
-            double gap = run->outcomes[k].loss / case_predicted(&run->cases[k]) - 1;
-            sum += gap;
-            most = fabs(gap) > fabs(most) ? gap : most;
-        }
-        if (!first)
-            continue;
+    enum { POINTS = 20 };
+    sink_begin_list(out, "curve");
+    for (int i = 1; i < POINTS; i++) {
+        double ratio = (double)i / POINTS, sigma = theory_sigma(p, ratio);
         sink_begin_object(out, NULL);
-        sink_text(out, "model", models[c->model]);
-        sink_text(out, "activation", activations[c->activation]);
-        sink_integer(out, "n_s", c->n_s);
-        sink_integer(out, "cases", count);
-        sink_number(out, "mean_gap", sum / count);
-        sink_number(out, "largest_gap", most);
+        sink_number(out, "ratio", ratio);
+        sink_number(out, "analytic_loss", theory_optimum(p, sigma).loss);
+        sink_number(out, "cut_loss", theory_cut(p, sigma).loss);
+        sink_number(out, "linear_loss", theory_linear(p, ratio));
+        sink_number(out, "pairs_loss", theory_pairs(p, ratio));
+        sink_number(out, "bayes_bound", theory_bayes(p, sigma));
+        sink_number(out, "oracle_bound", theory_oracle(p, sigma));
         sink_end_object(out);
     }
     sink_end_list(out);
@@ -160,9 +129,9 @@ static void write_features_of_data(const struct sink *out, const struct method_r
 
 enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->sweep.at];
-    const struct outcome *o = &run->outcomes[run->sweep.at];
-    if (run->sweep.phase != CASE_SWEEP_DONE)
+    const struct superposition_setup *c = &run->setup;
+    const struct outcome *o = &run->outcome;
+    if (run->base.phase != MODEL_RUN_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
     write_measured(out, c, o);
     write_theory(out, c);
@@ -171,13 +140,9 @@ enum status superposition_result(struct method_run *run, const struct sink *out,
     write_statistics(out, &o->statistics);
     write_features_of_data(out, run);
     sink_integer(out, "seed", run->config.seed);
-    sink_integer(out, "test_seed", run->sweep.evaluation_seed);
-    sink_integer(out, "samples", run->sweep.evaluation_samples);
-    sink_begin_list(out, "curve");
-    for (int i = 0; i < run->sweep.count && !run->sweep.alone; i++)
-        write_case(out, run, i);
-    sink_end_list(out);
-    if (!run->sweep.alone)
-        write_gaps(out, run);
+    sink_integer(out, "test_seed", run->base.evaluation_seed);
+    sink_integer(out, "samples", run->base.evaluation_samples);
+    if (!run->base.alone)
+        write_curve(out, c->p);
     return STATUS_OK;
 }

@@ -1,7 +1,7 @@
 /* A superposition run in progress: private to core/methods/superposition.
  *
- * Rugs are not trained; they are evaluated once for each draw. run.c contains the functions that the case sweep calls,
- * work.c runs an update or evaluates a few samples, result.c and plots.c report. */
+ * Rugs are not trained; they are evaluated once for each draw. run.c contains the functions of the table of
+ * model_run.h, work.c runs an update or evaluates a few samples, result.c and plots.c report. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 
@@ -13,13 +13,13 @@
 #include "core/superposed/rug.h"
 #include "core/superposed/statistics.h"
 #include "core/superposed/theory.h"
-#include "core/methods/shared/case_sweep.h"
+#include "core/methods/shared/model_run.h"
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
 
 enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256, EVALUATION_MOST = 100000000 };
 
-/* The figures of one case. All members are doubles, because a checkpoint stores them as a table. */
+/* The figures of the model. All members are doubles, because a checkpoint stores them as a row. */
 struct outcome {
     double loss, error;      /* loss: mean over samples and features; error: its standard error */
     double low, high;        /* smallest and largest loss over the draws of a rug */
@@ -33,13 +33,12 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    struct case_sweep sweep;
+    struct model_run base;
     struct superposition_config config;
-    struct superposition_case *cases;
-    struct outcome *outcomes; /* the case sweep's list of outcomes */
-    double *flops;            /* operations of each case, for progress */
+    struct superposition_setup setup;
+    struct outcome outcome;
 
-    /* The open case. */
+    /* The open model. */
     int opened_draw; /* index of the open draw of a rug; -1: none */
     struct autoencoder *model;
     struct adam *adam;
@@ -57,8 +56,8 @@ struct method_run {
     /* Stored in checkpoints. */
     int64_t draw;
     int64_t updates;
-    /* number of samples of the open case; the case sweep's `seen` also counts test samples, and its `work` counts steps
-     * of the evaluation, too */
+    /* number of training samples; base.seen also counts test samples, and base.work counts steps of the evaluation,
+     * too */
     int64_t samples;
     double *losses;      /* [2 window] ring buffer of the losses of the last updates */
     int64_t position;    /* number of samples evaluated so far */
@@ -67,8 +66,8 @@ struct method_run {
 };
 
 /* Defined in work.c. */
-/* Opens draw `draw` of case `at`: creates the model with its initial weights. */
-enum status work_open(struct method_run *run, int at, int draw, struct error *err);
+/* Creates the model with its initial weights; draw: that of a rug. */
+enum status work_open(struct method_run *run, int draw, struct error *err);
 /* Opens the data set, if there is one. */
 enum status work_open_features(struct method_run *run, struct error *err);
 /* Limits the number of test samples to the number of test rows of the data set. */
@@ -78,31 +77,30 @@ enum status work_update(struct method_run *run, struct error *err);
 /* Whether training ends before the next update. */
 bool work_trained(const struct method_run *run);
 double work_window_loss(const struct method_run *run); /* mean of the last window */
-/* Evaluates some more samples. Sets *done after the last one; the loss is then in the case's outcome. */
+/* Evaluates some more samples. Sets *done after the last one. */
 enum status work_evaluate(struct method_run *run, bool *done, struct error *err);
 
-/* plots.c, plots_one.c */
+/* plots.c: draws the model's matrix, its diagonal and bias, and its off-diagonal entries. */
 enum status plots_write(struct method_run *run, struct error *err);
-enum status plots_one(struct method_run *run, struct error *err);
 
-/* n_d / n_s of a case. */
-static inline double case_ratio(const struct superposition_case *c)
+/* n_d / n_s of a model. */
+static inline double setup_ratio(const struct superposition_setup *c)
 {
     return (double)c->n_d / c->n_s;
 }
-static inline double case_sigma(const struct superposition_case *c)
+static inline double setup_sigma(const struct superposition_setup *c)
 {
-    return theory_sigma(c->p, case_ratio(c));
+    return theory_sigma(c->p, setup_ratio(c));
 }
 /* The loss of a model without weights, whose output for each feature is the mean of the feature. */
-static inline double case_blind(const struct method_run *run, const struct superposition_case *c)
+static inline double setup_blind(const struct method_run *run, const struct superposition_setup *c)
 {
     return superposition_uploaded(&run->config) ? run->features.variance : theory_variance(c->p);
 }
-/* Losses of a case by the closed form: of the best ReLU model, and of the best linear one. */
-static inline double case_predicted(const struct superposition_case *c)
+/* The loss by the closed form: of the best ReLU model, and of the best linear one. */
+static inline double setup_predicted(const struct superposition_setup *c)
 {
-    return c->model == MODEL_LINEAR ? theory_linear(c->p, case_ratio(c)) : theory_optimum(c->p, case_sigma(c)).loss;
+    return c->model == MODEL_LINEAR ? theory_linear(c->p, setup_ratio(c)) : theory_optimum(c->p, setup_sigma(c)).loss;
 }
 
 #endif

@@ -1,14 +1,14 @@
 /* The superposition method as an entry of the registry.
  *
  * A tour: core/superposed/ has theory.c (predictions in the limit of many features), rug.c (artificial weights),
- * model.c and batch.c (trained weights) and statistics.c (statistics of weights). This folder has config.c (fields and
- * cases), features.c (uploaded features), run.c (the functions that the case sweep calls, and what is saved), work.c
- * (opening and training a case), plots.c and plots_one.c (pictures), query.c (queries of a model). */
+ * model.c and batch.c (trained weights) and statistics.c (statistics of weights). This folder has config.c (fields),
+ * features.c (uploaded features), run.c (the table of the run, and what is saved), work.c (opening and training a
+ * model), plots.c (pictures), query.c (queries of a model). */
 #include "core/methods/superposition/superposition.h"
 
 #include "core/methods/superposition/config.h"
 #include "core/methods/superposition/run.h"
-#include "core/methods/shared/case_sweep.h"
+#include "core/methods/shared/model_run.h"
 
 static const struct method_chart charts[] = {
     {"Loss", {"loss", "test_loss", "analytic_loss"}, {NULL}, "number", true, false},
@@ -28,10 +28,6 @@ static const struct method_query queries[] = {
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static const struct method_list lists[] = {{"model", "models"}, {"n_s", "sizes"},  {"p", "ps"},
-                                           {"ratio", "ratios"}, {"n_d", "ratios"}, {"activation", "activations"},
-                                           {NULL, NULL}};
 
 const struct method superposition_method = {
     .kind = "superposition",
@@ -58,21 +54,22 @@ const struct method superposition_method = {
     .output_count = SUPERPOSITION_OUTPUTS,
     .findings = superposition_findings,
     .finding_count = SUPERPOSITION_FINDINGS,
-    .lists = lists,
+    .former = superposition_former,
+    .adapt = superposition_adapt,
     .dataset_fields = dataset_fields,
     .resolve = superposition_resolve,
     .check = superposition_check,
     .estimate = superposition_estimate,
     .create = superposition_create,
-    .step = case_sweep_step,
-    .progress = case_sweep_progress,
-    .save = case_sweep_save,
-    .load = case_sweep_load,
-    .warm_start = case_sweep_warm_start,
-    .begin_evaluation = case_sweep_begin_evaluation,
+    .step = model_run_step,
+    .progress = model_run_progress,
+    .save = model_run_save,
+    .load = model_run_load,
+    .warm_start = model_run_warm_start,
+    .begin_evaluation = model_run_begin_evaluation,
     .judge = superposition_judge,
     .result = superposition_result,
-    .destroy = case_sweep_destroy,
+    .destroy = model_run_destroy,
     .open = superposition_open,
     .close = superposition_close,
     .infer = superposition_infer,

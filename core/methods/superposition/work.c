@@ -1,4 +1,4 @@
-/* Opens a case (creates its model), runs an update, and evaluates a few samples. */
+/* Opens a model, runs an update, and evaluates a few samples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +20,15 @@ void work_close(struct method_run *run)
     run->model = NULL;
     run->scratch = NULL;
     run->given = NULL;
-    run->sweep.opened = run->opened_draw = -1;
+    run->base.opened = false;
+    run->opened_draw = -1;
 }
 
 void work_limit_tests(struct method_run *run)
 {
     const struct rows *rows = &run->features.rows;
-    if (superposition_uploaded(&run->config) && run->sweep.evaluation_samples > rows_test_count(rows))
-        run->sweep.evaluation_samples = rows_test_count(rows);
+    if (superposition_uploaded(&run->config) && run->base.evaluation_samples > rows_test_count(rows))
+        run->base.evaluation_samples = rows_test_count(rows);
 }
 
 enum status work_open_features(struct method_run *run, struct error *err)
@@ -37,8 +38,7 @@ enum status work_open_features(struct method_run *run, struct error *err)
     run->unit = 1;
     if (!superposition_uploaded(c))
         return STATUS_OK;
-    enum status status =
-        features_open(run->sweep.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, f, err);
+    enum status status = features_open(run->base.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, f, err);
     if (status)
         return status;
     if (f->rows.inputs != c->n_s || fabs(f->p - c->p) > 1e-9 * c->p)
@@ -51,7 +51,7 @@ enum status work_open_features(struct method_run *run, struct error *err)
 }
 
 /* Allocates the uploaded samples of a batch. */
-static enum status make_room(struct method_run *run, const struct superposition_case *c, struct error *err)
+static enum status make_room(struct method_run *run, const struct superposition_setup *c, struct error *err)
 {
     if (!superposition_uploaded(&run->config))
         return STATUS_OK;
@@ -60,7 +60,7 @@ static enum status make_room(struct method_run *run, const struct superposition_
                       : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for samples of %d features", c->n_s);
 }
 
-static enum status open_trained(struct method_run *run, const struct superposition_case *c, struct error *err)
+static enum status open_trained(struct method_run *run, const struct superposition_setup *c, struct error *err)
 {
     const struct superposition_config *config = &run->config;
     struct autoencoder_shape shape = superposition_shape(config, c);
@@ -74,34 +74,34 @@ static enum status open_trained(struct method_run *run, const struct superpositi
     if (!status)
         status = autoencoder_create(&shape, true, &run->model, err);
     if (!status) {
-        params_init(run->model->params, (uint64_t)config->seed, run->sweep.env.pool);
-        gradients_init(&run->gradients, run->model->params, run->sweep.env.comm, &run->exec);
-        status = thread_pool_check(run->sweep.env.pool, err);
+        params_init(run->model->params, (uint64_t)config->seed, run->base.env.pool);
+        gradients_init(&run->gradients, run->model->params, run->base.env.comm, &run->exec);
+        status = thread_pool_check(run->base.env.pool, err);
     }
     if (!status)
         status = adam_create(run->model->params, &adam, &run->adam, err);
     if (!status)
-        status = batch_create(run->model, run->sweep.env.pool, run->sweep.env.kernels, superposition_room(config),
+        status = batch_create(run->model, run->base.env.pool, run->base.env.kernels, superposition_room(config),
                               importance, config->products == PRODUCTS_DENSE, &run->batch, err);
     free(importance);
     return status;
 }
 
-static enum status open_rug(struct method_run *run, const struct superposition_case *c, int draw, struct error *err)
+static enum status open_rug(struct method_run *run, const struct superposition_setup *c, int draw, struct error *err)
 {
     enum status status = STATUS_OK;
-    size_t n = (size_t)c->n_s, threads = (size_t)thread_pool_threads(run->sweep.env.pool);
+    size_t n = (size_t)c->n_s, threads = (size_t)thread_pool_threads(run->base.env.pool);
     run->scale = 1;
     run->offset = 0;
     if (c->model == MODEL_LINEAR) {
         status = rug_create_projector(c->n_s, c->n_d, &run->rug, err);
     } else {
-        struct theory_optimum best = theory_optimum(c->p, case_sigma(c));
+        struct theory_optimum best = theory_optimum(c->p, setup_sigma(c));
         status = rug_create(c->n_s, c->n_d, (uint64_t)run->config.seed, (uint32_t)draw, &run->rug, err);
         run->scale = best.scale;
         run->offset = status ? 0 : rug_offset(&run->rug, c->p, best.offset);
     }
-    size_t reals = 2 * n * (n > HADAMARD_ROW ? 1 : threads) + hadamard_scratch(run->sweep.env.pool, c->n_s);
+    size_t reals = 2 * n * (n > HADAMARD_ROW ? 1 : threads) + hadamard_scratch(run->base.env.pool, c->n_s);
     run->scratch = aligned_alloc(64, (reals * sizeof(float) + 63) / 64 * 64);
     if (status != STATUS_OK)
         return status;
@@ -110,12 +110,12 @@ static enum status open_rug(struct method_run *run, const struct superposition_c
     return STATUS_OK;
 }
 
-enum status work_open(struct method_run *run, int at, int draw, struct error *err)
+enum status work_open(struct method_run *run, int draw, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[at];
+    const struct superposition_setup *c = &run->setup;
     work_close(run);
     enum status status = c->model == MODEL_TRAINED ? open_trained(run, c, err) : open_rug(run, c, draw, err);
-    run->sweep.opened = at;
+    run->base.opened = true;
     run->opened_draw = draw;
     return status;
 }
@@ -158,13 +158,13 @@ static enum status run_samples(struct method_run *run, const struct batch_sample
     struct batch_samples now = *samples;
     if (run->given) {
         enum status status = features_read(&run->features, now.stream == STREAM_TRAINING, now.first, now.count,
-                                           run->sweep.env.pool, run->given, err);
+                                           run->base.env.pool, run->given, err);
         if (status)
             return status;
         now.given = run->given;
     }
     *loss = batch_run(run->batch, &now, gradients);
-    return thread_pool_check(run->sweep.env.pool, err);
+    return thread_pool_check(run->base.env.pool, err);
 }
 
 /* Computes the loss of the whole batch. Each rank computes its share of the rows. If there are fewer samples than
@@ -172,7 +172,7 @@ static enum status run_samples(struct method_run *run, const struct batch_sample
 static enum status run_batch(struct method_run *run, const struct batch_samples *all, bool gradients, double *loss,
                              struct error *err)
 {
-    struct comm *comm = comm_others(run->sweep.env.comm);
+    struct comm *comm = comm_others(run->base.env.comm);
     if (!comm || all->count < comm_size(comm))
         return run_samples(run, all, gradients, loss, err);
     struct comm_share own = comm_share(comm, all->count);
@@ -198,7 +198,7 @@ static enum status run_batch(struct method_run *run, const struct batch_samples 
 enum status work_update(struct method_run *run, struct error *err)
 {
     const struct superposition_config *c = &run->config;
-    const struct superposition_case *now = &run->cases[run->sweep.at];
+    const struct superposition_setup *now = &run->setup;
     int64_t left = c->total_samples - run->samples, block = c->block > 0 ? c->block - run->samples % c->block : left;
     int64_t count = left < block ? left : block;
     count = count < c->batch ? count : c->batch;
@@ -211,21 +211,20 @@ enum status work_update(struct method_run *run, struct error *err)
     if (status)
         return status;
     if (!isfinite(loss))
-        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld of case %lld",
-                         (long long)run->updates, (long long)run->sweep.at);
+        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)run->updates);
     status = adam_step(run->adam, &run->exec, c->learning_rate / sqrt(now->n_s), NULL, err);
     if (status)
         return status;
     run->losses[run->updates % (2 * c->window)] = loss;
     run->updates++;
-    run->sweep.work++;
+    run->base.work++;
     run->samples += count;
-    run->sweep.seen += count;
-    run->sweep.loss_sum += loss;
+    run->base.seen += count;
+    run->base.loss_sum += loss;
     if (run->updates % METRIC_UPDATES == 0) {
-        case_sweep_metric(run, "loss", run->sweep.loss_sum / METRIC_UPDATES);
-        case_sweep_metric(run, "active", batch_active(run->batch));
-        run->sweep.loss_sum = 0;
+        model_run_metric(run, "loss", run->base.loss_sum / METRIC_UPDATES);
+        model_run_metric(run, "active", batch_active(run->batch));
+        run->base.loss_sum = 0;
     }
     return STATUS_OK;
 }
@@ -240,7 +239,7 @@ struct rug_piece {
 
 static double rug_loss(const struct method_run *run, const float *x, const float *y)
 {
-    const struct superposition_case *c = &run->cases[run->sweep.at];
+    const struct superposition_setup *c = &run->setup;
     bool linear = c->model == MODEL_LINEAR;
     double sum = 0;
     for (int i = 0; i < c->n_s; i++) {
@@ -255,30 +254,30 @@ static void rug_task(void *context, int chunk, int worker)
 {
     struct rug_piece *p = context;
     struct method_run *run = p->run;
-    const struct superposition_case *c = &run->cases[run->sweep.at];
+    const struct superposition_setup *c = &run->setup;
     size_t n = (size_t)c->n_s;
     float *x = run->scratch + (size_t)worker * 2 * n, *y = x + n;
-    sample_draw((uint64_t)run->sweep.evaluation_seed, STREAM_TEST, p->first + chunk, c->p, c->n_s, x);
+    sample_draw((uint64_t)run->base.evaluation_seed, STREAM_TEST, p->first + chunk, c->p, c->n_s, x);
     memcpy(y, x, n * sizeof *x);
-    run->sweep.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
-    run->sweep.env.kernels->multiply(n, run->rug.mask, y);
-    run->sweep.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
+    run->base.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
+    run->base.env.kernels->multiply(n, run->rug.mask, y);
+    run->base.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
     p->losses[chunk] = rug_loss(run, x, y);
 }
 
 static enum status rug_losses(struct method_run *run, int64_t first, int count, double *losses, struct error *err)
 {
-    struct thread_pool *pool = run->sweep.env.pool;
-    const struct superposition_case *c = &run->cases[run->sweep.at];
+    struct thread_pool *pool = run->base.env.pool;
+    const struct superposition_setup *c = &run->setup;
     struct rug_piece piece = {run, first, losses};
     size_t n = (size_t)c->n_s;
     if (c->n_s <= HADAMARD_ROW)
         return thread_pool_run(pool, rug_task, &piece, count) ? STATUS_OK : thread_pool_check(pool, err);
     float *x = run->scratch, *y = x + n;
     for (int i = 0; i < count; i++) {
-        sample_draw((uint64_t)run->sweep.evaluation_seed, STREAM_TEST, first + i, c->p, c->n_s, x);
+        sample_draw((uint64_t)run->base.evaluation_seed, STREAM_TEST, first + i, c->p, c->n_s, x);
         memcpy(y, x, n * sizeof *x);
-        if (!rug_apply(&run->rug, pool, run->sweep.env.kernels, y, y + n))
+        if (!rug_apply(&run->rug, pool, run->base.env.kernels, y, y + n))
             return thread_pool_check(pool, err);
         losses[i] = rug_loss(run, x, y);
     }
@@ -288,8 +287,8 @@ static enum status rug_losses(struct method_run *run, int64_t first, int count, 
 /* Computes the losses of the samples from run->position on. Each rank computes its share. */
 static enum status sample_losses(struct method_run *run, int count, double *losses, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->sweep.at];
-    struct comm *comm = count < comm_size(run->sweep.env.comm) ? NULL : run->sweep.env.comm;
+    const struct superposition_setup *c = &run->setup;
+    struct comm *comm = count < comm_size(run->base.env.comm) ? NULL : run->base.env.comm;
     struct comm_share own = comm_share(comm, count);
     double loss;
     if (c->model != MODEL_TRAINED) {
@@ -297,7 +296,7 @@ static enum status sample_losses(struct method_run *run, int count, double *loss
         return status ? status : comm_complete(comm, losses, count, sizeof *losses, err);
     }
     struct batch_samples samples = {
-        (uint64_t)run->sweep.evaluation_seed, STREAM_TEST, run->position, count, c->p, 0, NULL};
+        (uint64_t)run->base.evaluation_seed, STREAM_TEST, run->position, count, c->p, 0, NULL};
     run->model->shape.activation = c->activation;
     enum status status = run_batch(run, &samples, false, &loss, err);
     memcpy(losses + own.first, batch_losses(run->batch), (size_t)own.count * sizeof *losses);
@@ -306,11 +305,11 @@ static enum status sample_losses(struct method_run *run, int count, double *loss
 
 enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->sweep.at];
-    int64_t left = run->sweep.evaluation_samples - run->position;
+    const struct superposition_setup *c = &run->setup;
+    int64_t left = run->base.evaluation_samples - run->position;
     int room = c->model == MODEL_TRAINED ? superposition_room(&run->config)
                : c->n_s <= HADAMARD_ROW  ? EVALUATION_PIECE
-                                         : comm_size(run->sweep.env.comm);
+                                         : comm_size(run->base.env.comm);
     int count = left < room ? (int)left : room;
     double *losses = malloc((size_t)count * sizeof *losses);
     if (!losses)
@@ -324,9 +323,9 @@ enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
     if (status)
         return status;
     run->position += count;
-    run->sweep.seen += count;
-    run->sweep.work++;
-    *done = run->position >= run->sweep.evaluation_samples;
+    run->base.seen += count;
+    run->base.work++;
+    *done = run->position >= run->base.evaluation_samples;
     return isfinite(run->sum) ? STATUS_OK
                               : error_set(err, STATUS_NUMERIC, NULL, "loss is not finite in the evaluation");
 }

@@ -352,19 +352,68 @@ static void settings_without_effect_are_named(void **state)
     f->options.methods = methods_all(&f->options.method_count);
     api_destroy(f->api);
     assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
-    const char *body = "{\"kind\":\"superposition\",\"preset\":\"rug\",\"config\":{\"sizes\":\"64,128\",\"p\":0.1}}";
+    const char *body =
+        "{\"kind\":\"superposition\",\"preset\":\"rug\",\"config\":{\"activation\":\"gated\",\"p\":0.1}}";
     for (int dry = 1; dry >= 0; dry--) {
         assert_int_equal(ask(f, "POST", dry ? "/v1/jobs?dry_run=1" : "/v1/jobs", body), dry ? 200 : 201);
         assert_int_equal(cJSON_GetArraySize(at(f, "/warnings")), 1);
-        assert_string_equal(text_at(f, "/warnings/0/pointer"), "/config/sizes");
-        assert_non_null(strstr(text_at(f, "/warnings/0/detail"), "experiment=loss-ratio"));
+        assert_string_equal(text_at(f, "/warnings/0/pointer"), "/config/activation");
+        assert_non_null(strstr(text_at(f, "/warnings/0/detail"), "model=trained"));
     }
     (void)snprintf(path, sizeof path, "/v1/jobs/%s", text_at(f, "/id"));
     assert_int_equal(ask(f, "GET", path, NULL), 200);
-    assert_string_equal(text_at(f, "/warnings/0/pointer"), "/config/sizes");
-    body = "{\"kind\":\"superposition\",\"preset\":\"loss-p\",\"config\":{\"sizes\":\"64,128\"}}";
+    assert_string_equal(text_at(f, "/warnings/0/pointer"), "/config/activation");
+    body = "{\"kind\":\"superposition\",\"preset\":\"fig3\",\"config\":{\"activation\":\"gated\"}}";
     assert_int_equal(ask(f, "POST", "/v1/jobs?dry_run=1", body), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/warnings")), 0);
+}
+
+/* Stored configurations may list several values, as earlier versions could. They become that of the last model. */
+static void a_stored_list_is_its_last_value(void **state)
+{
+    static const struct {
+        const char *kind, *stored, *now;
+    } all[] = {
+        {"superposition",
+         "{\"experiment\":\"loss-ratio\",\"model\":\"trained\",\"models\":\"trained,rug\",\"sizes\":\"32,64\",\"n_d\":"
+         "9,"
+         "\"ratios\":\"0.1:0.5:3\",\"ps\":\"\",\"activations\":\"gated\"}",
+         "{\"model\":\"rug\",\"n_s\":64,\"ratio\":0.5}"},
+        {"factors",
+         "{\"experiment\":\"rho\",\"models\":\"vae,nmf\",\"rhos\":\"0,0.4\",\"datasets\":3,\"dataset\":2,\"epochs\":7}",
+         "{\"model\":\"nmf\",\"rho\":0.4,\"dataset\":4,\"epochs\":7}"},
+        {"factors", "{\"experiment\":\"one\",\"models\":\"\",\"rhos\":\"\",\"datasets\":25}", "{}"},
+        {"environments", "{\"sweep\":\"density\",\"values\":\"0.1,0.3\",\"baselines\":\"all\",\"seeds\":3,\"seed\":5}",
+         "{\"density\":0.3,\"seed\":7}"},
+        {"environments", "{\"sweep\":\"none\",\"values\":\"\",\"baselines\":\"none,pooled\",\"seeds\":1}",
+         "{\"baseline\":\"pooled\"}"},
+        {"dictionary",
+         "{\"source\":\"rug\",\"sources\":\"rug,trained\",\"ps\":\"0.1,0.3\",\"learners\":\"l1,topk\",\"l0s\":\"3\","
+         "\"sizes\":\"\","
+         "\"dimensions\":\"16,32\",\"exponents\":\"\"}",
+         "{\"source\":\"trained\",\"p\":0.3,\"learner\":\"topk\",\"l0\":3,\"inputs\":32}"},
+        {"superposition", "{\"experiment\":\"one\",\"n_s\":32,\"sizes\":\"64,128\"}", "{\"n_s\":32}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const struct method *method = method_find(all[i].kind);
+        struct api_faults faults = {.count = 0};
+        void *stored, *now;
+        struct error err = {0};
+        assert_int_equal(config_stored(method, all[i].stored, &stored, &faults, &err), STATUS_OK);
+        assert_int_equal(api_config_parse(method, NULL, all[i].now, strlen(all[i].now), "/config", &now, &faults, &err),
+                         STATUS_OK);
+        char *one = api_config_write(&method->config, stored), *two = api_config_write(&method->config, now);
+        assert_string_equal(one, two);
+        free(one);
+        free(two);
+        free(stored);
+        /* a new job cannot have these fields */
+        assert_int_equal(
+            api_config_parse(method, NULL, all[i].stored, strlen(all[i].stored), "/config", &stored, &faults, &err),
+            STATUS_INVALID);
+        free(now);
+    }
 }
 
 /* A preset must not cause a warning by its own settings. */
@@ -415,6 +464,7 @@ static void dry_run_estimates_and_stores_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stored_list_is_its_last_value),
         cmocka_unit_test_setup_teardown(response_lists_every_fault, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(each_fault_has_the_pointer_of_its_place, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(text_that_is_not_json_gets_its_line_and_column, api_setup, api_teardown),

@@ -1,13 +1,12 @@
-// The tree of environments with the changes found on its edges, and a table of the baselines.
+// The tree of environments with the changes found on its edges.
 import { useMemo, useState } from "preact/hooks";
 import type { Job } from "../api";
-import { nameOf, number } from "../format";
-import { Choice, DataTable, Fault, Section, Table, useLoad } from "../ui/base";
+import { number } from "../format";
+import { Choice, DataTable, Fault, Section, useLoad } from "../ui/base";
 import { table } from "../ui/csv";
 
 interface Change { parent: string; child: string; latent: number; found: number; truth: number }
 interface Node { name: string; children: Node[]; depth: number; row: number }
-type Spread = { median: number | null };
 
 const ROW = 22, COLUMN = 150;
 
@@ -66,13 +65,10 @@ export function TreeView({ job }: { job: Job }) {
   const changes = useMemo<Change[]>(() => (rows.data ?? []).map((r) => ({ parent: r.parent, child: r.child, latent: Number(r.latent), found: Number(r.found), truth: Number(r.true) })), [rows.data]);
   if (!job.result) return <p class="empty">The tree appears when the job has finished.</p>;
   const latents = [...new Set(changes.map((c) => c.latent))].sort((a, b) => a - b);
-  const summary = (job.result.summary ?? []) as unknown as ({ baseline: string; seeds: number } & Record<string, Spread>)[];
-  const columns = ["mcc", "linear_r2", "mse", "mse_unseen", "changes_found", "changes_true", "changes_right"].filter((c) => summary.some((s) => typeof s[c]?.median === "number"));
   const known = changes.some((c) => c.truth !== 0); // whether the true changes are known
   return (
     <>
       <Fault fault={rows.fault} />
-      {summary.length > 0 && <Section title="Baselines"><Table caption="Baselines, medians over seeds" words={1} head={["Baseline", "Seeds", ...columns.map(nameOf)]} rows={summary.map((s) => [s.baseline === "none" ? <strong>sparse changes along the tree</strong> : s.baseline, s.seeds, ...columns.map((c) => number(s[c]?.median))])} /></Section>}
       {changes.length > 0 && (
         <Section title="Changes along the tree" aside={<Choice label="Latent variable" value={latent} options={[["all", "all"], ...latents.map((l) => [String(l), String(l)] as [string, string])]} onChange={setLatent} />}>
           <div class="legend">{latents.map((l) => <span key={l} class="key-text"><i class={`swatch round c${l % 8}`} aria-hidden="true" />latent {l}</span>)}<span class="muted">Disc: change found.{known ? " Ring: true change." : ""} The area is proportional to the size of the change.</span></div>

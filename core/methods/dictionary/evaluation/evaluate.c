@@ -1,4 +1,4 @@
-/* Measures the dictionaries of a case on test samples, one batch at a time, and computes the case's figures. */
+/* Measures the dictionaries of a run on test samples, one batch at a time, and computes the figures. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ struct evaluation {
     struct pair_moments pair[DICTIONARY_SEEDS][DICTIONARY_SEEDS]; /* [a][b] with a < b: moments of the codes of seeds a
                                                                      and b, for their correlations */
     struct comparison *comparison;
-    struct gallery_codes *gallery; /* the gallery of seed 0; NULL if the run has several cases */
+    struct gallery_codes *gallery; /* the gallery of seed 0 */
 };
 
 /* ---- creation ------------------------------------------------------------------------------------------------ */
@@ -80,12 +80,12 @@ static enum status open_seed(struct method_run *run, struct evaluation *e, int s
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the codes of %d samples", e->rows);
     for (int j = 0; j < e->width; j++) {
         own->ones[j] = 1;
-        own->norm[j] = (float)sqrt(run->sweep.env.kernels->sum_squares(d, sae->decoder->value + (size_t)j * d));
+        own->norm[j] = (float)sqrt(run->base.env.kernels->sum_squares(d, sae->decoder->value + (size_t)j * d));
     }
     enum status status = STATUS_OK;
     if (dictionary_known(&run->config))
         status = recovery_create(sae->decoder->value, e->width, run->data.directions, run->data.shape.features,
-                                 e->inputs, &own->recovery, run->sweep.env.pool, err);
+                                 e->inputs, &own->recovery, run->base.env.pool, err);
     for (int other = s + 1; !status && other < e->seeds && e->width <= PAIRED_WIDTH; other++)
         status = pair_moments_create(e->width, e->width, &e->pair[s][other], err);
     return status;
@@ -93,7 +93,7 @@ static enum status open_seed(struct method_run *run, struct evaluation *e, int s
 
 static enum status open_evaluation(struct method_run *run, struct error *err)
 {
-    const struct dictionary_case *c = run_case(run);
+    const struct dictionary_setup *c = &run->setup;
     struct evaluation *e = calloc(1, sizeof *e);
     if (!e)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an evaluation");
@@ -108,8 +108,8 @@ static enum status open_evaluation(struct method_run *run, struct error *err)
         e->mean ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an evaluation");
     for (int s = 0; !status && s < e->seeds; s++)
         status = open_seed(run, e, s, err);
-    if (!status && run->latents)
-        status = gallery_codes_create(&run->gallery, run->sweep.evaluation_samples, c->l0, &e->gallery, err);
+    if (!status)
+        status = gallery_codes_create(&run->gallery, run->base.evaluation_samples, c->l0, &e->gallery, err);
     if (status || run->config.pursuit_samples == 0)
         return status;
     return comparison_create(run, &e->comparison, err);
@@ -131,7 +131,7 @@ static void keep_codes(const struct method_run *run, struct seed_sums *own, int 
                 continue;
             /* Only matching pursuit can pick a latent several times in one row. Such a row has few entries, so a linear
              * search is fast enough. */
-            if (run_case(run)->learner == LEARNER_MATCHING_PURSUIT)
+            if (run->setup.learner == LEARNER_MATCHING_PURSUIT)
                 for (place = own->kept.start[r]; place < at && own->kept.index[place] != j;)
                     place++;
             if (place == at) {
@@ -163,13 +163,13 @@ static void count_absorption(const struct method_run *run, struct recovery *reco
 static void add_rows(struct method_run *run, struct seed_sums *own, int count)
 {
     const struct step *step = run->step;
-    int d = run_case(run)->inputs;
+    int d = run->setup.inputs;
     keep_codes(run, own, count);
     for (int r = 0; r < count; r++) {
         const float *x = run->x + (ptrdiff_t)r * d;
         const int32_t *active = own->kept.index + own->kept.start[r];
-        double norm = sqrt(run->sweep.env.kernels->sum_squares((size_t)d, x));
-        double rebuilt = sqrt(run->sweep.env.kernels->sum_squares((size_t)d, step->xhat + (ptrdiff_t)r * d));
+        double norm = sqrt(run->base.env.kernels->sum_squares((size_t)d, x));
+        double rebuilt = sqrt(run->base.env.kernels->sum_squares((size_t)d, step->xhat + (ptrdiff_t)r * d));
         own->error += step->error[r];
         own->active += own->kept.count[r];
         own->shrinkage += norm > 0 ? rebuilt / norm : 1;
@@ -218,7 +218,7 @@ static enum status add_batch(struct method_run *run, int64_t position, int count
 {
     struct evaluation *e = run->evaluation;
     struct step_outcome out;
-    int64_t seed = run->sweep.evaluation_seed;
+    int64_t seed = run->base.evaluation_seed;
     uint32_t stream = seed == run->config.seed ? STREAM_TEST : STREAM_OTHER + (uint32_t)(seed & 0xffffff);
     enum status status = run_draw(run, stream, position, 0, count, err);
     if (!status)
@@ -299,7 +299,7 @@ static enum status agree(const struct method_run *run, const struct evaluation *
 {
     int *other_of = malloc((size_t)e->width * sizeof *other_of), pairs = e->seeds * (e->seeds - 1) / 2;
     double *cosine = malloc((size_t)e->width * sizeof *cosine);
-    struct thread_pool *pool = run->sweep.env.pool;
+    struct thread_pool *pool = run->base.env.pool;
     enum status status =
         other_of && cosine ? STATUS_OK
                            : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match %d latents", e->width);
@@ -354,7 +354,7 @@ static void describe_latents(const struct evaluation *e, struct outcome *o, doub
 static enum status figures(struct method_run *run, struct error *err)
 {
     struct evaluation *e = run->evaluation;
-    struct outcome *o = &run->outcomes[run->sweep.at];
+    struct outcome *o = &run->outcome;
     double train_loss = o->train_loss;
     double *columns = malloc(2 * (size_t)e->width * sizeof *columns);
     double *table = calloc((size_t)e->width * LATENT_COLUMNS, sizeof *table);
@@ -371,7 +371,7 @@ static enum status figures(struct method_run *run, struct error *err)
     for (int j = 0; !status && j < e->width; j++)
         columns[e->width + j] = NAN;
     if (!status)
-        status = comparison_finish(e->comparison, o, columns + e->width, run->sweep.env.pool, err);
+        status = comparison_finish(e->comparison, o, columns + e->width, run->base.env.pool, err);
     for (int j = 0; !status && j < e->width; j++) {
         table[(ptrdiff_t)j * LATENT_COLUMNS + LATENT_PARTNER] = columns[j];
         table[(ptrdiff_t)j * LATENT_COLUMNS + LATENT_AGREES] = columns[e->width + j];
@@ -380,7 +380,7 @@ static enum status figures(struct method_run *run, struct error *err)
         describe_latents(e, o, table);
     if (!status && e->gallery)
         gallery_finish(e->gallery, &run->sae[0]->shape);
-    if (!status && run->latents)
+    if (!status)
         memcpy(run->latents, table, (size_t)e->width * LATENT_COLUMNS * sizeof *table);
     free(columns);
     free(table);
@@ -390,7 +390,7 @@ static enum status figures(struct method_run *run, struct error *err)
 /* Number of test samples in the batch that begins at sample `position`. */
 static int batch_at(const struct method_run *run, int64_t position)
 {
-    int64_t left = run->sweep.evaluation_samples - position;
+    int64_t left = run->base.evaluation_samples - position;
     return (int)(left < run->evaluation->rows ? left : run->evaluation->rows);
 }
 
@@ -418,9 +418,9 @@ enum status run_evaluate_piece(struct method_run *run, bool *done, struct error 
         return status;
     run->position += count;
     run->evaluation->position = run->position;
-    run->sweep.seen += count;
-    run->sweep.work++;
-    *done = run->position >= run->sweep.evaluation_samples;
+    run->base.seen += count;
+    run->base.work++;
+    *done = run->position >= run->base.evaluation_samples;
     if (!*done)
         return STATUS_OK;
     status = figures(run, err);

@@ -95,7 +95,7 @@ static bool allocate(struct comparison *c, int threads)
  * zero. */
 static void unit_rows(struct comparison *c, const struct method_run *run)
 {
-    const struct kernels *kernels = run->sweep.env.kernels;
+    const struct kernels *kernels = run->base.env.kernels;
     size_t d = (size_t)c->inputs;
     memcpy(c->unit, run->sae[0]->decoder->value, (size_t)c->width * d * sizeof *c->unit);
     for (int j = 0; j < c->width; j++) {
@@ -109,7 +109,7 @@ static void unit_rows(struct comparison *c, const struct method_run *run)
 
 enum status comparison_create(const struct method_run *run, struct comparison **out, struct error *err)
 {
-    const struct dictionary_case *now = run_case(run);
+    const struct dictionary_setup *now = &run->setup;
     struct comparison *c = calloc(1, sizeof *c);
     *out = c;
     if (!c)
@@ -124,13 +124,13 @@ enum status comparison_create(const struct method_run *run, struct comparison **
     c->correlates = dictionary_correlates(now);
     c->penalty = run->config.penalty;
     c->iterations = (int)run->config.iterations;
-    if (!allocate(c, thread_pool_threads(run->sweep.env.pool)))
+    if (!allocate(c, thread_pool_threads(run->base.env.pool)))
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the codes of %d samples", c->rows);
     unit_rows(c, run);
-    c->learned = (struct plain){c->width, c->inputs, c->unit, 0, run->sweep.env.kernels};
+    c->learned = (struct plain){c->width, c->inputs, c->unit, 0, run->base.env.kernels};
     c->learned.lipschitz = plain_lipschitz(&c->learned, c->scratch);
     if (c->known) {
-        c->truth = (struct plain){c->features, c->inputs, run->data.directions, 0, run->sweep.env.kernels};
+        c->truth = (struct plain){c->features, c->inputs, run->data.directions, 0, run->base.env.kernels};
         c->truth.lipschitz = plain_lipschitz(&c->truth, c->scratch);
     }
     if (!c->correlates)
@@ -276,8 +276,8 @@ enum status comparison_add(struct comparison *c, struct method_run *run, const s
         }
     c->codes = codes;
     c->count = count;
-    if (!thread_pool_run(run->sweep.env.pool, decode_task, c, (count + PLAIN_ROWS - 1) / PLAIN_ROWS))
-        return thread_pool_check(run->sweep.env.pool, err);
+    if (!thread_pool_run(run->base.env.pool, decode_task, c, (count + PLAIN_ROWS - 1) / PLAIN_ROWS))
+        return thread_pool_check(run->base.env.pool, err);
     for (int r = 0; r < count; r++) {
         add_row(c, run, recovery, r);
         if (c->correlates)

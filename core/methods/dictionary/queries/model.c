@@ -1,4 +1,4 @@
-/* Opens the model of a checkpoint for queries: the dictionaries of its case, what was measured of the latents, and the
+/* Opens the model of a checkpoint for queries: the dictionaries, what was measured of the latents, and the
  * source of the samples. */
 #include "core/methods/dictionary/queries/model.h"
 
@@ -14,30 +14,26 @@ static const double PLANTED_WORK = 2e11;
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
-static enum status read_case(struct method_model *m, const struct snapshot_reader *from, struct error *err)
+/* Reads what the model needs to know about its run. Refuses the checkpoint of another model (model_run_shown()). */
+static enum status read_run(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
-    struct dictionary_case *cases = malloc(DICTIONARY_CASES * sizeof *cases);
     struct snapshot *snapshot = NULL;
-    int64_t at = -1, phase = 0, tested = 0;
-    int count = cases ? dictionary_cases(&m->config, cases) : 0;
-    enum status status =
-        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for cases");
-    const struct snapshot_number numbers[] = {{"run.at", &at, NULL},
-                                              {"run.phase", &phase, NULL},
-                                              {"evaluation.samples", &tested, NULL},
-                                              {"run.scale", NULL, &m->scale}};
+    int64_t phase = 0, tested = 0;
+    bool several;
+    const struct snapshot_number numbers[] = {
+        {"run.phase", &phase, NULL}, {"evaluation.samples", &tested, NULL}, {"run.scale", NULL, &m->scale}};
+    enum status status = model_run_shown(from, &several, err);
+    if (!status)
+        status = snapshot_create(&snapshot, err);
     if (!status)
         status = snapshot_add_numbers(snapshot, numbers, sizeof numbers / sizeof numbers[0], err);
     if (!status)
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
-    if (!status && (at < 0 || at >= count || count > DICTIONARY_CASES || !(m->scale > 0) || !isfinite(m->scale)))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
-    if (!status) {
-        m->c = cases[at];
-        m->tested = count == 1 && phase == CASE_SWEEP_DONE && tested > 0 ? tested : 0;
-    }
+    if (!status && (!(m->scale > 0) || !isfinite(m->scale)))
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint has no scale of its samples");
+    m->c = dictionary_setup(&m->config);
+    m->tested = !status && !several && phase == MODEL_RUN_DONE && tested > 0 ? tested : 0;
     snapshot_destroy(snapshot);
-    free(cases);
     return status;
 }
 
@@ -180,7 +176,7 @@ static enum status open_source(struct method_model *m, const char *data, const s
 
 static enum status fill(struct method_model *m, const char *data, const struct snapshot_reader *from, struct error *err)
 {
-    enum status status = read_case(m, from, err);
+    enum status status = read_run(m, from, err);
     if (status)
         return status;
     status = read_weights(m, from, err);

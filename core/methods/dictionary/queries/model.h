@@ -17,7 +17,7 @@
 struct method_model {
     const struct kernels *kernels;
     struct dictionary_config config;
-    struct dictionary_case c; /* the case whose dictionaries the checkpoint contains */
+    struct dictionary_setup c;
     double scale;
     int seeds;
     struct sae *sae[DICTIONARY_SEEDS];
@@ -83,7 +83,7 @@ enum status dictionary_adopt(const struct byte_source *from, struct buf *config,
 enum status dictionary_latents(const struct method_question *question, const struct sink *out, struct error *err);
 enum status dictionary_compare(const struct method_question *question, const struct sink *out, struct error *err);
 
-/* model.c: finds the seed that a question asks for. STATUS_INVALID: the case has fewer seeds. */
+/* model.c: finds the seed that a question asks for. STATUS_INVALID: there are fewer seeds. */
 enum status dictionary_seed(const struct method_question *question, int *seed, struct error *err);
 
 #endif

@@ -231,12 +231,10 @@ static enum status append(void *context, const void *bytes, size_t count, struct
 
 static enum status write_checkpoint(const struct sae *sae, struct buf *out, struct error *err)
 {
-    int64_t at = 0, phase = 0, tested = 0;
+    int64_t phase = 0, tested = 0;
     double scale = 1;
-    const struct snapshot_number numbers[] = {{"run.at", &at, NULL},
-                                              {"run.phase", &phase, NULL},
-                                              {"evaluation.samples", &tested, NULL},
-                                              {"run.scale", NULL, &scale}};
+    const struct snapshot_number numbers[] = {
+        {"run.phase", &phase, NULL}, {"evaluation.samples", &tested, NULL}, {"run.scale", NULL, &scale}};
     const struct snapshot_writer to = {out, append};
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);

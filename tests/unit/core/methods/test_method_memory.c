@@ -50,30 +50,19 @@ static const struct config_setting sparling[] = {TINY_NETWORK,
                                                  {"stage_samples", "4"},
                                                  {"plateau_validations", "1"},
                                                  {NULL, NULL}};
-static const struct config_setting superposition[] = {{"experiment", "loss-ratio"},
-                                                      {"models", "rug,trained,linear"},
-                                                      {"sizes", "32"},
-                                                      {"ps", "0.1"},
-                                                      {"ratios", "0.25"},
-                                                      {"batch", "20"},
-                                                      {"block", "40"},
-                                                      {"total_samples", "60"},
-                                                      {"test_samples", "20"},
-                                                      {"checkpoint_every", "40"},
-                                                      {"draws", "1"},
-                                                      {"stop", "never"},
-                                                      {NULL, NULL}};
+static const struct config_setting superposition[] = {
+    {"n_s", "32"},           {"p", "0.1"},           {"ratio", "0.25"},          {"batch", "20"},   {"block", "40"},
+    {"total_samples", "60"}, {"test_samples", "20"}, {"checkpoint_every", "40"}, {"stop", "never"}, {NULL, NULL}};
+static const struct config_setting rug[] = {{"model", "rug"},       {"n_s", "32"},  {"p", "0.1"}, {"ratio", "0.25"},
+                                            {"test_samples", "20"}, {"draws", "1"}, {NULL, NULL}};
 static const struct config_setting pathways[] = {
     {"filters", "2"}, {"filter_length", "16"}, {"length", "64"},    {"nonzeros", "1,2"},
     {"trials", "4"},  {"draws", "2"},          {"iterations", "5"}, {NULL, NULL}};
-static const struct config_setting factors[] = {{"experiment", "rho"}, {"models", "sparse-vae,vsc"},
-                                                {"rhos", "0.5"},       {"datasets", "1"},
-                                                {"rows", "40"},        {"batch", "20"},
-                                                {"epochs", "2"},       {"restarts", "1"},
-                                                {NULL, NULL}};
+static const struct config_setting factors[] = {{"rho", "0.5"},  {"rows", "40"},    {"batch", "20"},
+                                                {"epochs", "2"}, {"restarts", "1"}, {NULL, NULL}};
 static const struct config_setting environments[] = {
-    {"baselines", "all"}, {"depth", "2"},  {"samples", "10"}, {"unseen", "1"},        {"updates", "3"}, {"batch", "32"},
-    {"factors", "2"},     {"latent", "2"}, {"inputs", "4"},   {"test_samples", "10"}, {NULL, NULL}};
+    {"depth", "2"},   {"samples", "10"}, {"unseen", "1"}, {"updates", "3"},       {"batch", "32"},
+    {"factors", "2"}, {"latent", "2"},   {"inputs", "4"}, {"test_samples", "10"}, {NULL, NULL}};
 static const struct config_setting dictionary[] = {{"source", "trained"},
                                                    {"features", "12"},
                                                    {"inputs", "5"},
@@ -89,9 +78,9 @@ static const struct config_setting dictionary[] = {{"source", "trained"},
                                                    {"iterations", "3"},
                                                    {"checkpoint_every", "40"},
                                                    {NULL, NULL}};
-static const struct subject subjects[] = {{"dictionary", dictionary},     {"superposition", superposition},
-                                          {"pathways", pathways},         {"factors", factors},
-                                          {"environments", environments}, {"sparling", sparling}};
+static const struct subject subjects[] = {
+    {"dictionary", dictionary}, {"superposition", superposition}, {"superposition", rug}, {"pathways", pathways},
+    {"factors", factors},       {"environments", environments},   {"sparling", sparling}};
 
 /* The results of a sequence of calls, in the order of the calls. */
 struct trace {

@@ -43,18 +43,10 @@ static const struct config_setting sparling[] = {TINY_NETWORK,
                                                  NOTHING};
 static const struct config_setting wide[] = {{"width", "1024"}, {"units", "8"}, NOTHING};
 static const struct config_setting collecting[] = {{"accumulate_elements", "1000000"}, {"motifs", "64"}, NOTHING};
-static const struct config_setting trained[] = {{"models", "trained"},
-                                                {"sizes", "32"},
-                                                {"ps", "0.1"},
-                                                {"ratios", "0.25"},
-                                                {"batch", "20"},
-                                                {"block", "40"},
-                                                {"total_samples", "60"},
-                                                {"test_samples", "20"},
-                                                {"draws", "1"},
-                                                {"experiment", "loss-ratio"},
-                                                NOTHING};
-static const struct config_setting many[] = {{"sizes", "16384"}, NOTHING};
+static const struct config_setting trained[] = {{"n_s", "32"},          {"p", "0.1"},    {"ratio", "0.25"},
+                                                {"batch", "20"},        {"block", "40"}, {"total_samples", "60"},
+                                                {"test_samples", "20"}, NOTHING};
+static const struct config_setting many[] = {{"n_s", "16384"}, NOTHING};
 static const struct config_setting rug[] = {{"model", "rug"}, {"n_s", "1024"}, {"test_samples", "20"}, NOTHING};
 static const struct config_setting many_rows[] = {{"n_s", "16777216"}, NOTHING};
 static const struct config_setting pathways[] = {
@@ -62,9 +54,8 @@ static const struct config_setting pathways[] = {
     {"trials", "4"},  {"draws", "2"},          {"iterations", "5"}, NOTHING};
 static const struct config_setting long_filters[] = {
     {"filters", "256"}, {"filter_length", "65536"}, {"length", "1048576"}, NOTHING};
-static const struct config_setting factors[] = {{"experiment", "rho"}, {"models", "sparse-vae"}, {"rhos", "0.5"},
-                                                {"datasets", "1"},     {"rows", "40"},           {"batch", "20"},
-                                                {"epochs", "2"},       {"restarts", "1"},        NOTHING};
+static const struct config_setting factors[] = {{"rho", "0.5"},  {"rows", "40"},    {"batch", "20"},
+                                                {"epochs", "2"}, {"restarts", "1"}, NOTHING};
 static const struct config_setting deep_factors[] = {{"hidden", "4096"}, {"latent", "512"}, NOTHING};
 static const struct config_setting environments[] = {
     {"depth", "2"},  {"samples", "10"},      {"updates", "3"},   {"batch", "32"},  {"factors", "2"}, {"latent", "2"},

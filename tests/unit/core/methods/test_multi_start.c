@@ -17,7 +17,7 @@
 enum { FITS = 5 };
 
 struct method_run {
-    struct case_sweep sweep;
+    struct model_run base;
     struct multi_start multi_start;
     const double *goal; /* [FITS] the objective of each fit */
     /* refuse_create, refuse_objective: index of the call that fails; -1: no call fails */
@@ -112,7 +112,7 @@ static struct method_run *make(struct thread_pool *pool)
 {
     struct method_run *run = calloc(1, sizeof *run);
     assert_non_null(run);
-    run->sweep.env.pool = pool;
+    run->base.env.pool = pool;
     run->multi_start.table = &table;
     run->goal = goals;
     run->refuse_create = run->refuse_objective = -1;
@@ -216,7 +216,7 @@ static void first_error_in_order_of_fits_is_returned(void **state)
     /* With several ranks, the fits are updated one after the other, so that all ranks make the same calls in the same
      * order. Fit 2 fails, so fit 3 is not updated any more. */
     struct comm ranks = {.size = 2};
-    run->sweep.env.comm = &ranks;
+    run->base.env.comm = &ranks;
     error_clear(&err);
     assert_int_equal(multi_start_update(run, &run->multi_start, &err), STATUS_NUMERIC);
     assert_string_equal(err.message, "start 2 is not finite");
@@ -300,16 +300,15 @@ static void all_fits_are_saved_unless_a_weight_is_not_finite(void **state)
     unmake(other);
 }
 
-static void chosen_start_in_a_stream_is_checked(void **state)
+static void an_impossible_choice_in_a_checkpoint_is_refused(void **state)
 {
-    struct multi_start s = {.chosen = -1};
-    assert_true(multi_start_sound(&s, 3));
-    s.chosen = 2;
-    assert_true(multi_start_sound(&s, 3));
-    s.chosen = 3;
-    assert_false(multi_start_sound(&s, 3));
-    s.chosen = -2;
-    assert_false(multi_start_sound(&s, 3));
+    struct method_run *run = make(pool);
+    struct error err = {0};
+    for (int chosen = -2; chosen <= FITS; chosen += FITS + 2) {
+        run->multi_start.chosen = chosen;
+        assert_int_equal(multi_start_open(run, &run->multi_start, FITS, &err), STATUS_CORRUPT);
+    }
+    unmake(run);
 }
 
 static void fraction_counts_all_fits(void **state)
@@ -337,7 +336,7 @@ int main(void)
         cmocka_unit_test(first_error_in_order_of_fits_is_returned),
         cmocka_unit_test(after_a_failure_everything_can_be_closed),
         cmocka_unit_test(all_fits_are_saved_unless_a_weight_is_not_finite),
-        cmocka_unit_test(chosen_start_in_a_stream_is_checked),
+        cmocka_unit_test(an_impossible_choice_in_a_checkpoint_is_refused),
         cmocka_unit_test(fraction_counts_all_fits),
     };
     return cmocka_run_group_tests(tests, open_pool, close_pool);

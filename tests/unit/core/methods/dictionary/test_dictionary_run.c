@@ -21,32 +21,32 @@
 
 static const struct method *const method = &dictionary_method;
 
-/* These runs cover every learner and both sources. Within a few dozen steps, each run trains and evaluates one case
- * (one combination of settings) and begins the next. */
-static const struct config_setting iid[] = {
-    {"source", "iid"},
-    {"features", "12"},
-    {"inputs", "8"},
-    {"active", "2"},
-    {"width", "33"},
-    {"l0", "3"},
-    {"seeds", "2"},
-    {"learners", "l1,topk,batchtopk,jumprelu,matryoshka,matching-pursuit,fista"},
-    {"batch", "40"},
-    {"distinct", "100"},
-    {"dead_after", "2"},
-    {"iterations", "10"},
-    {"alternations", "2"},
-    {"total_samples", "310"},
-    {"test_samples", "90"},
-    {"pursuit_samples", "70"},
-    {"checkpoint_every", "120"},
-    {NULL, NULL}};
+static const char *const learners[] = {"l1",   "topk", "batchtopk", "jumprelu", "matryoshka", "matching-pursuit",
+                                       "fista"};
+enum { ALL_LEARNERS = 7 };
+
+static const struct config_setting iid[] = {{"source", "iid"},
+                                            {"features", "12"},
+                                            {"inputs", "8"},
+                                            {"active", "2"},
+                                            {"width", "33"},
+                                            {"l0", "3"},
+                                            {"seeds", "2"},
+                                            {"batch", "40"},
+                                            {"distinct", "100"},
+                                            {"dead_after", "2"},
+                                            {"iterations", "10"},
+                                            {"alternations", "2"},
+                                            {"total_samples", "310"},
+                                            {"test_samples", "90"},
+                                            {"pursuit_samples", "70"},
+                                            {"checkpoint_every", "120"},
+                                            {NULL, NULL}};
 static const struct config_setting trees[] = {{"features", "40"},
                                               {"inputs", "9"},
                                               {"roots", "2"},
                                               {"width", "20"},
-                                              {"l0s", "2,3"},
+                                              {"l0", "2"},
                                               {"seeds", "3"},
                                               {"unit_rows", "true"},
                                               {"batch", "40"},
@@ -61,13 +61,12 @@ static const struct config_setting one[] = {
     {"batch", "40"},    {"test_samples", "200"},   {"pursuit_samples", "50"}, {"checkpoint_every", "1000"},
     {NULL, NULL}};
 
-/* These runs learn dictionaries of the hidden layers of superposition models. `hidden` reads two kinds of models, rugs
- * (with fixed weights) and trained models, with 4 and 8 dimensions each. `autoencoder` reads a single trained model. */
+/* These runs learn dictionaries of the hidden layers of superposition models: a rug (with fixed weights) and a trained
+ * model. */
 static const struct config_setting hidden[] = {{"source", "rug"},
-                                               {"sources", "rug,trained"},
                                                {"features", "16"},
-                                               {"dimensions", "4,8"},
-                                               {"ps", "0.2"},
+                                               {"inputs", "8"},
+                                               {"p", "0.2"},
                                                {"width", "0"},
                                                {"l0", "0"},
                                                {"seeds", "2"},
@@ -94,23 +93,25 @@ static const struct config_setting autoencoder[] = {{"source", "trained"},
 
 struct witness {
     struct run_env_witness same;
-    struct outcome outcomes[32];
-    int count;
+    struct outcome outcome;
 };
 
-static void take_outcomes(void *context, struct method_run *run)
+static void take_outcome(void *context, struct method_run *run)
 {
-    struct witness *w = context;
-    w->count = run->sweep.count;
-    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->sweep.count);
+    ((struct witness *)context)->outcome = run->outcome;
 }
 
-static const struct run_test test = {&dictionary_method, NULL, take_outcomes};
+static const struct run_test test = {&dictionary_method, NULL, take_outcome};
 
 static void weights_do_not_depend_on_threads_or_pauses(void **state)
 {
-    const struct config_setting *const all[] = {iid, trees, one, hidden, autoencoder};
+    struct config_setting own[ALL_LEARNERS][RUN_TEST_SETTINGS];
+    const struct config_setting *all[ALL_LEARNERS + 4] = {trees, one, hidden, autoencoder};
     (void)state;
+    for (int i = 0; i < ALL_LEARNERS; i++) {
+        run_test_vary(iid, "learner", learners[i], own[i]);
+        all[4 + i] = own[i];
+    }
     run_test_bits(&test, all, sizeof all / sizeof all[0], 3);
 }
 
@@ -216,7 +217,7 @@ static void compare_figures(void *context, struct method_run *run)
         for (int k = 0; k < PLAIN_INPUTS; k++)
             rows[j * PLAIN_INPUTS + k] = (float)((double)decoder[j * PLAIN_INPUTS + k] / sqrt(length));
     }
-    struct plain unit = {PLAIN_WIDTH, PLAIN_INPUTS, rows, 1, run->sweep.env.kernels};
+    struct plain unit = {PLAIN_WIDTH, PLAIN_INPUTS, rows, 1, run->base.env.kernels};
     for (int64_t position = 0; position < PLAIN_SAMPLES; position += PLAIN_BATCH) {
         assert_ok(run_draw(run, STREAM_TEST, position, 0, PLAIN_BATCH, err));
         assert_ok(run_encode(run, 0, PLAIN_BATCH, &out, err));
@@ -233,7 +234,7 @@ static void compare_figures(void *context, struct method_run *run)
         centre += sum[k] * sum[k];
     for (int j = 0; j < PLAIN_WIDTH; j++)
         f.dead += !fired[j];
-    const struct outcome *o = &run->outcomes[0];
+    const struct outcome *o = &run->outcome;
     assert_near(o->loss, f.loss / PLAIN_SAMPLES / (run->scale * run->scale), 1e-5);
     assert_near(o->l0, f.l0 / PLAIN_SAMPLES, 1e-9);
     assert_near(o->explained, 1 - f.loss / PLAIN_SAMPLES / (power - centre), 1e-5);
@@ -273,25 +274,26 @@ static void dictionaries_recover_the_features_of_easy_data(void **state)
                                                  {"width", "16"},
                                                  {"l0", "2"},
                                                  {"seeds", "2"},
-                                                 {"learners", "topk,batchtopk,matching-pursuit,fista"},
                                                  {"learning_rate", "3e-3"},
                                                  {"batch", "256"},
                                                  {"total_samples", "400000"},
                                                  {"test_samples", "4000"},
                                                  {"pursuit_samples", "500"},
                                                  {NULL, NULL}};
-    struct witness w = {0};
+    static const char *const four[] = {"topk", "batchtopk", "matching-pursuit", "fista"};
     (void)state;
-    run_test_through(&test, easy, 2, 0, &w, &w.same);
-    assert_int_equal(w.count, 4);
-    for (int i = 0; i < w.count; i++) {
-        const struct outcome *o = &w.outcomes[i];
-        print_message("case %d: MCC %.3f, pair MCC %.3f, F1 %.3f, explained %.3f, L0 %.2f\n", i, o->mcc,
+    for (int i = 0; i < 4; i++) {
+        struct config_setting own[RUN_TEST_SETTINGS];
+        struct witness w = {0};
+        run_test_vary(easy, "learner", four[i], own);
+        run_test_through(&test, own, 2, 0, &w, &w.same);
+        const struct outcome *o = &w.outcome;
+        print_message("%s: MCC %.3f, pair MCC %.3f, F1 %.3f, explained %.3f, L0 %.2f\n", four[i], o->mcc,
                       o->pair_absolute, o->f1, o->explained, o->l0);
         assert_true(o->mcc > 0.8);
         assert_true(o->explained > 0.75);
         assert_true(o->code_true > 0.9);
-        assert_true(o->right_omp > (i == 3 ? 0.3 : 0.5)); /* case 3: FISTA uses more latents than features */
+        assert_true(o->right_omp > (i == 3 ? 0.3 : 0.5)); /* FISTA uses more latents than features */
         assert_true(isnan(o->absorption_full));           /* independent features have no children */
     }
 }
@@ -310,7 +312,7 @@ static void dictionary_learning_converges_in_sixty_updates(void **state)
     struct witness w = {0};
     (void)state;
     run_test_through(&test, sparse, 2, 0, &w, &w.same);
-    const struct outcome *o = w.outcomes;
+    const struct outcome *o = &w.outcome;
     print_message("MCC %.3f, code MCC %.3f, L0 %.2f\n", o->mcc, o->code_encoder, o->l0);
     assert_true(o->mcc > 0.92);
     assert_true(o->code_encoder > 0.9);
@@ -336,10 +338,9 @@ static void the_penalty_of_dictionary_learning_falls_to_its_own_value(void **sta
 static void latents_count_as_dead_within_short_runs(void **state)
 {
     struct dictionary_config config;
-    struct dictionary_case c;
     (void)state;
     run_test_configure(method, &config, one);
-    assert_int_equal(dictionary_cases(&config, &c), 1);
+    struct dictionary_setup c = dictionary_setup(&config);
     assert_int_equal(dictionary_shape(&config, &c).dead_after, 25); /* a quarter of 100 updates */
     config.total_samples = 40 * 100000;
     assert_int_equal(dictionary_shape(&config, &c).dead_after, 1000);
@@ -351,12 +352,13 @@ static void latents_count_as_dead_within_short_runs(void **state)
 
 static void results_that_are_shares_lie_between_0_and_1(void **state)
 {
-    struct witness w = {0};
     (void)state;
-    run_test_through(&test, trees, 1, 0, &w, &w.same);
-    assert_int_equal(w.count, 2);
-    for (int i = 0; i < w.count; i++) {
-        const struct outcome *o = &w.outcomes[i];
+    for (int i = 0; i < 2; i++) {
+        struct config_setting own[RUN_TEST_SETTINGS];
+        struct witness w = {0};
+        run_test_vary(trees, "l0", i == 0 ? "2" : "3", own);
+        run_test_through(&test, own, 1, 0, &w, &w.same);
+        const struct outcome *o = &w.outcome;
         const double shares[] = {o->mcc,
                                  o->uniqueness,
                                  o->precision,
@@ -471,11 +473,6 @@ static void a_dictionary_reads_the_hidden_layer_of_a_superposition_job(void **st
 static void wrong_values_are_refused(void **state)
 {
     static const struct run_test_wrong wrong[] = {
-        {{{"learners", "topk,lasso"}}, "learners"},
-        {{{"l0s", "20,"}}, "l0s"},
-        {{{"sizes", "1"}}, "sizes"},
-        {{{"dimensions", "0"}}, "dimensions"},
-        {{{"exponents", "a"}}, "exponents"},
         {{{"l0", "300"}}, "l0"},
         {{{"inputs", "0"}}, "inputs"},
         {{{"source", "iid"}, {"features", "8"}, {"active", "8"}}, "active"},
@@ -483,9 +480,6 @@ static void wrong_values_are_refused(void **state)
         {{{"batch", "65536"}, {"width", "65536"}}, "batch"},
         {{{"distinct", "100"}}, "distinct"},
         {{{"l0", "0"}}, "l0"},
-        {{{"sources", "rug,lace"}}, "sources"},
-        {{{"sources", "rug,dataset"}}, "sources"},
-        {{{"ps", "0.1,2"}}, "ps"},
         {{{"source", "rug"}, {"features", "100"}}, "features"},
         {{{"source", "trained"}, {"features", "4096"}, {"p", "0.5"}}, "p"},
         {{{"width", "512"}, {"l0", "300"}}, "pursuit_samples"},
@@ -523,20 +517,19 @@ static void the_verdict_names_latents_that_do_not_recur(void **state)
     free(findings);
 }
 
-/* The CSV tables of the two charts of a run. A table contains the names of its chart's panels. */
+/* The CSV table of the chart of a run. It contains the names of the chart's panels. */
 struct tables {
-    char cases[16384], latents[16384];
+    char latents[16384];
 };
 
 static void take_tables(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
 {
     struct tables *t = watcher;
-    char *to = !strcmp(name, "cases-chart.csv") ? t->cases : !strcmp(name, "latents-chart.csv") ? t->latents : NULL;
-    if (!to)
+    if (strcmp(name, "latents-chart.csv") != 0)
         return;
-    assert_true(count < sizeof t->cases);
-    memcpy(to, bytes, count);
-    to[count] = 0;
+    assert_true(count < sizeof t->latents);
+    memcpy(t->latents, bytes, count);
+    t->latents[count] = 0;
 }
 
 static void draw_charts(const struct config_setting *settings, struct tables *tables)
@@ -558,7 +551,6 @@ static void draw_charts(const struct config_setting *settings, struct tables *ta
 
 static void charts_show_only_what_was_measured(void **state)
 {
-    static const char *const panels[] = {"True recovery (MCC)", "Agreement of seeds (PW-MCC)", "Codes of the encoder"};
     struct tables tables;
     (void)state;
     for (int seeds = 1; seeds <= 2; seeds++)
@@ -570,21 +562,14 @@ static void charts_show_only_what_was_measured(void **state)
                                                       {"width", "12"},
                                                       {"l0", "2"},
                                                       {"seeds", seeds == 1 ? "1" : "2"},
-                                                      {"learners", "topk,l1"},
+                                                      {"learner", "topk"},
                                                       {"batch", "40"},
                                                       {"total_samples", "200"},
                                                       {"test_samples", "40"},
                                                       {"pursuit_samples", pursuit ? "20" : "0"},
                                                       {NULL, NULL}};
-            struct config_setting single[sizeof settings / sizeof settings[0]];
-            const bool shown[] = {true, seeds > 1, pursuit > 0};
             draw_charts(settings, &tables);
-            for (int i = 0; i < 3; i++)
-                assert_int_equal(strstr(tables.cases, panels[i]) != NULL, shown[i]);
-            assert_null(strstr(tables.cases, "nan"));
-            memcpy(single, settings, sizeof single);
-            single[7] = (struct config_setting){"learner", "topk"};
-            draw_charts(single, &tables);
+            assert_null(strstr(tables.latents, "nan"));
             assert_non_null(strstr(tables.latents, seeds > 1 ? "True feature and seeds" : "True feature"));
             assert_int_equal(strstr(tables.latents, "True feature and seeds") != NULL, seeds > 1);
             assert_int_equal(strstr(tables.latents, "Agreement with pursuit") != NULL, pursuit > 0);

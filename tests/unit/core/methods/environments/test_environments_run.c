@@ -1,5 +1,5 @@
-/* Tests runs of environments: exact resume in every case (combination of settings) and phase, threads, recovery,
- * results, artifacts, queries, faults. */
+/* Tests runs of environments: exact resume of every baseline and in every phase, threads, recovery, results, artifacts,
+ * queries, faults. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,41 +21,30 @@
 
 static const struct method *const method = &environments_method;
 
-static const struct config_setting every[] = {{"baselines", "all"},
-                                              {"depth", "3"},
-                                              {"samples", "30"},
-                                              {"unseen", "2"},
-                                              {"updates", "12"},
-                                              {"batch", "64"},
-                                              {"factors", "3"},
-                                              {"latent", "3"},
-                                              {"inputs", "5"},
-                                              {"test_samples", "30"},
-                                              {"checkpoint_every", "300"},
-                                              {NULL, NULL}};
-static const struct config_setting deep[] = {{"encoder", "mlp"},  {"psi", "tanh"},         {"hidden", "16"},
-                                             {"shape", "random"}, {"leaves", "9"},         {"sweep", "corruption"},
-                                             {"values", "0,0.5"}, {"seeds", "2"},          {"updates", "15"},
-                                             {"batch", "50"},     {"samples", "40"},       {"sharpness", "0.3"},
-                                             {"restarts", "3"},   {"screen_updates", "6"}, {"checkpoint_every", "400"},
-                                             {NULL, NULL}};
+static const struct config_setting every[] = {
+    {"depth", "3"},   {"samples", "30"}, {"unseen", "2"}, {"updates", "12"},      {"batch", "64"},
+    {"factors", "3"}, {"latent", "3"},   {"inputs", "5"}, {"test_samples", "30"}, {"checkpoint_every", "300"},
+    {NULL, NULL}};
+static const struct config_setting deep[] = {{"encoder", "mlp"},          {"psi", "tanh"},   {"hidden", "16"},
+                                             {"shape", "random"},         {"leaves", "9"},   {"corruption", "0.5"},
+                                             {"updates", "15"},           {"batch", "50"},   {"samples", "40"},
+                                             {"sharpness", "0.3"},        {"restarts", "3"}, {"screen_updates", "6"},
+                                             {"checkpoint_every", "400"}, {NULL, NULL}};
 static const struct config_setting line[] = {{"shape", "caterpillar"},   {"leaves", "7"},    {"merge_root", "false"},
                                              {"unit_variance", "false"}, {"updates", "15"},  {"unseen", "0"},
                                              {"refit", "false"},         {"density", "0.4"}, {NULL, NULL}};
-static const struct config_setting table[] = {
-    {"data", "table"}, {"dataset_name", "plants"},   {"factors", "2"}, {"latent", "2"},      {"updates", "15"},
-    {"batch", "16"},   {"baselines", "pooled,none"}, {"unseen", "1"},  {"fit_samples", "2"}, {NULL, NULL}};
+static const struct config_setting table[] = {{"data", "table"}, {"dataset_name", "plants"}, {"factors", "2"},
+                                              {"latent", "2"},   {"updates", "15"},          {"batch", "16"},
+                                              {"unseen", "1"},   {"fit_samples", "2"},       {NULL, NULL}};
 static char data_root[64];
 
 /* The names of the groups describe the tree. The outcome of an uploaded table is a column or the label. */
 static const char uploaded_text[] = "id,group,tall,wide,y\n"
                                     "a,woods/oak,1,0.5,3\nb,woods/oak,2,1.5,1\nc,woods/elm,3,-1,2\nd,woods/elm,-1,0,4\n"
                                     "e,moss,0.5,2,1\nf,moss,2,1,0\ng,woods/oak,0,0.1,2\nh,woods/elm,1,1,1\n";
-static const struct config_setting uploaded[] = {{"data", "table"}, {"dataset_name", "garden"},
-                                                 {"latent", "2"},   {"factors", "2"},
-                                                 {"updates", "15"}, {"batch", "4"},
-                                                 {"unseen", "0"},   {"test_share", "0.5"},
-                                                 {"seeds", "2"},    {"found_above", "0"},
+static const struct config_setting uploaded[] = {{"data", "table"}, {"dataset_name", "garden"}, {"latent", "2"},
+                                                 {"factors", "2"},  {"updates", "15"},          {"batch", "4"},
+                                                 {"unseen", "0"},   {"test_share", "0.5"},      {"found_above", "0"},
                                                  {NULL, NULL}};
 
 static void store(const char *name, const char *text)
@@ -123,46 +112,61 @@ static void configure(struct environments_config *config, const struct config_se
 
 struct witness {
     struct run_env_witness same;
-    struct outcome outcomes[16];
-    int count, steps;
+    struct outcome outcome;
+    int steps;
 };
 
-static void take_outcomes(void *context, struct method_run *run)
+static void take_outcome(void *context, struct method_run *run)
 {
-    struct witness *w = context;
-    w->count = run->sweep.count;
-    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->sweep.count);
+    ((struct witness *)context)->outcome = run->outcome;
 }
 
-static const struct run_test test = {&environments_method, data_root, take_outcomes};
+static const struct run_test test = {&environments_method, data_root, take_outcome};
 
 static void run_through(const struct config_setting *settings, int threads, int often, struct witness *w)
 {
     w->steps = run_test_through(&test, settings, threads, often, w, &w->same);
 }
 
+static const char *const baselines[] = {"none",       "no-penalty", "independent", "pooled",
+                                        "l1-weights", "l2-changes", "oracle"};
+
 static void threads_and_pauses_change_no_bit(void **state)
 {
-    const struct config_setting *const runs[] = {every, deep, line, table, uploaded};
-    run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
+    struct config_setting own[BASELINES][RUN_TEST_SETTINGS];
+    const struct config_setting *const drawn[] = {deep, line, table, uploaded, every}, *all[BASELINES];
+    for (int i = 0; i < BASELINES; i++) {
+        run_test_vary(every, "baseline", baselines[i], own[i]);
+        all[i] = own[i];
+    }
+    run_test_bits(&test, drawn, sizeof drawn / sizeof drawn[0], 2);
+    run_test_bits(&test, all, BASELINES, 0); /* some baselines have no changes on the tree to draw */
+}
+
+static void run_baseline(const struct config_setting *settings, int baseline, struct witness *w)
+{
+    struct config_setting own[RUN_TEST_SETTINGS];
+    run_test_vary(settings, "baseline", baselines[baseline], own);
+    run_through(own, 2, 0, w);
 }
 
 static void every_baseline_is_measured(void **state)
 {
     struct witness w;
-    run_through(every, 2, 0, &w);
-    assert_int_equal(w.count, BASELINES);
-    for (int i = 0; i < w.count; i++) {
-        const struct outcome *o = &w.outcomes[i];
+    const struct outcome *o = &w.outcome;
+    for (int i = 0; i < BASELINES; i++) {
+        run_baseline(every, i, &w);
         assert_true(o->mcc > 0 && o->mcc <= 1 + 1e-9 && o->mse > 0 && o->mse_unseen > 0 && o->mse_unseen_fit > 0);
         assert_true(isnan(o->accuracy) && o->updates == 12);
+        if (i == BASELINE_ORACLE)
+            assert_true(o->mcc > 1 - 1e-6); /* the oracle knows the true variables */
     }
-    assert_true(w.outcomes[5].mcc > 1 - 1e-6); /* the oracle knows the true variables */
     run_through(deep, 1, 0, &w);
-    for (int i = 0; i < w.count; i++)
-        assert_true(w.outcomes[i].objective < w.outcomes[i].worst_objective && w.outcomes[i].restart < 3);
-    run_through(table, 1, 0, &w);
-    assert_true(w.outcomes[0].mse > 0 && w.outcomes[1].mse_unseen > 0 && w.outcomes[1].mcc > 0);
+    assert_true(o->objective < o->worst_objective && o->restart < 3);
+    run_baseline(table, BASELINE_POOLED, &w);
+    assert_true(o->mse > 0);
+    run_baseline(table, BASELINE_NONE, &w);
+    assert_true(o->mse_unseen > 0 && o->mcc > 0);
 }
 
 /* Few weights change along an edge of the tree. Then training with the penalty finds the latent variables, and training
@@ -170,18 +174,14 @@ static void every_baseline_is_measured(void **state)
  * those of one head for all environments (`pooled`). */
 static void the_penalty_separates_the_latent_variables(void **state)
 {
-    static const struct config_setting settings[] = {{"baselines", "no-penalty,pooled,none"},
-                                                     {"factors", "3"},
-                                                     {"latent", "3"},
-                                                     {"inputs", "8"},
-                                                     {"samples", "100"},
-                                                     {"batch", "256"},
-                                                     {"updates", "4000"},
-                                                     {"learning_rate", "1e-2"},
-                                                     {NULL, NULL}};
-    struct witness w;
-    run_through(settings, 2, 0, &w);
-    const struct outcome *free_one = &w.outcomes[0], *pooled = &w.outcomes[1], *tree = &w.outcomes[2];
+    static const struct config_setting settings[] = {{"factors", "3"},          {"latent", "3"},  {"inputs", "8"},
+                                                     {"samples", "100"},        {"batch", "256"}, {"updates", "4000"},
+                                                     {"learning_rate", "1e-2"}, {NULL, NULL}};
+    struct witness w[3];
+    run_baseline(settings, BASELINE_NO_PENALTY, &w[0]);
+    run_baseline(settings, BASELINE_POOLED, &w[1]);
+    run_baseline(settings, BASELINE_NONE, &w[2]);
+    const struct outcome *free_one = &w[0].outcome, *pooled = &w[1].outcome, *tree = &w[2].outcome;
     if (!(tree->mcc > 0.95 && free_one->mcc < tree->mcc - 0.03 && free_one->linear_r2 > 0.99 &&
           tree->mse_unseen < pooled->mse_unseen && tree->mse_unseen_fit < 0.3 * tree->mse_unseen &&
           tree->changes_found < 0.7 * free_one->changes_found))
@@ -310,19 +310,12 @@ static void a_checkpoint_refuses_other_data(void **state)
 
 static void each_fault_names_its_field(void **state)
 {
-    static const struct run_test_wrong wrong[] = {
-        {{{"baselines", "none,tree"}}, "baselines"},
-        {{{"values", "1"}}, "values"},
-        {{{"sweep", "depth"}, {"values", "3,40"}}, "values"},
-        {{{"sweep", "penalty"}}, "values"},
-        {{{"data", "table"}, {"dataset_name", "../x"}}, "dataset_name"},
-        {{{"data", "table"}, {"dataset_name", "x"}, {"sweep", "depth"}}, "sweep"},
-        {{{"unseen", "31"}}, "unseen"},
-        {{{"fit_samples", "200"}}, "fit_samples"},
-        {{{"changes", "7"}}, "changes"},
-        {{{"depth", "12"}, {"children", "9"}}, "depth"},
-        {{{"samples", "1000000"}, {"inputs", "4000"}}, "samples"},
-        {{{"seeds", "100"}, {"baselines", "all"}}, "seeds"}};
+    static const struct run_test_wrong wrong[] = {{{{"data", "table"}, {"dataset_name", "../x"}}, "dataset_name"},
+                                                  {{{"unseen", "31"}}, "unseen"},
+                                                  {{{"fit_samples", "200"}}, "fit_samples"},
+                                                  {{{"changes", "7"}}, "changes"},
+                                                  {{{"depth", "12"}, {"children", "9"}}, "depth"},
+                                                  {{{"samples", "1000000"}, {"inputs", "4000"}}, "samples"}};
     run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
     run_test_presets(method);
 }
@@ -383,7 +376,6 @@ static void a_checkpoint_answers_queries(void **state)
     struct method_run *run;
     enum method_request request = METHOD_CONTINUE;
     configure(&config, every);
-    strcpy(config.baselines, "none");
     assert_ok(run_env_open(&environment, 1, NULL, err));
     assert_ok(method->create(&config, &environment.env, &run, err));
     while (request != METHOD_DONE)
@@ -393,8 +385,8 @@ static void a_checkpoint_answers_queries(void **state)
     assert_ok(method->open(&config, environment.env.kernels, NULL, &reader, &model, err));
     float z[3], w[15 * 3], values[5];
     memcpy(values, run->test->x, sizeof values);
-    assert_ok(tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, run->test->x, NULL, 1, z, err));
-    tree_edges_weights(&run->edges, case_fit(run)->model->base, case_fit(run)->model->changes, 3, w);
+    assert_ok(tree_model_encode(tree_fit_of(run)->model, &tree_fit_of(run)->exec, run->test->x, NULL, 1, z, err));
+    tree_edges_weights(&run->edges, tree_fit_of(run)->model->base, tree_fit_of(run)->model->changes, 3, w);
     struct answer answer = {0};
     const struct sink sink = {&answer, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
     struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = values};
@@ -417,12 +409,12 @@ static void a_checkpoint_answers_queries(void **state)
     assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
     assert_true(method->model_bytes(model) > 0);
     method->close(model);
-    double before = run->outcomes[0].mse;
+    double before = run->outcome.mse;
     struct method_evaluation what = {.samples = 2000, .seed = 99};
     assert_ok(method->begin_evaluation(run, &what, err));
     for (request = METHOD_CONTINUE; request != METHOD_DONE;)
         assert_ok(run_env_step(&environment, method, run, &request, err));
-    assert_true(run->outcomes[0].mse != before && fabs(log(run->outcomes[0].mse / before)) < 0.5);
+    assert_true(run->outcome.mse != before && fabs(log(run->outcome.mse / before)) < 0.5);
     run_env_bytes_close(&bytes);
     method->destroy(run);
     run_env_close(&environment);
@@ -466,12 +458,12 @@ static void inconsistent_checkpoints_are_refused(void **state)
         assert_ok(run_env_step(&environment, method, run, &request, err));
     for (int odd = 0; odd < 4; odd++) {
         struct method_run *again;
-        int64_t updates = case_fit(run)->updates, phase = run->sweep.phase;
-        case_fit(run)->updates = odd == 1 ? 1000 : odd == 2 ? -1 : updates;
-        run->sweep.phase = odd == 3 ? 9 : phase;
+        int64_t updates = tree_fit_of(run)->updates, phase = run->base.phase;
+        tree_fit_of(run)->updates = odd == 1 ? 1000 : odd == 2 ? -1 : updates;
+        run->base.phase = odd == 3 ? 9 : phase;
         assert_ok(run_env_save(method, run, &bytes, err));
-        case_fit(run)->updates = updates;
-        run->sweep.phase = phase;
+        tree_fit_of(run)->updates = updates;
+        run->base.phase = phase;
         assert_ok(method->create(odd ? &config : &other, &environment.env, &again, err));
         struct snapshot_reader reader = run_env_reader(&bytes);
         assert_int_equal(method->load(again, &reader, NULL), STATUS_CORRUPT);

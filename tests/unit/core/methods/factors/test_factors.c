@@ -161,8 +161,7 @@ static struct fit_setup setup_of(const struct config_setting *settings)
     memset(&config, 0, sizeof config);
     assert_ok(config_defaults(&factors_config_table, &config, err));
     assert_ok(config_apply(&factors_config_table, &config, settings, err));
-    struct factors_case c = {(enum factors_model)config.model, config.rho, 0};
-    return factors_setup(&config, &c, SYNTHETIC_FEATURES, 400, 0);
+    return factors_setup(&config, SYNTHETIC_FEATURES, 400, 0);
 }
 
 static struct fit *fit_open(const struct bench *b, const struct fit_setup *setup)

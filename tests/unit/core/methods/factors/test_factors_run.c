@@ -1,5 +1,5 @@
-/* Tests runs of factors: exact resume in every case (combination of settings) and phase, threads, restarts, results,
- * artifacts, queries, faults. */
+/* Tests runs of factors: exact resume of every model and in every phase, threads, restarts, results, artifacts,
+ * queries, faults. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,25 +16,16 @@
 #include "core/methods/factors/factors.h"
 #include "core/methods/factors/run.h"
 #include "core/methods/factors/run_int.h"
-#include "core/methods/factors/summary.h"
 #include "tests/support/run_test.h"
 #include "tests/support/method_ask.h"
 
 static const struct method *const method = &factors_method;
 
-/* This run fits several models with several restarts each, and drops all but one restart early. It changes from one
- * case to the next within a hundred steps. */
-static const struct config_setting many[] = {{"experiment", "rho"},
-                                             {"models", "sparse-vae,vsc"},
-                                             {"rhos", "0,0.5"},
-                                             {"datasets", "2"},
-                                             {"rows", "120"},
-                                             {"batch", "25"},
-                                             {"epochs", "3"},
-                                             {"restarts", "3"},
-                                             {"screen_epochs", "2"},
-                                             {"checkpoint_every", "50"},
-                                             {NULL, NULL}};
+/* This run has several restarts, and drops all but one early. */
+static const struct config_setting several[] = {
+    {"rho", "0.5"},  {"dataset", "1"},  {"rows", "120"},        {"batch", "25"},
+    {"epochs", "3"}, {"restarts", "3"}, {"screen_epochs", "2"}, {"checkpoint_every", "50"},
+    {NULL, NULL}};
 static const struct config_setting skip[] = {{"zeros", "skip"}, {"zeros_after", "6"},       {"rows", "200"},
                                              {"epochs", "12"},  {"lambda0", "100"},         {"restarts", "2"},
                                              {"batch", "32"},   {"checkpoint_every", "50"}, {NULL, NULL}};
@@ -54,28 +45,14 @@ static struct method_run *start(struct run_env *environment, const struct factor
     return run_test_start(method, environment, config);
 }
 
-/* This run trains all models over the folds of a table. */
-static const struct config_setting table[] = {{"experiment", "folds"},
-                                              {"models", "vae,vsc,oi-vae,nmf,sparse-vae"},
-                                              {"data", "ratings"},
-                                              {"dataset_name", "films"},
-                                              {"likelihood", "softmax"},
-                                              {"features", "20"},
-                                              {"folds", "2"},
-                                              {"latent", "3"},
-                                              {"hidden", "10"},
-                                              {"epochs", "4"},
-                                              {"batch", "16"},
-                                              {"nmf_iterations", "6"},
-                                              {"checkpoint_every", "60"},
-                                              {NULL, NULL}};
+static const struct config_setting table[] = {
+    {"data", "ratings"}, {"dataset_name", "films"}, {"likelihood", "softmax"},  {"features", "20"},
+    {"folds", "2"},      {"latent", "3"},           {"hidden", "10"},           {"epochs", "4"},
+    {"batch", "16"},     {"nmf_iterations", "6"},   {"checkpoint_every", "60"}, {NULL, NULL}};
 static const struct config_setting shifted[] = {{"data", "shifted"},
                                                 {"dataset_name", "papers"},
                                                 {"likelihood", "softmax"},
                                                 {"topics", "2"},
-                                                {"experiment", "folds"},
-                                                {"folds", "2"},
-                                                {"models", "sparse-vae,vsc,nmf"},
                                                 {"warm_up", "2"},
                                                 {"precision", "bf16"},
                                                 {"latent", "3"},
@@ -165,38 +142,47 @@ static int remove_data(void **state)
 
 struct witness {
     struct run_env_witness same;
-    struct outcome outcomes[16];
-    int count, steps;
+    struct outcome outcome;
+    int steps;
 };
 
-static void take_outcomes(void *context, struct method_run *run)
+static void take_outcome(void *context, struct method_run *run)
 {
-    struct witness *w = context;
-    w->count = run->sweep.count;
-    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->sweep.count);
+    ((struct witness *)context)->outcome = run->outcome;
 }
 
-static const struct run_test test = {&factors_method, data_root, take_outcomes};
+static const struct run_test test = {&factors_method, data_root, take_outcome};
 
 static void run_through(const struct config_setting *settings, int threads, int every, struct witness *w)
 {
     w->steps = run_test_through(&test, settings, threads, every, w, &w->same);
 }
 
-static void threads_and_pauses_change_no_bit(void **state)
+static void run_vary(const struct config_setting *settings, const char *field, const char *value, struct witness *w)
 {
-    const struct config_setting *const runs[] = {many, skip, horseshoe, groups, table, shifted};
-    run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
+    struct config_setting all[RUN_TEST_SETTINGS];
+    run_test_vary(settings, field, value, all);
+    run_through(all, 2, 0, w);
 }
 
-static void every_case_is_measured(void **state)
+static void threads_and_pauses_change_no_bit(void **state)
+{
+    struct config_setting vsc[RUN_TEST_SETTINGS], nmf[RUN_TEST_SETTINGS], drawn[RUN_TEST_SETTINGS];
+    run_test_vary(several, "model", "vsc", vsc);
+    run_test_vary(table, "model", "nmf", nmf);
+    run_test_vary(shifted, "model", "vsc", drawn);
+    const struct config_setting *const masked[] = {several, skip, horseshoe, groups, table, nmf, shifted};
+    const struct config_setting *const others[] = {vsc, drawn}; /* these models have no mask to draw */
+    run_test_bits(&test, masked, sizeof masked / sizeof masked[0], 2);
+    run_test_bits(&test, others, sizeof others / sizeof others[0], 0);
+}
+
+static void every_figure_is_measured(void **state)
 {
     struct witness w;
-    run_through(many, 2, 0, &w);
-    assert_int_equal(w.count, 2 * 2 * 2);
-    for (int i = 0; i < w.count; i++) {
-        const struct outcome *o = &w.outcomes[i];
-        bool sparse = i % 4 < 2;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        run_vary(several, "model", sparse ? "sparse-vae" : "vsc", &w);
+        const struct outcome *o = &w.outcome;
         assert_true(o->mse > 0 && o->mse < 60 && o->mse_mean > 0 && o->dci >= 0 && o->dci <= 1);
         assert_true(isnan(o->nll) && isnan(o->support_f1) == !sparse && isnan(o->columns) == !sparse);
         assert_true(o->objective <= o->worst_objective);
@@ -206,16 +192,19 @@ static void every_case_is_measured(void **state)
 
 static void all_models_are_measured_on_the_folds_of_a_table(void **state)
 {
+    static const char *const models[] = {"vae", "vsc", "oi-vae", "nmf", "sparse-vae"};
     struct witness w;
-    run_through(table, 2, 0, &w);
-    assert_int_equal(w.count, 5 * 2);
-    for (int i = 0; i < w.count; i++) {
-        const struct outcome *o = &w.outcomes[i];
-        assert_true(isnan(o->mse) && isnan(o->dci) && isnan(o->accuracy));
-        assert_true(o->nll > 0 && o->nll < 100 && o->recall >= 0 && o->recall <= 1 && o->ndcg >= 0 && o->ndcg <= 1);
-        if (i / 2 == 3) /* model 3 is nmf, which separates two kinds of films easily */
-            assert_true(o->recall > 0.8);
-    }
+    for (int i = 0; i < 5; i++)
+        for (int fold = 0; fold < 2; fold++) {
+            struct config_setting own[RUN_TEST_SETTINGS];
+            run_test_vary(table, "model", models[i], own);
+            run_vary(own, "dataset", fold ? "1" : "0", &w);
+            const struct outcome *o = &w.outcome;
+            assert_true(isnan(o->mse) && isnan(o->dci) && isnan(o->accuracy));
+            assert_true(o->nll > 0 && o->nll < 100 && o->recall >= 0 && o->recall <= 1 && o->ndcg >= 0 && o->ndcg <= 1);
+            if (i == 3) /* nmf separates two kinds of films easily */
+                assert_true(o->recall > 0.8);
+        }
     struct factors_config config;
     struct run_env environment;
     struct method_run *run;
@@ -230,15 +219,16 @@ static void all_models_are_measured_on_the_folds_of_a_table(void **state)
     run_env_close(&environment);
 }
 
-static void shifted_documents_differ_between_repetitions(void **state)
+static void shifted_documents_differ_between_draws(void **state)
 {
-    struct witness w;
-    run_through(shifted, 2, 0, &w);
-    assert_int_equal(w.count, 2 * 3);
-    for (int i = 0; i < w.count; i++)
-        assert_true(w.outcomes[i].nll > 0 && w.outcomes[i].nll < 200 && isnan(w.outcomes[i].dci));
-    assert_true(fabs(w.outcomes[0].nll - w.outcomes[1].nll) >
-                1e-6); /* the two outcomes are for two sets of drawn documents */
+    double nll[2];
+    for (int draw = 0; draw < 2; draw++) {
+        struct witness w;
+        run_vary(shifted, "dataset", draw ? "1" : "0", &w);
+        nll[draw] = w.outcome.nll;
+        assert_true(nll[draw] > 0 && nll[draw] < 200 && isnan(w.outcome.dci));
+    }
+    assert_true(fabs(nll[0] - nll[1]) > 1e-6);
 }
 
 /* Collects the topics of a result as text: the names in the lists `features` and `rows`. */
@@ -338,10 +328,10 @@ static void training_finds_the_synthetic_factors(void **state)
     run_through(exact, 2, 0, &w);
     /* `zeros` = skip makes weights exactly 0; if it did so too early, no weight would remain and the error would stay
      * high */
-    if (!(w.outcomes[0].mse < 1 && w.outcomes[0].dci > 0.8))
-        fail_msg("exact zeros: mse %g, dci %g", w.outcomes[0].mse, w.outcomes[0].dci);
+    if (!(w.outcome.mse < 1 && w.outcome.dci > 0.8))
+        fail_msg("exact zeros: mse %g, dci %g", w.outcome.mse, w.outcome.dci);
     run_through(settings, 2, 0, &w);
-    const struct outcome *o = &w.outcomes[0];
+    const struct outcome *o = &w.outcome;
     if (!(o->mse < 1 && o->dci > 0.9 && o->columns <= 4 && o->support_f1 > 0.6))
         fail_msg("mse %g, dci %g, columns %g, f1 %g", o->mse, o->dci, o->columns, o->support_f1);
     assert_true(o->objective < o->worst_objective);
@@ -399,7 +389,7 @@ static void compare_anchors(void *context, struct method_run *run)
     double plain = plain_anchors_apart(run, &anchors);
     *(double *)context = plain;
     assert_true(anchors > 8); /* the run compares eight at once, so here it needs several rounds */
-    assert_true(run->outcomes[0].anchors_apart == plain);
+    assert_true(run->outcome.anchors_apart == plain);
 }
 
 static void anchors_are_compared_with_all_features(void **state)
@@ -416,35 +406,17 @@ static void anchors_are_compared_with_all_features(void **state)
         fail_msg("share %g", share);
 }
 
-static void summaries_hold_quartiles_over_data_sets(void **state)
-{
-    struct factors_case cases[] = {{MODEL_VAE, 0, 0}, {MODEL_VAE, 0, 1}, {MODEL_VAE, 0, 2}, {MODEL_VAE, 0.5, 0}};
-    struct outcome outcomes[4] = {
-        {.mse = 0.3, .dci = 0.1}, {.mse = 5, .dci = 0.3}, {.mse = 0.4, .dci = NAN}, {.mse = 1}};
-    struct method_run run = {.sweep = {.count = 4}, .cases = cases, .outcomes = outcomes};
-    struct summary rows[4];
-    assert_int_equal(summarise(&run, rows, 4), 2);
-    assert_true(rows[0].count == 3 && fabs(rows[0].mse.median - 0.4) < 1e-12 && fabs(rows[0].dci.median - 0.2) < 1e-12);
-    assert_true(fabs(rows[0].mse.low - 0.35) < 1e-12 && fabs(rows[0].stuck - 1 / 3.0) < 1e-12);
-    assert_true(rows[1].count == 1 && rows[1].stuck == 0 && rows[1].c.rho == 0.5);
-}
-
 /* ---- configuration ------------------------------------------------------------------------------------ */
 
 static void each_fault_names_its_field(void **state)
 {
     static const struct run_test_wrong wrong[] = {
-        {{{"experiment", "rho"}, {"models", "vae,gan"}}, "models"},
-        {{{"experiment", "rho"}, {"rhos", "0,1"}}, "rhos"},
         {{{"lambda0", "0.5"}}, "lambda0"},
         {{{"zeros", "skip"}, {"prior", "horseshoe"}}, "zeros"},
         {{{"likelihood", "softmax"}}, "likelihood"},
         {{{"data", "ratings"}, {"dataset_name", "../up"}}, "dataset_name"},
-        {{{"data", "cells"}, {"dataset_name", "a"}, {"experiment", "rho"}}, "experiment"},
-        {{{"experiment", "folds"}}, "experiment"},
         {{{"data", "shifted"}, {"dataset_name", "a"}, {"topics", "3"}}, "topics"},
-        {{{"data", "cells"}, {"dataset_name", "a"}, {"dataset", "5"}}, "dataset"},
-        {{{"experiment", "rho"}, {"datasets", "1000"}, {"rhos", "0,0.1,0.2,0.3,0.4"}}, "experiment"}};
+        {{{"data", "cells"}, {"dataset_name", "a"}, {"dataset", "5"}}, "dataset"}};
     run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
     run_test_presets(method);
 }
@@ -511,12 +483,12 @@ static void a_checkpoint_answers_queries(void **state)
     assert_true(method->model_bytes(model) > 0);
     method->close(model);
     /* An evaluation on new rows gives nearly the same error. */
-    double before = run->outcomes[0].mse;
+    double before = run->outcome.mse;
     struct method_evaluation what = {.samples = 2000, .seed = 99};
     assert_ok(method->begin_evaluation(run, &what, err));
     for (request = METHOD_CONTINUE; request != METHOD_DONE;)
         assert_ok(run_env_step(&environment, method, run, &request, err));
-    assert_true(run->outcomes[0].mse != before && fabs(log(run->outcomes[0].mse / before)) < 0.5);
+    assert_true(run->outcome.mse != before && fabs(log(run->outcome.mse / before)) < 0.5);
     run_env_bytes_close(&bytes);
     method->destroy(run);
     run_env_close(&environment);
@@ -537,12 +509,10 @@ static void inconsistent_checkpoints_are_refused(void **state)
     for (int i = 0; i < 5; i++)
         assert_ok(run_env_step(&environment, method, run, &request, err));
     for (int odd = 0; odd < 4; odd++) {
-        int64_t at = run->sweep.at, chosen = run->multi_start.chosen, position = case_fit(run)->position;
-        run->sweep.at = odd == 1 ? 0 : at;
+        int64_t chosen = run->multi_start.chosen, position = case_fit(run)->position;
         run->multi_start.chosen = odd == 1 ? -2 : chosen;
         case_fit(run)->position = odd == 2 ? 100000 : odd == 3 ? -1 : position;
         assert_ok(run_env_save(method, run, &bytes, err));
-        run->sweep.at = at;
         run->multi_start.chosen = chosen;
         case_fit(run)->position = position;
         struct method_run *again = start(&environment, odd ? &config : &other);
@@ -559,13 +529,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_pauses_change_no_bit),
-        cmocka_unit_test(every_case_is_measured),
+        cmocka_unit_test(every_figure_is_measured),
         cmocka_unit_test(all_models_are_measured_on_the_folds_of_a_table),
-        cmocka_unit_test(shifted_documents_differ_between_repetitions),
+        cmocka_unit_test(shifted_documents_differ_between_draws),
         cmocka_unit_test(a_result_names_words_and_titles_of_topics),
         cmocka_unit_test(training_finds_the_synthetic_factors),
         cmocka_unit_test(anchors_are_compared_with_all_features),
-        cmocka_unit_test(summaries_hold_quartiles_over_data_sets),
         cmocka_unit_test(each_fault_names_its_field),
         cmocka_unit_test(a_checkpoint_answers_queries),
         cmocka_unit_test(inconsistent_checkpoints_are_refused),

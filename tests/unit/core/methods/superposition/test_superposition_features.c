@@ -200,17 +200,11 @@ static void threads_and_pauses_change_no_bit(void **state)
         UPLOADED,          {"ratio", "0.3"},          {"batch", "40"},         {"block", "0"},
         {"stop", "never"}, {"total_samples", "1000"}, {"test_samples", "100"}, {"checkpoint_every", "300"},
         {NULL, NULL}};
-    const struct config_setting many[] = {UPLOADED,
-                                          {"experiment", "loss-ratio"},
-                                          {"ratios", "0.25,0.5"},
-                                          {"batch", "40"},
-                                          {"block", "100"},
-                                          {"stop", "never"},
-                                          {"total_samples", "310"},
-                                          {"test_samples", "90"},
-                                          {"checkpoint_every", "300"},
-                                          {NULL, NULL}};
-    const struct config_setting *const all[] = {one, many};
+    const struct config_setting blocks[] = {
+        UPLOADED,          {"ratio", "0.5"},         {"batch", "40"},        {"block", "100"},
+        {"stop", "never"}, {"total_samples", "310"}, {"test_samples", "90"}, {"checkpoint_every", "300"},
+        {NULL, NULL}};
+    const struct config_setting *const all[] = {one, blocks};
     (void)state;
     take_p();
     run_test_bits(&test, all, sizeof all / sizeof all[0], 2);
@@ -250,11 +244,11 @@ static void uploaded_samples_give_the_loss_of_drawn_ones(void **state)
         struct run_env environment;
         struct superposition_config config = configured(settings);
         struct method_run *run = train(&environment, &config);
-        loss[uploaded] = run->outcomes[0].loss;
-        error[uploaded] = run->outcomes[0].error;
-        assert_true(loss[uploaded] < 0.8 * case_blind(run, &run->cases[0]));
+        loss[uploaded] = run->outcome.loss;
+        error[uploaded] = run->outcome.error;
+        assert_true(loss[uploaded] < 0.8 * setup_blind(run, &run->setup));
         if (uploaded)
-            assert_int_equal(run->sweep.evaluation_samples, rows_test_count(&run->features.rows));
+            assert_int_equal(run->base.evaluation_samples, rows_test_count(&run->features.rows));
         method->destroy(run);
         run_env_close(&environment);
     }
@@ -313,7 +307,7 @@ static void queries_take_test_rows_and_values_in_their_own_unit(void **state)
         assert_ok(method_ask(method, model, "predict", &same, &sink, err));
         rows += answer.loss;
     }
-    assert_true(fabs(sum / 200 / run->outcomes[0].loss - 1) < 1e-4); /* the run evaluated these test rows */
+    assert_true(fabs(sum / 200 / run->outcome.loss - 1) < 1e-4); /* the run evaluated these test rows */
     assert_true(fabs(rows / sum - 1) < 1e-6);
     struct error fault = {0};
     struct method_input beyond = {.kind = METHOD_INPUT_SAMPLE, .seed = ROWS};
@@ -384,12 +378,8 @@ static void each_bad_data_set_and_given_size_names_its_field(void **state)
     const struct method_given p = {has_field, "p"};
     /* a resolved configuration states the p of its data, so it is accepted when it is submitted again */
     assert_ok(method->resolve(&again, &p, root, err));
-    static const struct run_test_wrong wrong[] = {
-        {{{"dataset_name", "../up"}}, "dataset_name"},
-        {{{"dataset_name", "drawn"}, {"model", "rug"}}, "model"},
-        {{{"dataset_name", "drawn"}, {"experiment", "loss-ratio"}, {"models", "trained,linear"}}, "models"},
-        {{{"dataset_name", "drawn"}, {"experiment", "loss-ratio"}, {"sizes", "32"}}, "sizes"},
-        {{{"dataset_name", "drawn"}, {"experiment", "loss-p"}, {"ps", "0.1"}}, "ps"}};
+    static const struct run_test_wrong wrong[] = {{{{"dataset_name", "../up"}}, "dataset_name"},
+                                                  {{{"dataset_name", "drawn"}, {"model", "rug"}}, "model"}};
     run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
 }
 

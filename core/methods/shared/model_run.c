@@ -1,0 +1,255 @@
+/* The steps, the progress and the checkpoints of a run that trains one model (model_run.h). */
+#include "core/methods/shared/model_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/shared/timed_loop.h"
+
+/* ---- beginning and end ---------------------------------------------------------------------------------- */
+
+void model_run_init(struct method_run *run, const struct model_run_table *table, const struct method_env *env,
+                    int64_t checkpoint_every, double *outcome, int columns)
+{
+    struct model_run *m = model_run_of(run);
+    m->table = table;
+    m->env = *env;
+    m->checkpoint_every = checkpoint_every;
+    m->outcome = outcome;
+    m->columns = columns;
+}
+
+void model_run_read(struct method_run *run, struct hash *hash)
+{
+    hash_finish(hash, model_run_of(run)->data);
+    model_run_of(run)->reads = true;
+}
+
+void model_run_hash(const struct method_run *run, struct hash *hash, const void *bytes, size_t count)
+{
+    enum { PIECE = 1 << 20 };
+    struct thread_pool *pool = model_run_in(run)->env.pool;
+    for (size_t at = 0; at < count && !thread_pool_stopped(pool); at += PIECE)
+        hash_add(hash, (const char *)bytes + at, count - at < PIECE ? count - at : PIECE);
+}
+
+void model_run_destroy(struct method_run *run)
+{
+    if (!run)
+        return;
+    model_run_of(run)->table->close(run);
+    free(run);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------- */
+
+void model_run_metric(struct method_run *run, const char *name, double value)
+{
+    const struct model_run *m = model_run_in(run);
+    if (isfinite(value) && m->env.metric)
+        m->env.metric(m->env.context, name, m->seen, value);
+}
+
+static enum status evaluate(struct method_run *run, struct error *err)
+{
+    struct model_run *m = model_run_of(run);
+    struct error cause = {0};
+    bool done = true;
+    enum status status = m->table->evaluate(run, &done, err);
+    if (status || !done)
+        return status;
+    for (const struct model_run_metric *metric = m->table->metrics; metric->name; metric++)
+        model_run_metric(run, metric->name, m->outcome[metric->column]);
+    m->phase = MODEL_RUN_DONE;
+    status = m->table->finish(run, &cause);
+    publish_attempted(&m->findings, &m->env, "charts", status, &cause);
+    return STATUS_OK;
+}
+
+/* Does one update, or one piece of an evaluation. */
+static enum status work(struct method_run *run, struct error *err)
+{
+    struct model_run *m = model_run_of(run);
+    enum status status = m->table->open(run, err);
+    if (status)
+        return status;
+    if (m->phase == MODEL_RUN_TRAIN && m->table->trained(run))
+        m->phase = MODEL_RUN_EVALUATE;
+    return m->phase == MODEL_RUN_TRAIN ? m->table->update(run, err) : evaluate(run, err);
+}
+
+enum status model_run_step(struct method_run *run, enum method_request *request, struct error *err)
+{
+    const struct model_run *m = model_run_in(run);
+    const struct timed_loop loop = {work, &m->env, &m->seen, m->checkpoint_every, &m->phase, MODEL_RUN_DONE};
+    return timed_loop_step(&loop, run, request, err);
+}
+
+enum status model_run_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
+{
+    struct model_run *m = model_run_of(run);
+    if (what->samples < m->table->least_samples || what->samples > m->table->most_samples)
+        return error_set(err, STATUS_INVALID, "/samples", "must be in [%lld, %lld]", (long long)m->table->least_samples,
+                         (long long)m->table->most_samples);
+    m->phase = MODEL_RUN_EVALUATE;
+    m->alone = 1;
+    m->evaluation_seed = what->seed;
+    m->evaluation_samples = what->samples;
+    if (m->table->begin_evaluation)
+        m->table->begin_evaluation(run);
+    return STATUS_OK;
+}
+
+void model_run_progress(const struct method_run *run, struct method_progress *out)
+{
+    static const char *const stages[] = {"training", "evaluating", "done"};
+    const struct model_run *m = model_run_in(run);
+    double part = m->opened ? fmin(m->table->part(run), 1) : 0;
+    timed_loop_progress(m->phase == MODEL_RUN_DONE ? 1 : part, m->work, m->seen, stages[m->phase], out);
+}
+
+/* ---- checkpoints ---------------------------------------------------------------------------------------- */
+
+static const struct model_run_number own_numbers[] = {
+    {"run.phase", MODEL_RUN_POSITION, offsetof(struct model_run, phase)},
+    {"run.seen", MODEL_RUN_INTEGER, offsetof(struct model_run, seen)},
+    {"run.work", MODEL_RUN_INTEGER, offsetof(struct model_run, work)},
+    {"run.alone", MODEL_RUN_INTEGER, offsetof(struct model_run, alone)},
+    {"evaluation.seed", MODEL_RUN_INTEGER, offsetof(struct model_run, evaluation_seed)},
+    {"evaluation.samples", MODEL_RUN_INTEGER, offsetof(struct model_run, evaluation_samples)},
+    {"run.loss_sum", MODEL_RUN_REAL, offsetof(struct model_run, loss_sum)},
+    {NULL, MODEL_RUN_INTEGER, 0},
+};
+
+static enum status add_numbers(struct method_run *run, const struct model_run_number *list, bool position,
+                               struct snapshot *snapshot, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (const struct model_run_number *n = list; !status && n->name; n++) {
+        void *at = (char *)run + n->offset;
+        if (position && n->kind != MODEL_RUN_POSITION)
+            continue;
+        status = n->kind == MODEL_RUN_REAL ? snapshot_add_f64(snapshot, n->name, at, err)
+                                           : snapshot_add_i64(snapshot, n->name, at, err);
+    }
+    return status;
+}
+
+static enum status declare_position(void *run, struct snapshot *snapshot, struct error *err)
+{
+    enum status status = add_numbers(run, own_numbers, true, snapshot, err);
+    return status ? status : add_numbers(run, model_run_of(run)->table->numbers, true, snapshot, err);
+}
+
+static enum status declare(void *run, struct snapshot *snapshot, struct error *err)
+{
+    static const enum snapshot_role roles[] = {SNAPSHOT_WEIGHT, SNAPSHOT_OPTIMISER, SNAPSHOT_STATE};
+    struct model_run *m = model_run_of(run);
+    const uint64_t digest[1] = {HASH_BYTES}, outcome[2] = {1, (uint64_t)m->columns};
+    enum status status = STATUS_OK;
+    for (size_t r = 0; !status && r < sizeof roles / sizeof roles[0]; r++)
+        status = m->table->arrays(run, roles[r], snapshot, err);
+    if (!status)
+        status = add_numbers(run, own_numbers, false, snapshot, err);
+    if (!status)
+        status = add_numbers(run, m->table->numbers, false, snapshot, err);
+    if (!status && m->reads)
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "run.data", 1, digest, m->trained_on, err);
+    if (!status && !m->several)
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.outcomes", 2, outcome, m->outcome, err);
+    return status ? status : publish_snapshot(&m->findings, snapshot, err);
+}
+
+enum status model_run_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err)
+{
+    struct model_run *m = model_run_of(run);
+    enum status status = m->table->open(run, err);
+    if (!status)
+        status = m->table->check(run, err);
+    memcpy(m->trained_on, m->data, sizeof m->data);
+    return status ? status : snapshot_save(declare, run, to, bytes, err);
+}
+
+enum status model_run_shown(const struct snapshot_reader *from, bool *several, struct error *err)
+{
+    struct snapshot_entry *entries = NULL;
+    struct snapshot *snapshot = NULL;
+    size_t count = 0;
+    int64_t cases = 1, at = 0;
+    enum status status = snapshot_contents(from, &entries, &count, err);
+    for (size_t i = 0; !status && i < count; i++)
+        if (strcmp(entries[i].name, "run.outcomes") == 0)
+            cases = (int64_t)entries[i].dim[0];
+    free(entries);
+    *several = !status && cases > 1;
+    if (status || cases == 1)
+        return status;
+    status = snapshot_create(&snapshot, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "run.at", &at, err);
+    if (!status)
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
+    snapshot_destroy(snapshot);
+    return status || at == cases - 1
+               ? status
+               : error_set(err, STATUS_CONFLICT, NULL,
+                           "the checkpoint has the model of case %lld of %lld of a job of an earlier version; only "
+                           "that of the last case can be opened",
+                           (long long)at + 1, (long long)cases);
+}
+
+/* Reads the numbers that decide what is opened. A stream may be damaged, so the function and open() check them. */
+static enum status read_position(struct method_run *run, const struct snapshot_reader *from, struct error *err)
+{
+    struct model_run *m = model_run_of(run);
+    enum status status = model_run_shown(from, &m->several, err);
+    if (status)
+        return status;
+    status = snapshot_load(declare_position, run, from, 1u << SNAPSHOT_STATE, err);
+    if (status)
+        return status;
+    return m->phase >= MODEL_RUN_TRAIN && m->phase <= MODEL_RUN_DONE
+               ? STATUS_OK
+               : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's phase is unknown");
+}
+
+static enum status loaded(struct method_run *run, struct error *err)
+{
+    struct model_run *m = model_run_of(run);
+    bool sound = true;
+    m->several = false;
+    enum status status =
+        m->reads && memcmp(m->trained_on, m->data, sizeof m->data) != 0
+            ? error_set(
+                  err, STATUS_CONFLICT, NULL,
+                  "the data set has changed since the checkpoint was saved; put the same data back or start a new job")
+            : m->table->loaded(run, &sound, err);
+    if (status)
+        return status;
+    return sound && m->seen >= 0 && m->work >= 0
+               ? STATUS_OK
+               : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
+}
+
+enum status model_run_load(struct method_run *run, const struct snapshot_reader *from, struct error *err)
+{
+    struct model_run *m = model_run_of(run);
+    enum status status = read_position(run, from, err);
+    m->opened = false;
+    if (!status)
+        status = m->table->open(run, err);
+    if (!status)
+        status = snapshot_load(declare, run, from, SNAPSHOT_ALL, err);
+    return status ? status : loaded(run, err);
+}
+
+enum status model_run_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
+{
+    const struct model_run_table *table = model_run_in(run)->table;
+    if (!table->single(run))
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "only a job with a single fit can start from another job's weights");
+    enum status status = table->open(run, err);
+    return status ? status : snapshot_load(declare, run, from, 1u << SNAPSHOT_WEIGHT, err);
+}
