@@ -17,7 +17,7 @@
 #include "api/http/exchange.h"
 #include "api/http/query_check.h"
 #include "api/jobs/job_name.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 #include "api/models/model_cache.h"
 #include "api/queries/queries.h"
 #include "api/queries/query_gate.h"
@@ -204,10 +204,7 @@ static bool states_format(struct exchange *x)
     error_clear(&err);
     if (query_parse(x->match.query, &x->query, &err) != STATUS_OK)
         return false;
-    for (const struct api_parameter *p = x->match.route->query; p != NULL && p->type != PARAMETER_END; p++)
-        if (p->type == PARAMETER_FORMAT && exchange_query(x, p->name) != NULL)
-            return true;
-    return false;
+    return route_parameter(x->match.route, PARAMETER_FORMAT) != NULL && exchange_query(x, PARAMETER_FORMAT) != NULL;
 }
 
 /* Returns the largest body that a route takes, in bytes: the limit in the route table, or a smaller limit that the
@@ -254,9 +251,8 @@ static bool admit_body(struct exchange *x)
             size_t used = strlen(taken);
             (void)snprintf(taken + used, sizeof taken - used, "%s%s", used > 0 ? ", " : "", *each);
         }
-        bool stated = false; /* true: the query string may state the format instead of Content-Type */
-        for (const struct api_parameter *p = route->query; p != NULL && p->type != PARAMETER_END; p++)
-            stated = stated || p->type == PARAMETER_FORMAT;
+        /* whether the query string may state the format instead of Content-Type */
+        bool stated = route_parameter(route, PARAMETER_FORMAT) != NULL;
         respond_problem(x, PROBLEM_MEDIA_TYPE, "The Content-Type must be %s%s%s; got %.60s.",
                         strchr(taken, ',') != NULL ? "one of " : "", taken,
                         stated ? ", or ?format= must state the format" : "", type != NULL ? type : "none");

@@ -23,118 +23,115 @@
 static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
 static const char *const import_types[] = {"application/octet-stream", NULL};
-static const char *const targets[] = {"labels", "sequence", "class", "count", "number", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
 
-static const struct api_parameter submit_query[] = {
-    {PARAMETER_FLAG, "dry_run", 0, 0, NULL, "1: validate and estimate only; nothing is stored"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+static const struct config_field submit_query[] = {
+    PARAMETER_FLAG("dry_run", "1: validate and estimate only; nothing is stored"),
+    PARAMETERS_END,
 };
-static const struct api_parameter list_query[] = {
-    {PARAMETER_CHOICE, "state", 0, 0, states, "only jobs in this state"},
-    {PARAMETER_TEXT, "kind", 0, 40, NULL, "only jobs of this kind"},
-    {PARAMETER_TEXT, "name", 0, STORAGE_NAME - 1, NULL, "only jobs with exactly this name"},
-    {PARAMETER_TEXT, "tag", 0, JOB_TAG_BYTES - 1, NULL, "only jobs with this tag"},
-    {PARAMETER_TEXT, "owner", 0, STORAGE_NAME - 1, NULL, "only jobs that the token of this name submitted"},
-    {PARAMETER_TEXT, "preset", 0, 64, NULL, "only jobs of this preset"},
-    {PARAMETER_RESULT, "result.NAME", 0, 64, NULL,
-     "bound on a member of the result: result.fpe<=0.1, result.accuracy>=0.9 or result.verdict=learned; may occur for "
-     "several members"},
-    {PARAMETER_TEXT, "sort", 0, 80, NULL,
-     "created_at, started_at, finished_at, name, kind, preset, owner, state, priority or result.NAME, smallest first; "
-     "with - in front, largest first (-created_at)"},
-    {PARAMETER_TEXT, "fields", 0, 1000, NULL,
-     "members of each job, separated by commas, such as name,state,result.fpe; id is always there. config alone: the "
-     "configuration in addition to the other members"},
-    {PARAMETER_INTEGER, "limit", 1, COUNT_LIMIT, NULL, "jobs on a page (50)"},
-    {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the previous page"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+static const struct config_field list_query[] = {
+    PARAMETER_CHOICE("state", states, "only jobs in this state"),
+    PARAMETER_TEXT("kind", 40, "only jobs of this kind"),
+    PARAMETER_TEXT("name", STORAGE_NAME - 1, "only jobs with exactly this name"),
+    PARAMETER_TEXT("tag", JOB_TAG_BYTES - 1, "only jobs with this tag"),
+    PARAMETER_TEXT("owner", STORAGE_NAME - 1, "only jobs that the token of this name submitted"),
+    PARAMETER_TEXT("preset", 64, "only jobs of this preset"),
+    PARAMETER_TEXT(PARAMETER_RESULT, 0,
+                   "bound on a member of the result: result.fpe<=0.1, result.accuracy>=0.9 or result.verdict=learned; "
+                   "may occur for "
+                   "several members"),
+    PARAMETER_TEXT("sort", 80,
+                   "created_at, started_at, finished_at, name, kind, preset, owner, state, priority or result.NAME, "
+                   "smallest first; "
+                   "with - in front, largest first (-created_at)"),
+    PARAMETER_TEXT("fields", 1000,
+                   "members of each job, separated by commas, such as name,state,result.fpe; id is always there. "
+                   "config alone: the "
+                   "configuration in addition to the other members"),
+    PARAMETER_INTEGER("limit", 1, COUNT_LIMIT, "jobs on a page (50)"),
+    PARAMETER_TEXT("cursor", 64, "next_cursor of the previous page"),
+    PARAMETERS_END,
 };
-static const struct api_parameter show_query[] = {
-    {PARAMETER_FLAG, "checkpoint", 0, 0, NULL, "1: latest means the newest training that has a checkpoint"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+static const struct config_field show_query[] = {
+    PARAMETER_FLAG("checkpoint", "1: latest means the newest training that has a checkpoint"),
+    PARAMETERS_END,
 };
-static const struct api_parameter metrics_query[] = {
-    {PARAMETER_TEXT, "name", 0, 2000, NULL, "names of series, separated by commas (all series)"},
-    {PARAMETER_INTEGER, "since", 0, INTEGER_MAX, NULL, "only points after this step"},
-    {PARAMETER_INTEGER, "until", 0, INTEGER_MAX, NULL, "only points up to this step"},
-    {PARAMETER_INTEGER, "max_points", 3, 100000, NULL,
-     "most points of a series (1500); when more exist, each bucket gives its min, max and last in step order"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+static const struct config_field metrics_query[] = {
+    PARAMETER_TEXT("name", 2000, "names of series, separated by commas (all series)"),
+    PARAMETER_INTEGER("since", 0, INTEGER_MAX, "only points after this step"),
+    PARAMETER_INTEGER("until", 0, INTEGER_MAX, "only points up to this step"),
+    PARAMETER_INTEGER(
+        "max_points", 3, 100000,
+        "most points of a series (1500); when more exist, each bucket gives its min, max and last in step order"),
+    PARAMETERS_END,
 };
-static const struct api_parameter audit_query[] = {
-    {PARAMETER_INTEGER, "limit", 1, COUNT_LIMIT, NULL, "entries on a page (100)"},
-    {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the previous page"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+static const struct config_field audit_query[] = {
+    PARAMETER_INTEGER("limit", 1, COUNT_LIMIT, "entries on a page (100)"),
+    PARAMETER_TEXT("cursor", 64, "next_cursor of the previous page"),
+    PARAMETERS_END,
 };
-static const struct api_parameter events_query[] = {
-    {PARAMETER_TEXT, "after", 0, 20, NULL,
-     "id of the event after which the stream begins; now: the newest event; the header Last-Event-ID takes precedence"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+static const struct config_field events_query[] = {
+    PARAMETER_TEXT("after", 20,
+                   "id of the event after which the stream begins; now: the newest event; the header Last-Event-ID "
+                   "takes precedence"),
+    PARAMETERS_END,
 };
-static const struct api_parameter job_events_query[] = {
-    {PARAMETER_TEXT, "after", 0, 20, NULL,
-     "id of the event after which the stream begins; now: the newest event; the header Last-Event-ID takes precedence"},
-    {PARAMETER_FLAG, "stored", 0, 0, NULL, "1: the stream ends after the events that are stored now"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+static const struct config_field job_events_query[] = {
+    PARAMETER_TEXT("after", 20,
+                   "id of the event after which the stream begins; now: the newest event; the header Last-Event-ID "
+                   "takes precedence"),
+    PARAMETER_FLAG("stored", "1: the stream ends after the events that are stored now"),
+    PARAMETERS_END,
 };
-static const struct api_parameter import_query[] = {
-    {PARAMETER_TEXT, "name", 0, 127, NULL, "name of the new job"},
-    {PARAMETER_TEXT, "sha256", 0, 64, NULL, "SHA-256 of the file in hex; a file with another hash is refused"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
-};
-
-static const struct api_parameter onnx_query[] = {
-    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER (latest)"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
-};
-
-static const struct api_parameter bundle_query[] = {
-    {PARAMETER_TEXT, "checkpoints", 0, 40, NULL, "all, latest, best, a sequence number or density:NUMBER (latest)"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+static const struct config_field import_query[] = {
+    PARAMETER_TEXT("name", 127, "name of the new job"),
+    PARAMETER_TEXT("sha256", 64, "SHA-256 of the file in hex; a file with another hash is refused"),
+    PARAMETERS_END,
 };
 
-static const struct api_parameter dataset_query[] = {
-    {PARAMETER_FORMAT, "format", 0, 0, collection_format_names,
-     "format of the body; with this parameter the Content-Type has no effect and may be missing"},
-    {PARAMETER_TEXT, "label", 0, 60, NULL, collection_label_meaning},
-    {PARAMETER_INTEGER, "label_column", 1, 1000, NULL, collection_label_column_meaning},
-    {PARAMETER_TEXT, "group", 0, 60, NULL, collection_group_meaning},
-    {PARAMETER_TEXT, "layer", 0, 60, NULL, collection_layer_meaning},
-    {PARAMETER_CHOICE, "layout", 0, 0, collection_layouts + 1, collection_layout_meaning},
-    {PARAMETER_CHOICE, "negatives", 0, 0, collection_negatives, collection_negatives_meaning},
-    {PARAMETER_TEXT, "genome", 0, 60, NULL, collection_genome_meaning},
-    {PARAMETER_INTEGER, "window", 0, 1000000, NULL, collection_window_meaning},
-    {PARAMETER_TEXT, "signal", 0, 60, NULL, collection_signal_meaning},
-    {PARAMETER_INTEGER, "bins", 1, 4096, NULL, collection_bins_meaning},
-    {PARAMETER_CHOICE, "target", 0, 0, targets, collection_target_meaning},
-    {PARAMETER_TEXT, "sha256", 0, 64, NULL,
-     "SHA-256 of the whole file in hex; the daemon compares it, and an interrupted upload can be resumed"},
-    {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL,
-     "number of bytes that arrived in earlier requests (GET /v1/uploads/{sha256}); the body continues after them"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+static const struct config_field onnx_query[] = {
+    PARAMETER_TEXT("checkpoint", 40, "latest, best, a sequence number or density:NUMBER (latest)"),
+    PARAMETERS_END,
 };
 
-#define EPOCH                                                                                                          \
-    {                                                                                                                  \
-        PARAMETER_INTEGER, "epoch", 0, INTEGER_MAX, NULL, "epoch from the answer to POST /v1/jobs/{id}/run"            \
-    }
+static const struct config_field bundle_query[] = {
+    PARAMETER_TEXT("checkpoints", 40, "all, latest, best, a sequence number or density:NUMBER (latest)"),
+    PARAMETERS_END,
+};
+
+/* The options of uploads as parameters. */
+#define UPLOAD_TEXT(BIT, option, most, place, what, ...) PARAMETER_TEXT(#option, most, what),
+#define UPLOAD_INTEGER(BIT, option, low, high, none, place, what, ...) PARAMETER_INTEGER(#option, low, high, what),
+#define UPLOAD_CHOICE(BIT, option, all, stated, none, place, what, ...) PARAMETER_CHOICE(#option, stated, what),
+#define UPLOAD_LAYOUT UPLOAD_CHOICE
+static const struct config_field dataset_query[] = {
+    PARAMETER_CHOICE("format", collection_format_names,
+                     "format of the body; with this parameter the Content-Type has no effect and may be missing"),
+#include "core/data/uploads/options.inc"
+    PARAMETER_TEXT(
+        "sha256", 64,
+        "SHA-256 of the whole file in hex; the daemon compares it, and an interrupted upload can be resumed"),
+    PARAMETER_INTEGER(
+        "offset", 0, INTEGER_MAX,
+        "number of bytes that arrived in earlier requests (GET /v1/uploads/{sha256}); the body continues after them"),
+    PARAMETERS_END,
+};
+
+#define EPOCH PARAMETER_INTEGER("epoch", 0, INTEGER_MAX, "epoch from the answer to POST /v1/jobs/{id}/run")
 static const char *const run_of[] = {"job", "source", NULL};
-static const struct api_parameter epoch_query[] = {EPOCH, {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
-static const struct api_parameter run_artifact_query[] = {
+static const struct config_field epoch_query[] = {EPOCH, PARAMETERS_END};
+static const struct config_field run_artifact_query[] = {
+    EPOCH, PARAMETER_TEXT("type", 100, "media type of the file (default: application/octet-stream)"), PARAMETERS_END};
+static const struct config_field run_of_query[] = {
     EPOCH,
-    {PARAMETER_TEXT, "type", 0, 100, NULL, "media type of the file (default: application/octet-stream)"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
-static const struct api_parameter run_of_query[] = {
-    EPOCH,
-    {PARAMETER_CHOICE, "of", 0, 0, run_of,
-     "whose checkpoints: `job` (default) for those of the job itself, `source` for those of the job from which it "
-     "starts or which it evaluates"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
-static const struct api_parameter piece_query[] = {
-    EPOCH,
-    {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL, "offset of the piece in the checkpoint, in bytes"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
+    PARAMETER_CHOICE(
+        "of", run_of,
+        "whose checkpoints: `job` (default) for those of the job itself, `source` for those of the job from which it "
+        "starts or which it evaluates"),
+    PARAMETERS_END};
+static const struct config_field piece_query[] = {
+    EPOCH, PARAMETER_INTEGER("offset", 0, INTEGER_MAX, "offset of the piece in the checkpoint, in bytes"),
+    PARAMETERS_END};
 
 #define PROBLEM(status, meaning)                                                                                       \
     {                                                                                                                  \

@@ -42,21 +42,26 @@ static const char usage[] =
 static const char exit_codes[] = "\nExit codes: 0 the daemon has recorded how the run ended, 2 usage,\n"
                                  "75 it has not: another try continues from the last checkpoint.\n";
 
-static const struct option_spec option_table[] = {
-    {"server", "URL", "address of the daemon"},
-    {"job", "ID", "the job"},
-    {"data", "DIR", "folder of data sets"},
-    {"kernels", "NAME", "best, ref, avx2 or avx512 (best)"},
-    {"threads", "N", "threads of a job that does not set them (1)"},
-    {"memory", "BYTES", "upper limit of the memory of this process; 0: no limit (0)"},
-    {"job-memory", "BYTES", "memory that a job may need by its estimate; 0: no limit (0)"},
-    {"buffer", "BYTES", "upper limit of the data kept while the daemon does not answer (1073741824)"},
-    {"patience", "SECONDS", "upper limit of the time without an answer of the daemon (3600)"},
-    {"parent", "PID", "end when the parent process PID ends; 0: the process that is the parent now"},
-    {"token-input", NULL, "read the token from standard input (rank 0)"},
-    {"requeued", NULL, "a run that is stopped will be started again (Slurm requeues it)"},
-    {"help", NULL, "print this text"},
-    {NULL, NULL, NULL},
+static const struct config_field option_table[] = {
+    OPTION_TEXT("server", "URL", "address of the daemon"),
+    OPTION_TEXT("job", "ID", "the job"),
+    OPTION_TEXT("data", "DIR", "folder of data sets"),
+    OPTION_TEXT("kernels", "NAME", "best, ref, avx2 or avx512 (best)"),
+    OPTION_INTEGER("threads", "N", "1", 1, THREADS_MAX, "threads of a job that does not set them (1)"),
+    OPTION_INTEGER("memory", "BYTES", NULL, 0, (double)LLONG_MAX,
+                   "upper limit of the memory of this process; 0: no limit (0)"),
+    OPTION_INTEGER("job-memory", "BYTES", NULL, 0, (double)LLONG_MAX,
+                   "memory that a job may need by its estimate; 0: no limit (0)"),
+    OPTION_INTEGER("buffer", "BYTES", "1073741824", 0, (double)LLONG_MAX,
+                   "upper limit of the data kept while the daemon does not answer (1073741824)"),
+    OPTION_INTEGER("patience", "SECONDS", "3600", 0, 1000000,
+                   "upper limit of the time without an answer of the daemon (3600)"),
+    OPTION_INTEGER("parent", "PID", NULL, 0, (double)LLONG_MAX,
+                   "end when the parent process PID ends; 0: the process that is the parent now"),
+    OPTION_FLAG("token-input", "read the token from standard input (rank 0)"),
+    OPTION_FLAG("requeued", "a run that is stopped will be started again (Slurm requeues it)"),
+    OPTION_FLAG("help", "print this text"),
+    OPTIONS_END,
 };
 
 struct arguments {
@@ -83,14 +88,14 @@ static enum status read_arguments(const struct options *given, struct arguments 
 {
     const struct {
         const char *name;
-        long long min, max, preset, *value;
-    } numbers[] = {{"threads", 1, THREADS_MAX, 1, &out->threads},     {"memory", 0, LLONG_MAX, 0, &out->memory},
-                   {"job-memory", 0, LLONG_MAX, 0, &out->job_memory}, {"buffer", 0, LLONG_MAX, 1 << 30, &out->buffer},
-                   {"patience", 0, 1000000, 3600, &out->patience},    {"parent", 0, LLONG_MAX, -1, &out->parent}};
+        long long *value;
+    } numbers[] = {{"threads", &out->threads}, {"memory", &out->memory},     {"job-memory", &out->job_memory},
+                   {"buffer", &out->buffer},   {"patience", &out->patience}, {"parent", &out->parent}};
     *out = (struct arguments){.server = options_value(given, "server"),
                               .job = options_value(given, "job"),
                               .data = options_value(given, "data"),
                               .kernels = options_has(given, "kernels") ? options_value(given, "kernels") : "best",
+                              .parent = -1,
                               .token_input = options_has(given, "token-input"),
                               .requeued = options_has(given, "requeued")};
     if (given->positional_count > 0)
@@ -100,10 +105,8 @@ static enum status read_arguments(const struct options *given, struct arguments 
                          STORAGE_ID - 1);
     }
     enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < sizeof numbers / sizeof numbers[0]; i++) {
-        status = options_integer(given, numbers[i].name, numbers[i].min, numbers[i].max, numbers[i].preset,
-                                 numbers[i].value, err);
-    }
+    for (size_t i = 0; status == STATUS_OK && i < sizeof numbers / sizeof numbers[0]; i++)
+        status = options_integer(given, numbers[i].name, numbers[i].value, err);
     return status;
 }
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/json.h"
-#include "api/json/json_sink.h"
+#include "protocol/json.h"
+#include "protocol/json_sink.h"
 #include "core/base/hash.h"
 
 #define REPORT_SECONDS 0.5 /* seconds between two progress documents */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/config_json.h"
-#include "api/json/json.h"
+#include "protocol/config_json.h"
+#include "protocol/json.h"
 
 #define GRACE_S 0.5 /* seconds that the step of a cancelled job has to end before the run gives it up */
 

@@ -7,10 +7,10 @@
 
 /* --- kinds --- */
 
-static const struct option_spec kinds_options[] = {
-    {"all", NULL, "with KIND: also advanced fields (tuning) and research fields (experiments of a paper)"},
-    {"markdown", NULL, "tables in Markdown, for documents"},
-    {NULL, NULL, NULL},
+static const struct config_field kinds_options[] = {
+    OPTION_FLAG("all", "with KIND: also advanced fields (tuning) and research fields (experiments of a paper)"),
+    OPTION_FLAG("markdown", "tables in Markdown, for documents"),
+    OPTIONS_END,
 };
 
 struct view {
@@ -251,7 +251,7 @@ const struct command command_kinds = {
 
 /* --- system --- */
 
-static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+static const struct config_field no_options[] = {OPTIONS_END};
 
 static int system_run(struct ctl *ctl, const struct options *args)
 {

@@ -5,11 +5,11 @@
 #ifndef MOTIF_API_CLIENT_CTL_H
 #define MOTIF_API_CLIENT_CTL_H
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include <stdbool.h>
 
 #include "core/base/options.h"
-#include "api/client/http.h"
+#include "protocol/http_client.h"
 #include "api/client/term.h"
 
 enum ctl_exit {
@@ -25,13 +25,13 @@ enum ctl_exit {
 struct ctl {
     struct http *http;
     struct term out, err;
-    bool json;                                /* print the server's answer, for programs */
-    bool yaml;                                /* with `json`: as YAML */
-    bool quiet;                               /* print only what a script needs: ids and names, one on a line */
-    size_t documents;                         /* number of YAML documents printed so far */
-    const struct command *command;            /* the command that runs */
-    const struct command *const *commands;    /* all commands in the order of the help; ends with NULL */
-    const struct option_spec *common_options; /* options of every command */
+    bool json;                                 /* print the server's answer, for programs */
+    bool yaml;                                 /* with `json`: as YAML */
+    bool quiet;                                /* print only what a script needs: ids and names, one on a line */
+    size_t documents;                          /* number of YAML documents printed so far */
+    const struct command *command;             /* the command that runs */
+    const struct command *const *commands;     /* all commands in the order of the help; ends with NULL */
+    const struct config_field *common_options; /* options of every command */
 };
 
 struct command {
@@ -40,7 +40,7 @@ struct command {
     const char *summary;   /* one line for the overview */
     const char *text;      /* what the command does and when to use it, for its help */
     const char *example;   /* command lines, indented by two spaces */
-    const struct option_spec *options;
+    const struct config_field *options;
     size_t least, most; /* number of positional arguments */
     int (*run)(struct ctl *ctl, const struct options *args);
 };

@@ -18,15 +18,15 @@ static const struct command *const commands[] = {
     &command_logos,       &command_pairs,     &command_rules,    NULL,
 };
 
-static const struct option_spec common_options[] = {
-    {"server", "URL", "address of the daemon (MOTIFD_SERVER, or " DEFAULT_SERVER ")"},
-    {"token", "TOKEN", "bearer token (MOTIFD_TOKEN)"},
-    {"cacert", "FILE", "PEM file of certificate authorities (MOTIFD_CACERT, CURL_CA_BUNDLE, SSL_CERT_FILE)"},
-    {"json", NULL, "print the server's answer as JSON, for programs; the same as -o json"},
-    {"print", "FORMAT", "form of the answer: json, yaml or table (table); short: -o"},
-    {"quiet", NULL, "print only ids and names, one on a line, and errors; short: -q"},
-    {"help", NULL, "this text; short: -h"},
-    {NULL, NULL, NULL},
+static const struct config_field common_options[] = {
+    OPTION_TEXT("server", "URL", "address of the daemon (MOTIFD_SERVER, or " DEFAULT_SERVER ")"),
+    OPTION_TEXT("token", "TOKEN", "bearer token (MOTIFD_TOKEN)"),
+    OPTION_TEXT("cacert", "FILE", "PEM file of certificate authorities (MOTIFD_CACERT, CURL_CA_BUNDLE, SSL_CERT_FILE)"),
+    OPTION_FLAG("json", "print the server's answer as JSON, for programs; the same as -o json"),
+    OPTION_TEXT("print", "FORMAT", "form of the answer: json, yaml or table (table); short: -o"),
+    OPTION_FLAG("quiet", "print only ids and names, one on a line, and errors; short: -q"),
+    OPTION_FLAG("help", "this text; short: -h"),
+    OPTIONS_END,
 };
 
 static const char incomplete[] = "error: the output is incomplete: not enough memory, or it could not be written";

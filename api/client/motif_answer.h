@@ -2,7 +2,7 @@
 #ifndef MOTIF_API_CLIENT_MOTIF_ANSWER_H
 #define MOTIF_API_CLIENT_MOTIF_ANSWER_H
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include <stdbool.h>
 
 #include "api/client/draw.h"

@@ -2,7 +2,7 @@
 #ifndef MOTIF_API_CLIENT_PROGRESS_H
 #define MOTIF_API_CLIENT_PROGRESS_H
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include <stdbool.h>
 
 #include "core/base/buf.h"

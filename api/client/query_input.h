@@ -7,12 +7,11 @@
 
 /* The options --input, --batch and --output, as rows of a command's table of options. */
 #define QUERY_INPUT_OPTIONS                                                                                            \
-    {"input", "FILE",                                                                                                  \
-     "the input: a picture, recording, array or sequence; its ending names the format (.png, .wav, .npy, ...)"},       \
-        {"batch", NULL, "--input is an array with one input at each position of its first axis"},                      \
-    {                                                                                                                  \
-        "output", "FILE", "with --input: write the answer's numbers to FILE.npy, one row for each input"               \
-    }
+    OPTION_TEXT("input", "FILE",                                                                                       \
+                "the input: a picture, recording, array or sequence; its ending names the format (.png, .wav, .npy, "  \
+                "...)"),                                                                                               \
+        OPTION_FLAG("batch", "--input is an array with one input at each position of its first axis"),                 \
+        OPTION_TEXT("output", "FILE", "with --input: write the answer's numbers to FILE.npy, one row for each input")
 
 struct query_input {
     struct buf body, path;

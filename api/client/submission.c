@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 
 void submission_text(cJSON *body, const char *name, const char *value)
 {

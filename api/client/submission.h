@@ -2,7 +2,7 @@
 #ifndef MOTIF_API_CLIENT_SUBMISSION_H
 #define MOTIF_API_CLIENT_SUBMISSION_H
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 
 #include "core/base/error.h"
 

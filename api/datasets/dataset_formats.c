@@ -1,7 +1,7 @@
 /* Lists the formats of uploads with the options that each of them reads, so that clients offer no other options.
  *
- * struct collection_format (core/data/uploads) says which options a format reads. The parameters of the route PUT
- * /v1/datasets/{name} state the type and the range of each option. The values of the options genome and signal are
+ * formats.inc (core/data/uploads) says which options a format reads, and options.inc states the type and the range of
+ * each option. The values of the options genome and signal are
  * names of folders that the operator has provided. */
 #include "api/datasets/dataset_formats.h"
 
@@ -24,15 +24,6 @@ struct folders {
     size_t count;
 };
 
-static const struct api_parameter *parameter_of(const struct exchange *x, const char *name)
-{
-    const struct api_route *route = route_find(&x->api->routes, "PUT", "/v1/datasets/name");
-    const struct api_parameter *p = route != NULL ? route->query : NULL;
-    while (p != NULL && p->type != PARAMETER_END && strcmp(p->name, name) != 0)
-        p++;
-    return p != NULL && p->type != PARAMETER_END ? p : NULL;
-}
-
 /* True if the format reads this value of an option. format->layouts and format->negatives are sets of bits: bit i
  * stands for the value with index i in collection_layouts or collection_negatives. No bits: the format reads all
  * values. */
@@ -47,7 +38,7 @@ static bool reads(const struct collection_format *format, enum collection_option
     return true;
 }
 
-static void write_choices(const struct sink *out, const struct api_parameter *p, const struct collection_format *format,
+static void write_choices(const struct sink *out, const struct config_field *p, const struct collection_format *format,
                           const struct folders *folders, enum collection_option option)
 {
     sink_begin_list(out, "choices");
@@ -59,7 +50,7 @@ static void write_choices(const struct sink *out, const struct api_parameter *p,
     sink_end_list(out);
 }
 
-static void write_option(const struct sink *out, const struct api_parameter *p, const struct collection_format *format,
+static void write_option(const struct sink *out, const struct config_field *p, const struct collection_format *format,
                          enum collection_option option, const struct folders all[OPERATOR_FOLDERS])
 {
     const struct folders *folders = NULL;
@@ -68,13 +59,13 @@ static void write_option(const struct sink *out, const struct api_parameter *p, 
     const bool choice = p->choices != NULL || folders != NULL;
     sink_begin_object(out, NULL);
     sink_text(out, "name", p->name);
-    sink_text(out, "type", choice ? "choice" : p->type == PARAMETER_INTEGER ? "integer" : "text");
+    sink_text(out, "type", choice ? "choice" : p->type == FIELD_INT ? "integer" : "text");
     sink_text(out, "meaning", collection_option_meaning(option, format->name));
     if (choice)
         write_choices(out, p, format, folders, option);
-    if (p->type == PARAMETER_INTEGER) {
-        sink_integer(out, "min", p->min);
-        sink_integer(out, "max", p->max);
+    if (p->type == FIELD_INT) {
+        sink_integer(out, "min", (int64_t)p->min);
+        sink_integer(out, "max", (int64_t)p->max);
     }
     sink_end_object(out);
 }
@@ -83,7 +74,7 @@ enum status dataset_formats(struct exchange *x, struct error *err)
 {
     size_t count;
     struct folders folders[OPERATOR_FOLDERS];
-    const struct collection_format *const *formats = collection_formats(&count);
+    const struct collection_format *formats = collection_formats(&count);
     for (int i = 0; i < OPERATOR_FOLDERS; i++) {
         enum status status = dataset_list_holding(x->api->options.data, operator_folders[i].files, &x->arena,
                                                   &folders[i].name, &folders[i].count, err);
@@ -93,14 +84,12 @@ enum status dataset_formats(struct exchange *x, struct error *err)
     sink_begin_list(x->out, "formats");
     for (size_t i = 0; i < count; i++) {
         sink_begin_object(x->out, NULL);
-        sink_text(x->out, "name", formats[i]->name);
-        sink_text(x->out, "media_type", formats[i]->media_type);
+        sink_text(x->out, "name", formats[i].name);
+        sink_text(x->out, "media_type", formats[i].media_type);
         sink_begin_list(x->out, "options");
-        for (const struct collection_option_name *o = collection_option_names; o->name != NULL; o++) {
-            const struct api_parameter *p = formats[i]->reads & o->option ? parameter_of(x, o->name) : NULL;
-            if (p != NULL)
-                write_option(x->out, p, formats[i], o->option, folders);
-        }
+        for (const struct collection_option_row *o = collection_option_rows; o->field.name != NULL; o++)
+            if (formats[i].reads & o->option)
+                write_option(x->out, &o->field, &formats[i], o->option, folders);
         sink_end_list(x->out);
         sink_end_object(x->out);
     }

@@ -11,8 +11,8 @@
 #include "api/datasets/dataset_formats.h"
 #include "api/datasets/datasets.h"
 #include "api/jobs/job_spec.h"
-#include "api/json/config_json.h"
-#include "api/json/faults.h"
+#include "protocol/config_json.h"
+#include "protocol/faults.h"
 #include "core/data/uploads/collection.h"
 #include "storage/files/dataset.h"
 
@@ -150,11 +150,15 @@ void datasets_list(struct exchange *x)
     sink_integer(x->out, "bytes", bytes);
     sink_integer(x->out, "most_bytes", x->api->options.datasets_bytes);
     sink_begin_list(x->out, "endings");
-    for (const struct collection_ending *e = collection_endings; e->ending != NULL; e++) {
-        sink_begin_object(x->out, NULL);
-        sink_text(x->out, "ending", e->ending);
-        sink_text(x->out, "format", e->format);
-        sink_end_object(x->out);
+    size_t formats;
+    const struct collection_format *f = collection_formats(&formats);
+    for (size_t i = 0; i < formats; i++) {
+        for (size_t e = 0; f[i].endings[e] != NULL; e++) {
+            sink_begin_object(x->out, NULL);
+            sink_text(x->out, "ending", f[i].endings[e]);
+            sink_text(x->out, "format", f[i].name);
+            sink_end_object(x->out);
+        }
     }
     sink_end_list(x->out);
     status = dataset_formats(x, &err);

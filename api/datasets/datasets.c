@@ -13,7 +13,7 @@
 #include "api/datasets/uploads.h"
 #include "api/http/exchange.h"
 #include "api/jobs/quota.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 #include "api/models/model_cache.h"
 #include "core/data/dataset.h"
 #include "core/data/uploads/collection_show.h"
@@ -39,12 +39,11 @@ static const char *owner_of(const struct exchange *x)
 static const struct collection_format *format_of(const char *media_type)
 {
     size_t count;
-    const struct collection_format *const *formats = collection_formats(&count);
-    if (media_type == NULL || media_is(media_type, "text/tab-separated-values"))
-        return media_type != NULL ? collection_format_named("csv") : NULL;
-    for (size_t i = 0; i < count; i++)
-        if (media_is(media_type, formats[i]->media_type))
-            return formats[i];
+    const struct collection_format *formats = collection_formats(&count);
+    for (size_t i = 0; media_type != NULL && i < count; i++)
+        if (media_is(media_type, formats[i].media_type) ||
+            (formats[i].further_type != NULL && media_is(media_type, formats[i].further_type)))
+            return &formats[i];
     return NULL;
 }
 
@@ -68,10 +67,8 @@ static void respond_fault(struct exchange *x, const char *member, const char *pl
 /* Checks that the format reads all options that the client has stated. False: the function has responded. */
 static bool options_apply(struct exchange *x, const struct upload_request *request)
 {
-    const struct collection_options options = {
-        .stated = request->stated, .layout = request->layout, .negatives = request->negatives};
     char detail[COLLECTION_DETAIL];
-    const char *unread = collection_unread(request->format, &options, detail);
+    const char *unread = collection_unread(request->format, &request->options, detail);
     if (unread)
         respond_fault(x, "parameter", unread, detail);
     return unread == NULL;
@@ -79,38 +76,20 @@ static bool options_apply(struct exchange *x, const struct upload_request *reque
 
 static bool read_request(struct exchange *x, struct upload_request *request)
 {
-    const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256"),
-               *layout = exchange_query(x, "layout"), *target = exchange_query(x, "target"),
-               *negatives = exchange_query(x, "negatives"), *genome = exchange_query(x, "genome"),
-               *layer = exchange_query(x, "layer"), *signal = exchange_query(x, "signal");
-    const char *label = exchange_query(x, "label"), *group = exchange_query(x, "group");
+    const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256");
     *request = (struct upload_request){.offset = exchange_query_integer(x, "offset", 0),
                                        .most = x->api->options.upload_bytes,
                                        .stored = x->api->options.datasets_bytes,
                                        .converter = &x->api->options.converter};
     request->format = format ? collection_format_named(format) : format_of(exchange_header(x, "Content-Type"));
-    for (int l = 0; layout && collection_layouts[l]; l++)
-        if (strcmp(layout, collection_layouts[l]) == 0)
-            request->layout = (enum collection_layout)l;
-    for (int t = 0; target && collection_targets[t]; t++)
-        if (strcmp(target, collection_targets[t]) == 0)
-            request->target = (enum collection_target)t;
-    for (int n = 0; negatives && collection_negatives[n]; n++)
-        if (strcmp(negatives, collection_negatives[n]) == 0)
-            request->negatives = (enum collection_negatives)n;
-    request->window = (int)exchange_query_integer(x, "window", -1);
-    request->label_column = (int)exchange_query_integer(x, "label_column", 0);
-    (void)snprintf(request->genome, sizeof request->genome, "%s", genome ? genome : "");
-    (void)snprintf(request->signal, sizeof request->signal, "%s", signal ? signal : "");
-    request->bins = (int)exchange_query_integer(x, "bins", 0);
-    (void)snprintf(request->layer, sizeof request->layer, "%s", layer ? layer : "");
-    (void)snprintf(request->label, sizeof request->label, "%s", label ? label : "");
-    (void)snprintf(request->group, sizeof request->group, "%s", group ? group : "");
+    collection_options_clear(&request->options);
+    for (const struct collection_option_row *o = collection_option_rows; o->field.name; o++) {
+        const char *value = exchange_query(x, o->field.name);
+        if (value)
+            (void)collection_option_state(o, &request->options, value); /* query_check() has checked the value */
+    }
     (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
     (void)snprintf(request->owner, sizeof request->owner, "%s", owner_of(x));
-    for (const struct collection_option_name *o = collection_option_names; o->name; o++)
-        if (exchange_query(x, o->name))
-            request->stated |= o->option;
     if (!request->format)
         respond_problem(
             x, PROBLEM_MEDIA_TYPE,

@@ -7,11 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/arena.h"
 #include "storage/files/dataset.h"
 
 struct api_upload {
     const char *root;
     struct upload_request request;
+    struct arena texts; /* the texts of the request's options */
     int file;
     int store;          /* unnamed file to which the parser writes the values */
     struct error fault; /* the first failure of upload_add() */
@@ -60,19 +62,9 @@ static enum status pull(void *context, void *to, size_t most, size_t *got, struc
 
 static enum status read_from(struct api_upload *u, const struct byte_source *from, struct error *err)
 {
-    struct collection_options options = {.stated = u->request.stated,
-                                         .label = u->request.label,
-                                         .label_column = u->request.label_column,
-                                         .group = u->request.group,
-                                         .layout = u->request.layout,
-                                         .target = u->request.target,
-                                         .store = &u->store,
-                                         .negatives = u->request.negatives,
-                                         .data = u->root,
-                                         .genome = u->request.genome,
-                                         .window = u->request.window,
-                                         .signal = u->request.signal,
-                                         .bins = u->request.bins};
+    struct collection_options options = u->request.options;
+    options.store = &u->store;
+    options.data = u->root;
     struct collection_limits limits = COLLECTION_LIMITS;
     limits.bytes = u->request.stored;
     return collection_read(u->request.format, from, &options, &limits, &u->collection, err);
@@ -108,9 +100,9 @@ static enum status convert(struct api_upload *u, struct error *err)
                          u->request.format->name);
     const struct api_conversion conversion = {.file = u->file,
                                               .format = u->request.format->name,
-                                              .layer = u->request.layer,
-                                              .label = u->request.label,
-                                              .group = u->request.group,
+                                              .layer = u->request.options.layer,
+                                              .label = u->request.options.label,
+                                              .group = u->request.options.group,
                                               .context = u,
                                               .take = take_table,
                                               .stopped = abandoned};
@@ -151,6 +143,22 @@ static enum status open_part(struct api_upload *u, int64_t *there, struct error 
     return STATUS_OK;
 }
 
+/* The upload lives longer than the request that states its options. */
+static enum status copy_texts(struct api_upload *u, struct error *err)
+{
+    for (const struct collection_option_row *row = collection_option_rows; row->field.name != NULL; row++) {
+        char text[COLLECTION_OPTION_TEXT];
+        if (row->field.type != FIELD_TEXT || !(u->request.options.stated & row->option))
+            continue;
+        collection_option_text(row, &u->request.options, text);
+        const char *copy = arena_strdup(&u->texts, text);
+        if (copy == NULL)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an upload");
+        (void)collection_option_state(row, &u->request.options, copy);
+    }
+    return STATUS_OK;
+}
+
 enum status upload_begin(const char *root, const struct upload_request *request, struct api_upload **upload,
                          int64_t *there, struct error *err)
 {
@@ -159,6 +167,7 @@ enum status upload_begin(const char *root, const struct upload_request *request,
     *there = -1;
     if (!u)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an upload");
+    arena_init(&u->texts, 1024, 0);
     u->root = root;
     u->request = *request;
     u->file = u->store = -1;
@@ -166,7 +175,9 @@ enum status upload_begin(const char *root, const struct upload_request *request,
     pthread_mutex_init(&u->lock, NULL);
     pthread_cond_init(&u->more, NULL);
     int64_t none;
-    enum status status = open_part(u, there, err);
+    enum status status = copy_texts(u, err);
+    if (!status)
+        status = open_part(u, there, err);
     if (!status)
         status = dataset_part_open(root, "", NULL, &u->store, &none, err);
     if (!status && pthread_create(&u->parser, NULL, parse, u) != 0)
@@ -272,5 +283,6 @@ void upload_close(struct api_upload *u)
     dataset_part_close(&u->store);
     pthread_cond_destroy(&u->more);
     pthread_mutex_destroy(&u->lock);
+    arena_close(&u->texts);
     free(u);
 }

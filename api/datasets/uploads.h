@@ -22,16 +22,7 @@ struct api_upload;
 struct upload_request {
     const struct collection_format *format;
     const struct api_converter *converter; /* converter, for formats that need it; borrowed */
-    unsigned stated;                       /* bits of the options that the client has stated (collection.h) */
-    char label[64], group[64], layer[64];
-    int label_column; /* 0: not stated */
-    enum collection_layout layout;
-    enum collection_target target; /* NONE: the format and the labels determine the target */
-    enum collection_negatives negatives;
-    char genome[64];      /* for regions: name of the genome; "": none */
-    char signal[64];      /* for regions: name of the signal; "": none */
-    int bins;             /* for regions with a signal: number of equal parts of a window; 0: not stated */
-    int window;           /* for regions: length of a window in bases; 0: whole regions; -1: the default */
+    struct collection_options options;     /* upload_begin() copies its texts */
     char hash[HASH_TEXT]; /* SHA-256 of the whole upload in hex, which the client announced; "": not announced */
     int64_t offset;       /* bytes that arrived in earlier requests */
     int64_t most;         /* upper limit of the bytes of the whole upload */

@@ -7,7 +7,7 @@
 #include "api/documents/documents.h"
 #include "api/documents/kind_parts.h"
 #include "api/http/exchange.h"
-#include "api/json/config_json.h"
+#include "protocol/config_json.h"
 #include "core/methods/findings.h"
 
 static const char *type_name(enum field_type type)

@@ -11,8 +11,8 @@
 #include "api/http/route.h"
 #include "api/http/service.h"
 #include "api/http/uri.h"
-#include "api/json/config_json.h"
-#include "api/json/json_sink.h"
+#include "protocol/config_json.h"
+#include "protocol/json_sink.h"
 #include "core/data/uploads/collection.h"
 
 static void reference(const struct sink *out, const char *key, const char *schema)
@@ -24,34 +24,23 @@ static void reference(const struct sink *out, const char *key, const char *schem
     sink_end_object(out);
 }
 
-static void parameter_schema(const struct sink *out, const struct api_parameter *p)
+static void parameter_schema(const struct sink *out, const struct config_field *p)
 {
+    static const char *const flags[] = {"0", "1", "false", "true", NULL};
+    const char *const *choices = p->type == FIELD_BOOL ? flags : p->choices;
     sink_begin_object(out, "schema");
-    switch (p->type) {
-    case PARAMETER_INTEGER:
-        sink_text(out, "type", "integer");
-        sink_integer(out, "minimum", p->min);
-        sink_integer(out, "maximum", p->max);
-        break;
-    case PARAMETER_CHOICE:
-    case PARAMETER_FORMAT:
-    case PARAMETER_FLAG:
-        sink_text(out, "type", "string");
+    sink_text(out, "type", p->type == FIELD_INT ? "integer" : "string");
+    if (p->type == FIELD_INT) {
+        sink_integer(out, "minimum", (int64_t)p->min);
+        sink_integer(out, "maximum", (int64_t)p->max);
+    } else if (choices != NULL) {
         sink_begin_list(out, "enum");
-        for (const char *const *choice = p->choices; choice != NULL && *choice != NULL; choice++)
-            sink_text(out, NULL, *choice);
-        for (size_t i = 0; p->type == PARAMETER_FLAG && i < 4; i++)
-            sink_text(out, NULL, ((const char *const[]){"0", "1", "false", "true"})[i]);
+        for (size_t i = 0; choices[i] != NULL; i++)
+            sink_text(out, NULL, choices[i]);
         sink_end_list(out);
-        break;
-    case PARAMETER_RESULT:
-        sink_text(out, "type", "string");
-        break;
-    default:
-        sink_text(out, "type", "string");
+    } else if (p->max > 0) {
         sink_integer(out, "minLength", 1);
-        sink_integer(out, "maxLength", p->max);
-        break;
+        sink_integer(out, "maxLength", (int64_t)p->max);
     }
     sink_end_object(out);
 }
@@ -69,13 +58,13 @@ static void header_parameter(const struct sink *out, const char *name, const cha
 }
 
 /* Writes the meaning of a query parameter. For an option of uploads, names the formats that read it. */
-static void write_meaning(const struct sink *out, const struct api_route *route, const struct api_parameter *p)
+static void write_meaning(const struct sink *out, const struct api_route *route, const struct config_field *p)
 {
     char formats[COLLECTION_NAMES], text[1024];
-    const struct collection_option_name *o = collection_option_names;
-    while (o->name != NULL && (!route_streams(route) || strcmp(o->name, p->name) != 0))
+    const struct collection_option_row *o = collection_option_rows;
+    while (o->field.name != NULL && (!route_streams(route) || strcmp(o->field.name, p->name) != 0))
         o++;
-    if (o->name == NULL) {
+    if (o->field.name == NULL) {
         sink_text(out, "description", p->meaning);
         return;
     }
@@ -104,7 +93,7 @@ static void write_parameters(const struct sink *out, const struct api_route *rou
         sink_end_object(out);
         sink_end_object(out);
     }
-    for (const struct api_parameter *p = route->query; p != NULL && p->type != PARAMETER_END; p++) {
+    for (const struct config_field *p = route->query; p != NULL && p->name != NULL; p++) {
         sink_begin_object(out, NULL);
         sink_text(out, "name", p->name);
         sink_text(out, "in", "query");

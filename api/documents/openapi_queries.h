@@ -3,7 +3,7 @@
 #define MOTIF_API_DOCUMENTS_OPENAPI_QUERIES_H
 
 #include "api/http/service.h"
-#include "api/json/json_sink.h"
+#include "protocol/json_sink.h"
 #include "core/base/config.h"
 #include "core/base/error.h"
 

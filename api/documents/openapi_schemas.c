@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 
 const struct openapi_schema openapi_schemas[] = {
     {"Problem",

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "api/json/json_sink.h"
+#include "protocol/json_sink.h"
 #include "core/base/error.h"
 
 struct openapi_schema {

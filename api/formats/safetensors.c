@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/json_sink.h"
+#include "protocol/json_sink.h"
 
 #define HEADER_MAX (16u << 20)
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include "core/base/buf.h"
 #include "core/base/error.h"
 #include "core/base/snapshot.h"

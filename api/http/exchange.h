@@ -11,8 +11,8 @@
 #include "api/http/route.h"
 #include "api/http/service.h"
 #include "api/http/uri.h"
-#include "api/json/json.h"
-#include "api/json/json_sink.h"
+#include "protocol/json.h"
+#include "protocol/json_sink.h"
 #include "core/base/arena.h"
 
 #define API_DOCUMENT_MAX (256u << 20) /* upper limit of the bytes of a response that is built in memory */

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "api/json/config_json.h"
-#include "api/json/json_sink.h"
+#include "protocol/config_json.h"
+#include "protocol/json_sink.h"
 
 static const struct problem_kind kinds[PROBLEM_COUNT] = {
     [PROBLEM_BAD_REQUEST] = {400, "bad-request", "The request is malformed"},

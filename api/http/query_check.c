@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 
 #define RESULT_PREFIX "result."
 #define RESULT_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
@@ -30,77 +30,32 @@ bool result_bound_read(const char *name, const char *value, struct result_bound 
     return out->op != NULL && (out->is_number || out->op[0] == '=') && strlen(value) <= 64;
 }
 
-static void list_choices(char *out, size_t size, const char *const *choices)
+static void check_parameter(const struct config_field *p, const struct query_pair *pair, struct api_faults *faults)
 {
-    out[0] = '\0';
-    for (const char *const *choice = choices; *choice != NULL; choice++) {
-        size_t used = strlen(out);
-        (void)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", *choice);
-    }
-}
-
-static void check_choice(const struct api_parameter *p, const char *value, struct api_faults *faults)
-{
-    char allowed[192];
-    for (const char *const *choice = p->choices; *choice != NULL; choice++)
-        if (strcmp(*choice, value) == 0)
-            return;
-    list_choices(allowed, sizeof allowed, p->choices);
-    api_faults_add(faults, p->name, "must be one of %s; got '%.40s'", allowed, value);
-}
-
-static void check_integer(const struct api_parameter *p, const char *value, struct api_faults *faults)
-{
-    int64_t integer;
-    if (!text_integer(value, &integer) || integer < p->min || integer > p->max) {
-        api_faults_add(faults, p->name, "must be an integer in [%lld, %lld]; got '%.40s'", (long long)p->min,
-                       (long long)p->max, value);
-    }
-}
-
-static void check_parameter(const struct api_parameter *p, const struct query_pair *pair, struct api_faults *faults)
-{
-    const char *value = pair->value;
     struct result_bound bound;
-    switch (p->type) {
-    case PARAMETER_INTEGER:
-        check_integer(p, value, faults);
-        break;
-    case PARAMETER_FLAG:
-        if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0 && strcmp(value, "true") != 0 &&
-            strcmp(value, "false") != 0)
-            api_faults_add(faults, p->name, "must be 0 or 1; got '%.40s'", value);
-        break;
-    case PARAMETER_CHOICE:
-    case PARAMETER_FORMAT:
-        check_choice(p, value, faults);
-        break;
-    case PARAMETER_RESULT:
-        if (!result_bound_read(pair->name, value, &bound))
+    struct value value;
+    struct error err = {0};
+    if (strcmp(p->name, PARAMETER_RESULT) == 0) {
+        if (!result_bound_read(pair->name, pair->value, &bound))
             api_faults_add(faults, pair->name, "must be result.NAME<=NUMBER, result.NAME>=NUMBER or result.NAME=VALUE");
-        break;
-    default:
-        if (value[0] == '\0' || strlen(value) > (size_t)p->max)
-            api_faults_add(faults, p->name, "must be 1 to %lld bytes of text", (long long)p->max);
-        break;
+    } else if (value_read(p, VALUE_QUERY, pair->value, &value, &err) != STATUS_OK) {
+        api_faults_add(faults, p->name, "%s", err.message);
     }
 }
 
 /* Returns the parameter of the route that has this name, or NULL. */
-static const struct api_parameter *parameter_of(const struct api_parameter *list, const char *name)
+static const struct config_field *parameter_of(const struct api_route *route, const char *name)
 {
-    for (const struct api_parameter *p = list; p != NULL && p->type != PARAMETER_END; p++)
-        if (strcmp(p->name, name) == 0 ||
-            (p->type == PARAMETER_RESULT && strncmp(name, RESULT_PREFIX, sizeof RESULT_PREFIX - 1) == 0))
-            return p;
-    return NULL;
+    bool result = strncmp(name, RESULT_PREFIX, sizeof RESULT_PREFIX - 1) == 0;
+    const struct config_field *p = route_parameter(route, name);
+    return p == NULL && result ? route_parameter(route, PARAMETER_RESULT) : p;
 }
 
-static void unknown_parameter(const struct api_parameter *list, const char *name, struct api_faults *faults)
+static void unknown_parameter(const struct config_field *list, const char *name, struct api_faults *faults)
 {
     struct name_guess guess = {.given = name};
     char known[192] = "";
-    for (const struct api_parameter *p = list; p != NULL && p->type != PARAMETER_END; p++) {
+    for (const struct config_field *p = list; p != NULL && p->name != NULL; p++) {
         size_t used = strlen(known);
         name_guess_offer(&guess, p->name);
         (void)snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", p->name);
@@ -130,7 +85,7 @@ bool query_check(struct exchange *x)
     }
     for (size_t i = 0; i < x->query.count; i++) {
         const struct query_pair *pair = &x->query.pairs[i];
-        const struct api_parameter *p = parameter_of(x->match.route->query, pair->name);
+        const struct config_field *p = parameter_of(x->match.route, pair->name);
         if (p == NULL)
             unknown_parameter(x->match.route->query, pair->name, faults);
         else

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "api/http/exchange.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 
 void response_init(struct api_response *response, const struct api_request *request)
 {

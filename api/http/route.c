@@ -198,6 +198,14 @@ bool route_keeps_keys(const struct api_route *route)
     return false;
 }
 
+const struct config_field *route_parameter(const struct api_route *route, const char *name)
+{
+    for (const struct config_field *p = route->query; p != NULL && p->name != NULL; p++)
+        if (strcmp(p->name, name) == 0)
+            return p;
+    return NULL;
+}
+
 bool route_streams(const struct api_route *route)
 {
     return route->body_limit == API_UPLOAD_MAX;

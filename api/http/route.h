@@ -11,27 +11,37 @@
 #include <stdint.h>
 
 #include "api/http/message.h"
+#include "core/base/values.h"
 #include "core/base/error.h"
 
 struct exchange;
 
-enum parameter_type {
-    PARAMETER_END,
-    PARAMETER_INTEGER,
-    PARAMETER_FLAG,
-    PARAMETER_CHOICE,
-    PARAMETER_FORMAT, /* a CHOICE of the body's format; a request with this parameter needs no Content-Type */
-    PARAMETER_RESULT, /* every name that begins with "result.": a bound on a member of the result (query_check.h) */
-    PARAMETER_TEXT
-};
+/* Rows of a list of parameters of the query string. A text has 1 to `most` bytes. */
+#define PARAMETER_INTEGER(parameter, low, high, text)                                                                  \
+    {                                                                                                                  \
+        .name = parameter, .type = FIELD_INT, .min = low, .max = high, .meaning = text                                 \
+    }
+#define PARAMETER_FLAG(parameter, text)                                                                                \
+    {                                                                                                                  \
+        .name = parameter, .type = FIELD_BOOL, .meaning = text                                                         \
+    }
+#define PARAMETER_CHOICE(parameter, values, text)                                                                      \
+    {                                                                                                                  \
+        .name = parameter, .type = FIELD_CHOICE, .choices = values, .meaning = text                                    \
+    }
+#define PARAMETER_TEXT(parameter, most, text)                                                                          \
+    {                                                                                                                  \
+        .name = parameter, .type = FIELD_TEXT, .max = most, .meaning = text                                            \
+    }
+#define PARAMETERS_END                                                                                                 \
+    {                                                                                                                  \
+        .name = NULL                                                                                                   \
+    }
 
-struct api_parameter { /* a parameter of the query string; a list ends with PARAMETER_END */
-    enum parameter_type type;
-    const char *name;
-    int64_t min, max;           /* INTEGER: the allowed range is [min, max]; TEXT: at most `max` bytes are allowed */
-    const char *const *choices; /* CHOICE, FORMAT: the allowed values; ends with NULL */
-    const char *meaning;
-};
+/* Two names have a meaning of their own. A request that states the format of its body needs no Content-Type. */
+#define PARAMETER_FORMAT "format"
+/* Stands for every name that begins with "result.": a bound on a member of the result (query_check.h). */
+#define PARAMETER_RESULT "result.NAME"
 
 struct api_answer { /* a response of a route, which may be an error; a list ends with status 0 */
     int status;
@@ -62,9 +72,9 @@ struct api_route {
     enum api_scope scope;
     size_t body_limit; /* upper limit of the bytes of the body; 0: the route takes no body */
     bool body_optional;
-    const char *const *media_types; /* media types of the body; ends with NULL */
-    const char *request_schema;     /* name of the schema of a JSON body */
-    const struct api_parameter *query;
+    const char *const *media_types;   /* media types of the body; ends with NULL */
+    const char *request_schema;       /* name of the schema of a JSON body */
+    const struct config_field *query; /* ends with PARAMETERS_END; NULL: none */
     const struct api_answer *answers;
     void (*handle)(struct exchange *x);
     const struct api_dialect *dialect; /* NULL: the rules of this API */
@@ -100,6 +110,8 @@ bool route_takes(const struct api_route *route, const char *content_type);
 bool route_answers(const struct api_route *route, int status);
 /* True if the route follows Idempotency-Key: it creates a job. */
 bool route_keeps_keys(const struct api_route *route);
+/* Returns the parameter of this name, or NULL. */
+const struct config_field *route_parameter(const struct api_route *route, const char *name);
 /* True when the route takes its body as a stream (an upload). */
 bool route_streams(const struct api_route *route);
 

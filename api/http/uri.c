@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 
 static int hex_digit(char c)
 {
@@ -109,20 +109,6 @@ bool traceparent_valid(const char *text)
     return strlen(text) == 55 && strncmp(text, "00-", 3) == 0 && text[35] == '-' && text[52] == '-' &&
            strspn(text + 3, hex) == 32 && strspn(text + 36, hex) == 16 && strspn(text + 53, hex) == 2 &&
            strspn(text + 3, "0") < 32 && strspn(text + 36, "0") < 16;
-}
-
-bool text_integer(const char *text, int64_t *value)
-{
-    const char *digits = text + (text[0] == '-');
-    size_t length = strspn(digits, "0123456789");
-    if (length == 0 || digits[length] != '\0')
-        return false;
-    errno = 0;
-    long long parsed = strtoll(text, NULL, 10);
-    if (errno != 0)
-        return false;
-    *value = parsed;
-    return true;
 }
 
 static const char *skip_blank(const char *at)

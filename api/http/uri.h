@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/base/values.h"
 #include "core/base/error.h"
 
 #define QUERY_PAIRS 32
@@ -35,9 +36,6 @@ struct query {
  * not move or copy it. */
 enum status query_parse(const char *text, struct query *query, struct error *err);
 const char *query_get(const struct query *query, const char *name); /* returns NULL if the query has no such name */
-
-/* Parses a decimal integer ("-12", "7"). False for any other text and for numbers beyond int64_t. */
-bool text_integer(const char *text, int64_t *value);
 
 /* True for a traceparent of version 00 (W3C Trace Context): "00-", 32 and 16 hex digits that are not all 0, and flags.
  */

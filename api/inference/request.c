@@ -9,7 +9,7 @@
 #include "api/inference/tensor.h"
 #include "api/jobs/checkpoint_pick.h"
 #include "api/jobs/job_document.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 
 /* ---- the model ----------------------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include "core/base/error.h"
 
 enum { TENSOR_DATATYPES = 12, TENSOR_RANK = 4 };

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include "storage/storage.h"
 
 /* Describes the allowed values; error messages about a wrong value contain this text. */

@@ -8,7 +8,7 @@
 #include "api/jobs/job_document.h"
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 #include "storage/storage.h"
 
 #define SAMPLES_DEFAULT 1000
@@ -106,12 +106,14 @@ struct evaluation_request {
 
 static void read_request(const cJSON *body, struct evaluation_request *request, struct api_faults *faults)
 {
+    static const struct config_field samples = JOB_INTEGER("samples", 1, SAMPLES_MAX),
+                                     seed = JOB_INTEGER("seed", SEED_TEST, JSON_INTEGER);
     *request = (struct evaluation_request){SAMPLES_DEFAULT, SEED_TEST, {.by = STORAGE_LATEST}};
     JSON_EACH (item, body) {
         if (strcmp(item->string, "samples") == 0) {
-            (void)job_integer_read(item, "/samples", 1, SAMPLES_MAX, &request->samples, faults);
+            (void)job_integer_read(&samples, item, &request->samples, faults);
         } else if (strcmp(item->string, "seed") == 0) {
-            (void)job_integer_read(item, "/seed", SEED_TEST, (int64_t)JSON_INTEGER, &request->seed, faults);
+            (void)job_integer_read(&seed, item, &request->seed, faults);
         } else if (strcmp(item->string, "checkpoint") == 0) {
             if (!checkpoint_pick_json(item, &request->pick))
                 api_faults_add(faults, "/checkpoint", CHECKPOINT_PICK_RULE);

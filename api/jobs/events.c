@@ -8,7 +8,7 @@
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/jobs/jobs.h"
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include "storage/storage.h"
 
 #define RETRY_MS 1000 /* milliseconds that clients wait before they connect again */

@@ -7,7 +7,7 @@
 
 #include "api/http/exchange.h"
 #include "api/jobs/checkpoint_pick.h"
-#include "api/json/config_json.h"
+#include "protocol/config_json.h"
 #include "storage/storage.h"
 
 void stored_json(struct json_sink *json, const char *key, const char *text)

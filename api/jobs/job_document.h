@@ -3,7 +3,7 @@
 #define MOTIF_API_JOBS_JOB_DOCUMENT_H
 
 #include "api/http/exchange.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 #include "storage/storage.h"
 
 /* Loads the job of the path's {id} into the exchange's arena. After a failure it returns false and has responded (404

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "api/jobs/checkpoint_pick.h"
-#include "api/json/config_json.h"
-#include "api/json/faults.h"
-#include "api/json/json.h"
+#include "protocol/config_json.h"
+#include "protocol/faults.h"
+#include "protocol/json.h"
 #include "storage/storage.h"
 
 struct reading {
@@ -91,21 +91,24 @@ bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_fault
     return true;
 }
 
-bool job_integer_read(const cJSON *value, const char *pointer, int64_t min, int64_t max, int64_t *out,
-                      struct api_faults *faults)
+const struct config_field job_priority = JOB_INTEGER("priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX);
+
+bool job_integer_read(const struct config_field *member, const cJSON *value, int64_t *out, struct api_faults *faults)
 {
-    double number = cJSON_IsNumber(value) ? value->valuedouble : NAN;
+    char pointer[128], allowed[192];
+    struct value number;
+    struct error err = {0};
+    fault_pointer(pointer, "", member->name);
     if (!cJSON_IsNumber(value)) {
-        api_faults_add(faults, pointer, "must be an integer in [%lld, %lld]; got %s", (long long)min, (long long)max,
-                       json_type_name(value));
+        value_describe(member, VALUE_MEMBER, allowed, sizeof allowed);
+        api_faults_add(faults, pointer, "must be %s; got %s", allowed, json_type_name(value));
         return false;
     }
-    if (number != floor(number) || number < (double)min || number > (double)max) {
-        api_faults_add(faults, pointer, "must be an integer in [%lld, %lld]; got %.17g", (long long)min, (long long)max,
-                       number);
+    if (value_read_number(member, VALUE_MEMBER, value->valuedouble, &number, &err) != STATUS_OK) {
+        api_faults_add(faults, pointer, "%s", err.message);
         return false;
     }
-    *out = (int64_t)number;
+    *out = number.integer;
     return true;
 }
 
@@ -160,22 +163,24 @@ static void read_name(struct reading *r, const cJSON *value)
 static void read_priority(struct reading *r, const cJSON *value)
 {
     int64_t priority = 0;
-    (void)job_integer_read(value, "/priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX, &priority, r->faults);
+    (void)job_integer_read(&job_priority, value, &priority, r->faults);
     r->spec->priority = (int)priority;
 }
 
 static void read_threads(struct reading *r, const cJSON *value)
 {
     int64_t threads = 0;
-    int64_t max = r->rules->threads_max > 0 ? r->rules->threads_max : 256;
-    r->has_threads = job_integer_read(value, "/threads", 1, max, &threads, r->faults);
+    const struct config_field member =
+        JOB_INTEGER("threads", 1, r->rules->threads_max > 0 ? r->rules->threads_max : 256);
+    r->has_threads = job_integer_read(&member, value, &threads, r->faults);
     r->spec->threads = (int)threads;
 }
 
 static void read_ranks(struct reading *r, const cJSON *value)
 {
     int64_t ranks = 0;
-    (void)job_integer_read(value, "/ranks", 1, 512, &ranks, r->faults);
+    static const struct config_field member = JOB_INTEGER("ranks", 1, 512);
+    (void)job_integer_read(&member, value, &ranks, r->faults);
     r->spec->ranks = (int)ranks;
 }
 

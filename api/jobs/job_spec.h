@@ -8,9 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/json/faults.h"
-#include "api/json/json.h"
+#include "protocol/faults.h"
+#include "protocol/json.h"
 #include "core/base/error.h"
+#include "core/base/values.h"
 #include "core/methods/method.h"
 #include "storage/storage.h"
 
@@ -54,7 +55,12 @@ void api_job_spec_close(struct api_job_spec *spec);
 bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_faults *faults);
 /* Writes the tags as a JSON list. */
 bool job_tags_read(const cJSON *value, char tags[JOB_TAGS_TEXT], struct api_faults *faults);
-bool job_integer_read(const cJSON *value, const char *pointer, int64_t min, int64_t max, int64_t *out,
-                      struct api_faults *faults);
+/* Reads an integer member of a body by its row. */
+bool job_integer_read(const struct config_field *member, const cJSON *value, int64_t *out, struct api_faults *faults);
+#define JOB_INTEGER(member, low, high)                                                                                 \
+    {                                                                                                                  \
+        .name = member, .type = FIELD_INT, .min = low, .max = high                                                     \
+    }
+extern const struct config_field job_priority;
 
 #endif

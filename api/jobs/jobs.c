@@ -13,8 +13,8 @@
 #include "api/jobs/job_spec.h"
 #include "api/jobs/quota.h"
 #include "api/jobs/repeat.h"
-#include "api/json/config_json.h"
-#include "api/json/faults.h"
+#include "protocol/config_json.h"
+#include "protocol/faults.h"
 #include "core/base/hash.h"
 #include "storage/storage.h"
 

@@ -7,7 +7,7 @@
 #include "api/jobs/job_document.h"
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 #include "api/models/model_cache.h"
 #include "storage/storage.h"
 
@@ -58,7 +58,7 @@ static void read_patch(const cJSON *body, struct storage_job_patch *patch, struc
             if (cJSON_IsNull(item) || job_name_read(item, values->name, faults))
                 patch->name = values->name;
         } else if (strcmp(item->string, "priority") == 0) {
-            if (job_integer_read(item, "/priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX, &integer, faults)) {
+            if (job_integer_read(&job_priority, item, &integer, faults)) {
                 values->priority = (int)integer;
                 patch->priority = &values->priority;
             }

@@ -7,7 +7,7 @@
 #include "api/http/cursor.h"
 #include "api/http/query_check.h"
 #include "api/jobs/job_document.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 
 /* The names of the columns by which a list can be sorted, besides members of the result. */
 static const char *const orders[] = {"created_at", "started_at", "finished_at", "name",    "kind",

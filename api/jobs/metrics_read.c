@@ -4,7 +4,7 @@
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/jobs/jobs.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 #include "storage/storage.h"
 
 #define NAMES_MAX 64

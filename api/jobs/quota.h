@@ -3,7 +3,7 @@
 #define MOTIF_API_JOBS_QUOTA_H
 
 #include "api/http/exchange.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 #include "storage/storage.h"
 
 /* Adds a fault if a job requests more threads than all running jobs of its token together may use, because such a job

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/config_json.h"
-#include "api/json/faults.h"
+#include "protocol/config_json.h"
+#include "protocol/faults.h"
 
 enum entry_state { ENTRY_OPENING, ENTRY_READY, ENTRY_FAILED };
 

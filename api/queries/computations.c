@@ -10,8 +10,8 @@
 
 #include "api/http/exchange.h"
 #include "api/jobs/checkpoint_pick.h"
-#include "api/json/config_json.h"
-#include "api/json/faults.h"
+#include "protocol/config_json.h"
+#include "protocol/faults.h"
 #include "api/models/model_cache.h"
 #include "api/queries/inputs.h"
 #include "api/queries/queries.h"

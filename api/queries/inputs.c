@@ -12,8 +12,8 @@
 #include "api/http/message.h"
 #include "api/http/uri.h"
 #include "api/jobs/checkpoint_pick.h"
-#include "api/json/faults.h"
-#include "api/json/json.h"
+#include "protocol/faults.h"
+#include "protocol/json.h"
 #include "core/data/files/input_file.h"
 #include "storage/storage.h"
 

@@ -2,7 +2,7 @@
 #ifndef MOTIF_API_QUERIES_INPUTS_H
 #define MOTIF_API_QUERIES_INPUTS_H
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include "core/base/error.h"
 #include "core/methods/method.h"
 #include "storage/storage.h"

@@ -8,7 +8,7 @@
 
 #include "api/jobs/checkpoint_pick.h"
 #include "api/jobs/job_document.h"
-#include "api/json/config_json.h"
+#include "protocol/config_json.h"
 #include "api/queries/query_routes.h"
 
 static bool takes_files(const struct method_query *query)

@@ -3,7 +3,7 @@
 #define MOTIF_API_QUERIES_QUERY_REQUEST_H
 
 #include "api/http/exchange.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 #include "api/queries/inputs.h"
 #include "core/methods/method.h"
 #include "storage/storage.h"

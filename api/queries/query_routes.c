@@ -111,24 +111,19 @@ static void camel(const char *name, char *out, size_t room)
     out[used] = '\0';
 }
 
-/* Translates a field into a parameter of the route. The handler later checks the value against the field itself. */
-static struct api_parameter parameter_of(const struct config_field *field)
+/* Makes a field a parameter of the route: a number may be any short text. The handler later checks the value against
+ * the field itself. */
+static struct config_field parameter_of(const struct config_field *field)
 {
-    static const enum parameter_type types[] = {[FIELD_INT] = PARAMETER_INTEGER,
-                                                [FIELD_REAL] = PARAMETER_TEXT,
-                                                [FIELD_BOOL] = PARAMETER_FLAG,
-                                                [FIELD_CHOICE] = PARAMETER_CHOICE,
-                                                [FIELD_TEXT] = PARAMETER_TEXT};
-    bool integer = field->type == FIELD_INT;
-    return (struct api_parameter){.type = types[field->type],
-                                  .name = field->name,
-                                  .min = integer ? (int64_t)field->min : 0,
-                                  .max = integer ? (int64_t)field->max : CONFIG_TEXT,
-                                  .choices = field->choices,
-                                  .meaning = field->meaning};
+    struct config_field p = *field;
+    if (p.type == FIELD_REAL)
+        p.type = FIELD_TEXT;
+    if (p.type == FIELD_TEXT)
+        p.max = CONFIG_TEXT;
+    return p;
 }
 
-static void add_parameter(struct api_parameter *list, size_t *count, struct api_parameter parameter)
+static void add_parameter(struct config_field *list, size_t *count, struct config_field parameter)
 {
     for (size_t i = 0; i < *count; i++) {
         /* another method has a parameter of this name: accept the wider range */
@@ -141,7 +136,7 @@ static void add_parameter(struct api_parameter *list, size_t *count, struct api_
     list[(*count)++] = parameter;
 }
 
-static void add_fields(const struct query_routes *r, const struct method_query *query, struct api_parameter *list,
+static void add_fields(const struct query_routes *r, const struct method_query *query, struct config_field *list,
                        size_t *count)
 {
     for (size_t m = 0; m < r->method_count; m++) {
@@ -194,22 +189,18 @@ static const char *const *formats_of(struct query_routes *r, const char *const *
 }
 
 /* Makes the list of parameters of the query string; NULL if there are none. */
-static const struct api_parameter *parameters_of(struct query_routes *r, const struct merged *merged,
-                                                 const char *const *media_types)
+static const struct config_field *parameters_of(struct query_routes *r, const struct merged *merged,
+                                                const char *const *media_types)
 {
-    static const struct api_parameter seed = {
-        PARAMETER_INTEGER, "seed", 0, INTEGER_MAX, NULL, "index of the sample in the job's own domain (0)"};
-    static const struct api_parameter checkpoint = {
-        PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER (latest)"};
-    static const struct api_parameter batch = {
-        PARAMETER_FLAG,
+    static const struct config_field seed =
+        PARAMETER_INTEGER("seed", 0, INTEGER_MAX, "index of the sample in the job's own domain (0)");
+    static const struct config_field checkpoint =
+        PARAMETER_TEXT("checkpoint", 40, "latest, best, a sequence number or density:NUMBER (latest)");
+    static const struct config_field batch = PARAMETER_FLAG(
         "batch",
-        0,
-        0,
-        NULL,
         "1: the body is one array, and each index of its first axis is one input; at most 4096 inputs, or at most "
-        "100000 if the answer has one row for each input"};
-    struct api_parameter *list = space(r, field_count(r) + 5, sizeof *list);
+        "100000 if the answer has one row for each input");
+    struct config_field *list = space(r, field_count(r) + 5, sizeof *list);
     size_t count = 0;
     if (list == NULL)
         return NULL;
@@ -223,11 +214,11 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
         add_parameter(list, &count, batch);
     if (merged->inputs || merged->file) {
         add_parameter(list, &count,
-                      (struct api_parameter){
-                          PARAMETER_FORMAT, "format", 0, 0, formats_of(r, media_types),
-                          "format of the body; with this parameter the Content-Type has no effect and may be missing"});
+                      (struct config_field)PARAMETER_CHOICE(
+                          PARAMETER_FORMAT, formats_of(r, media_types),
+                          "format of the body; with this parameter the Content-Type has no effect and may be missing"));
     }
-    return count > 0 ? list : NULL; /* the end of the list is set already, because PARAMETER_END is 0 */
+    return count > 0 ? list : NULL; /* the end of the list is set already, because its name is NULL */
 }
 
 static void add_answer(struct api_answer *list, size_t *count, int status, const char *type, const char *schema,

@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "api/jobs/job_document.h"
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 #include "api/trainers/lease_token.h"
 
 #define LINES_MAX 32

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 
 static void digest(const char *text, size_t bytes, char link[HASH_TEXT])
 {

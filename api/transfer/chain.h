@@ -9,7 +9,7 @@
 #ifndef MOTIF_API_TRANSFER_CHAIN_H
 #define MOTIF_API_TRANSFER_CHAIN_H
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include "core/base/hash.h"
 
 /* Computes link 0 from the members of an attestation; a missing member counts as null. False when memory is short. */

@@ -2,9 +2,7 @@
  * the first fault it returns an error that suggests the option that was probably meant. */
 #include "core/base/options.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WORD_MAX 32
@@ -31,7 +29,7 @@ size_t options_distance(const char *a, const char *b)
     return line[columns];
 }
 
-static const struct option_spec *find(const struct option_spec *specs, const char *name, size_t length)
+static const struct config_field *find(const struct config_field *specs, const char *name, size_t length)
 {
     for (; specs && specs->name; specs++)
         if (strlen(specs->name) == length && memcmp(specs->name, name, length) == 0)
@@ -39,7 +37,7 @@ static const struct option_spec *find(const struct option_spec *specs, const cha
     return NULL;
 }
 
-static void nearest(const struct option_spec *specs, const char *name, const char **best, size_t *distance)
+static void nearest(const struct config_field *specs, const char *name, const char **best, size_t *distance)
 {
     for (; specs && specs->name; specs++) {
         size_t d = options_distance(specs->name, name);
@@ -101,9 +99,9 @@ bool options_next(struct option_reader *reader, struct option_item *item)
     }
     if (!item->spec)
         item->fault = OPTION_UNKNOWN;
-    else if (!item->spec->value && item->value)
+    else if (item->spec->type == FIELD_BOOL && item->value)
         item->fault = OPTION_VALUE_UNEXPECTED;
-    else if (!item->spec->value)
+    else if (item->spec->type == FIELD_BOOL)
         item->value = "";
     else if (!item->value && reader->at < reader->argc)
         item->value = reader->argv[reader->at++];
@@ -115,20 +113,20 @@ bool options_next(struct option_reader *reader, struct option_item *item)
 /* Sets `err` to a message about the fault of an argument. */
 static enum status refuse(const struct option_reader *reader, const struct option_item *item, struct error *err)
 {
-    const struct option_spec *spec = item->spec;
+    const struct config_field *spec = item->spec;
     if (item->fault == OPTION_VALUE_UNEXPECTED)
         return error_set(err, STATUS_INVALID, NULL, "--%s takes no value", spec->name);
     if (item->fault == OPTION_VALUE_MISSING)
-        return error_set(err, STATUS_INVALID, NULL, "--%s needs a value: --%s %s", spec->name, spec->name, spec->value);
+        return error_set(err, STATUS_INVALID, NULL, "--%s needs a value: --%s %s", spec->name, spec->name, spec->unit);
     return unknown(reader, item->word, err);
 }
 
-enum status options_parse(const struct option_spec *own, const struct option_spec *shared, int argc, char **argv,
+enum status options_parse(const struct config_field *own, const struct config_field *shared, int argc, char **argv,
                           struct options *out, struct error *err)
 {
     struct option_reader reader = {.own = own, .shared = shared, .argc = argc, .argv = argv};
     struct option_item item;
-    memset(out, 0, sizeof(*out));
+    *out = (struct options){.own = own, .shared = shared};
     while (options_next(&reader, &item)) {
         if (item.fault != OPTION_FINE)
             return refuse(&reader, &item, err);
@@ -157,47 +155,49 @@ bool options_has(const struct options *options, const char *name)
     return options_value(options, name) != NULL;
 }
 
-enum status options_integer(const struct options *options, const char *name, long long min, long long max,
-                            long long preset, long long *out, struct error *err)
+/* Reads a value. *set: whether the command line or the option's row has one. */
+static enum status value_of(const struct options *options, const char *name, struct value *out, bool *set,
+                            struct error *err)
 {
+    const struct config_field *spec = find(options->own, name, strlen(name));
+    struct error fault = {0};
     const char *text = options_value(options, name);
-    char *end = NULL;
-    *out = preset;
-    if (!text)
-        return STATUS_OK;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || value < min || value > max)
-        return error_set(err, STATUS_INVALID, NULL, "--%s must be an integer in [%lld, %lld]; got %.40s", name, min,
-                         max, text);
-    *out = value;
+    if (spec == NULL)
+        spec = find(options->shared, name, strlen(name));
+    *set = spec != NULL && (text != NULL || spec->preset != NULL);
+    if (*set && value_read(spec, VALUE_OPTION, text != NULL ? text : spec->preset, out, &fault) != STATUS_OK)
+        return error_set(err, fault.code, NULL, "--%s %s", name, fault.message);
     return STATUS_OK;
 }
 
-enum status options_number(const struct options *options, const char *name, double min, double max, double preset,
-                           double *out, struct error *err)
+enum status options_integer(const struct options *options, const char *name, long long *out, struct error *err)
 {
-    const char *text = options_value(options, name);
-    char *end = NULL;
-    *out = preset;
-    if (!text)
-        return STATUS_OK;
-    double value = strtod(text, &end);
-    if (end == text || *end || !(value >= min && value <= max))
-        return error_set(err, STATUS_INVALID, NULL, "--%s must be a number in [%g, %g]; got %.40s", name, min, max,
-                         text);
-    *out = value;
-    return STATUS_OK;
+    struct value value;
+    bool set;
+    enum status status = value_of(options, name, &value, &set, err);
+    if (status == STATUS_OK && set)
+        *out = value.integer;
+    return status;
+}
+
+enum status options_number(const struct options *options, const char *name, double *out, struct error *err)
+{
+    struct value value;
+    bool set;
+    enum status status = value_of(options, name, &value, &set, err);
+    if (status == STATUS_OK && set)
+        *out = value.number;
+    return status;
 }
 
 enum { LEFT = 26 }; /* a help text names the options in a left column of this width */
 
-void options_describe(const struct option_spec *specs, struct buf *out)
+void options_describe(const struct config_field *specs, struct buf *out)
 {
     for (; specs && specs->name; specs++) {
         char left[64];
-        snprintf(left, sizeof(left), "--%s%s%s", specs->name, specs->value ? " " : "",
-                 specs->value ? specs->value : "");
+        snprintf(left, sizeof(left), "--%s%s%s", specs->name, specs->type != FIELD_BOOL ? " " : "",
+                 specs->type != FIELD_BOOL ? specs->unit : "");
         int width = (int)strlen(left) > LEFT ? (int)strlen(left) : LEFT;
         buf_format(out, "  %-*s ", LEFT, left);
         buf_wrap(out, specs->meaning, strlen(specs->meaning), 2 + width + 1, 2 + LEFT + 1, HELP_COLUMNS);

@@ -1,4 +1,5 @@
-/* Command lines: one table of options per command. The parser and the help text both read it.
+/* Command lines: one table of options per command, whose rows are typed values (values.h). The parser and the help text
+ * both read it.
  *
  * Every program of the tree uses this parser, so they all accept the same forms: "--name=value" and "--name value" are
  * equal, options may stand before and after positional arguments, and "--" ends the options. In programs that have
@@ -12,17 +13,38 @@
 #include <stddef.h>
 
 #include "core/base/buf.h"
+#include "core/base/values.h"
 #include "core/base/error.h"
 
-struct option_spec {
-    const char *name;    /* long name without dashes, such as "preset"; the table ends with a NULL name */
-    const char *value;   /* placeholder of the value in the help, "NAME"; NULL: the option takes no value */
-    const char *meaning; /* the option's description in the help, one line */
-};
+/* Rows of a table of options. `option` is the long name without dashes, such as "preset". `placeholder` stands for the
+ * value in the help ("NAME"). `usual` is the default as text; NULL: none. */
+#define OPTION_FLAG(option, text)                                                                                      \
+    {                                                                                                                  \
+        .name = option, .type = FIELD_BOOL, .meaning = text                                                            \
+    }
+#define OPTION_TEXT(option, placeholder, text)                                                                         \
+    {                                                                                                                  \
+        .name = option, .type = FIELD_TEXT, .unit = placeholder, .meaning = text                                       \
+    }
+#define OPTION_INTEGER(option, placeholder, usual, low, high, text)                                                    \
+    {                                                                                                                  \
+        .name = option, .type = FIELD_INT, .unit = placeholder, .preset = usual, .min = low, .max = high,              \
+        .meaning = text                                                                                                \
+    }
+#define OPTION_NUMBER(option, placeholder, usual, low, high, text)                                                     \
+    {                                                                                                                  \
+        .name = option, .type = FIELD_REAL, .unit = placeholder, .preset = usual, .min = low, .max = high,             \
+        .meaning = text                                                                                                \
+    }
+#define OPTIONS_END                                                                                                    \
+    {                                                                                                                  \
+        .name = NULL                                                                                                   \
+    }
 
 #define OPTIONS_MAX 64 /* maximum number of options in a command line, and of positional arguments */
 
 struct options {
+    const struct config_field *own, *shared; /* the tables of known options, as for options_parse() */
     const char *positional[OPTIONS_MAX];
     size_t positional_count;
     struct {
@@ -34,7 +56,7 @@ struct options {
 /* Sorts a command line into options and positional arguments. `argv` starts after the name of the command. An option
  * may be in the command's own table or in `shared`, the table of options common to all commands (NULL: none). Errors:
  * STATUS_INVALID; the message contains the wrong argument and the closest known option. */
-enum status options_parse(const struct option_spec *own, const struct option_spec *shared, int argc, char **argv,
+enum status options_parse(const struct config_field *own, const struct config_field *shared, int argc, char **argv,
                           struct options *out, struct error *err);
 
 /* --- one argument at a time: for programs that report every fault, not only the first --- */
@@ -42,7 +64,7 @@ enum status options_parse(const struct option_spec *own, const struct option_spe
 enum option_fault { OPTION_FINE, OPTION_UNKNOWN, OPTION_VALUE_MISSING, OPTION_VALUE_UNEXPECTED };
 
 struct option_reader {
-    const struct option_spec *own, *shared; /* the tables of known options, as for options_parse() */
+    const struct config_field *own, *shared; /* the tables of known options, as for options_parse() */
     int argc;
     char **argv;
     int at;           /* index of the next argument; starts at 0 */
@@ -51,8 +73,8 @@ struct option_reader {
 
 struct option_item {
     enum option_fault fault;
-    const char *word;               /* the argument as it was typed */
-    const struct option_spec *spec; /* NULL: a positional argument, or an unknown option */
+    const char *word;                /* the argument as it was typed */
+    const struct config_field *spec; /* NULL: a positional argument, or an unknown option */
     /* value of the option, "" if it takes none; for a positional argument, the argument itself */
     const char *value;
 };
@@ -66,16 +88,14 @@ bool options_next(struct option_reader *reader, struct option_item *item);
 bool options_has(const struct options *options, const char *name);
 /* The value of an option (the last one if it is repeated); NULL if the command line does not contain it. */
 const char *options_value(const struct options *options, const char *name);
-/* options_integer() and options_number() write the value of an option to *out: a number in [min, max], or `preset` if
- * the command line does not contain the option. STATUS_INVALID: the value is not such a number. */
-enum status options_integer(const struct options *options, const char *name, long long min, long long max,
-                            long long preset, long long *out, struct error *err);
-enum status options_number(const struct options *options, const char *name, double min, double max, double preset,
-                           double *out, struct error *err);
+/* options_integer() and options_number() write the value of an option to *out: that of the command line, or the
+ * option's default. Without either, *out stays as it is. STATUS_INVALID: the value is not such a number. */
+enum status options_integer(const struct options *options, const char *name, long long *out, struct error *err);
+enum status options_number(const struct options *options, const char *name, double *out, struct error *err);
 
 #define HELP_COLUMNS 120 /* upper limit of the width of a help text */
 /* Appends the help of a table, one option after the other. Wraps long meanings at HELP_COLUMNS. */
-void options_describe(const struct option_spec *specs, struct buf *out);
+void options_describe(const struct config_field *specs, struct buf *out);
 /* Appends the explanation of a command, wrapped at HELP_COLUMNS. Successive lines are one paragraph. An empty line
  * stays empty. A line that begins with a space stays a line of its own; its second column, after two spaces or more, is
  * wrapped below itself. */

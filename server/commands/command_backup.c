@@ -15,19 +15,20 @@
 #include "server/settings/settings.h"
 #include "storage/database/copy.h"
 
-static const struct option_spec backup_options[] = {
-    {"db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"},
-    {"into", "DIR", "folder for the copy, instead of COPY; its name is motifd-YYYYMMDD-HHMMSS.db, in UTC"},
-    {"keep", "N", "with --into: keep the N newest copies in the folder, and remove the others (all)"},
-    {"with-data", NULL, "also the uploaded data sets; their copy is the folder COPY.data"},
-    {"data", "DIR", "with --with-data: folder of data sets (MOTIFD_DATA, or " SETTINGS_DATA ")"},
-    {NULL, NULL, NULL},
+static const struct config_field backup_options[] = {
+    OPTION_TEXT("db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"),
+    OPTION_TEXT("into", "DIR", "folder for the copy, instead of COPY; its name is motifd-YYYYMMDD-HHMMSS.db, in UTC"),
+    OPTION_INTEGER("keep", "N", NULL, 1, 100000,
+                   "with --into: keep the N newest copies in the folder, and remove the others (all)"),
+    OPTION_FLAG("with-data", "also the uploaded data sets; their copy is the folder COPY.data"),
+    OPTION_TEXT("data", "DIR", "with --with-data: folder of data sets (MOTIFD_DATA, or " SETTINGS_DATA ")"),
+    OPTIONS_END,
 };
-static const struct option_spec restore_options[] = {
-    {"db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"},
-    {"with-data", NULL, "also the uploaded data sets; their copy is the folder COPY.data"},
-    {"data", "DIR", "with --with-data: folder of data sets (MOTIFD_DATA, or " SETTINGS_DATA ")"},
-    {NULL, NULL, NULL},
+static const struct config_field restore_options[] = {
+    OPTION_TEXT("db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"),
+    OPTION_FLAG("with-data", "also the uploaded data sets; their copy is the folder COPY.data"),
+    OPTION_TEXT("data", "DIR", "with --with-data: folder of data sets (MOTIFD_DATA, or " SETTINGS_DATA ")"),
+    OPTIONS_END,
 };
 
 static const char *const backup_lines[] = {"backup [--db FILE] [--with-data [--data DIR]] COPY",
@@ -201,7 +202,7 @@ static int back_up_into(const struct command_usage *usage, const struct options 
     struct error err = {0};
     char file[DATASET_PATH];
     long long keep = 0;
-    if (options_integer(given, "keep", 1, 100000, 0, &keep, &err) != STATUS_OK)
+    if (options_integer(given, "keep", &keep, &err) != STATUS_OK)
         return command_misused(usage, err.message);
     if (given->positional_count > 0 || !name_copy(folder, file))
         return command_misused(usage, given->positional_count > 0 ? "give COPY or --into, not both"

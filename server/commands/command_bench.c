@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/json.h"
-#include "api/json/json_sink.h"
+#include "protocol/json.h"
+#include "protocol/json_sink.h"
 #include "bench/bench.h"
 #include "core/kernels/blas.h"
 #include "server/daemon.h"
@@ -18,20 +18,22 @@
 #define SETTINGS_MAX 32
 #define NUMBER_MAX 999999999.0
 
-static const struct option_spec option_table[] = {
-    {"list", NULL, "list the benchmarks"},
-    {"json", NULL, "print exactly one JSON object"},
-    {"threads", "N", "threads (2; 1 and 2 where a benchmark compares numbers of threads)"},
-    {"seconds", "S", "seconds for each measurement (chosen by the benchmark)"},
-    {"kernels", "NAME", "ref, avx2 or avx512 (the fastest of this processor)"},
-    {"clock", "NAME",
-     "wall, or processor: the processor time of all threads, useful with one thread on a busy machine (wall)"},
-    {"batch", "N", "samples in a batch"},
-    {"density", "D", "share of motif positions that are active"},
-    {"preset", "P", "size of the network: small, paper, ... (small)"},
-    {"backward", "NAME", "dense, sparse or auto, for benchmarks with a network"},
-    {"set", "FIELD=VALUE", "changes one field of the preset (width, image_size, ...); may be repeated"},
-    {NULL, NULL, NULL},
+static const struct config_field option_table[] = {
+    OPTION_FLAG("list", "list the benchmarks"),
+    OPTION_FLAG("json", "print exactly one JSON object"),
+    OPTION_NUMBER("threads", "N", NULL, 0, NUMBER_MAX,
+                  "threads (2; 1 and 2 where a benchmark compares numbers of threads)"),
+    OPTION_NUMBER("seconds", "S", NULL, 0, NUMBER_MAX, "seconds for each measurement (chosen by the benchmark)"),
+    OPTION_TEXT("kernels", "NAME", "ref, avx2 or avx512 (the fastest of this processor)"),
+    OPTION_TEXT(
+        "clock", "NAME",
+        "wall, or processor: the processor time of all threads, useful with one thread on a busy machine (wall)"),
+    OPTION_NUMBER("batch", "N", NULL, 0, NUMBER_MAX, "samples in a batch"),
+    OPTION_NUMBER("density", "D", NULL, 0, NUMBER_MAX, "share of motif positions that are active"),
+    OPTION_TEXT("preset", "P", "size of the network: small, paper, ... (small)"),
+    OPTION_TEXT("backward", "NAME", "dense, sparse or auto, for benchmarks with a network"),
+    OPTION_TEXT("set", "FIELD=VALUE", "changes one field of the preset (width, image_size, ...); may be repeated"),
+    OPTIONS_END,
 };
 static const char *const lines[] = {"bench NAME [options]", "bench --list [--json]", NULL};
 static const struct command_usage usage = {
@@ -146,10 +148,10 @@ static enum status read_options(struct bench_command *command, const struct opti
         return error_set(err, STATUS_INVALID, NULL, "the NAME of a benchmark is missing; --list shows them");
     if (clock_name != NULL && !options->processor_time && strcmp(clock_name, "wall") != 0)
         return error_set(err, STATUS_INVALID, NULL, "--clock must be wall or processor; got %.40s", clock_name);
-    if (options_number(given, "threads", 0.0, NUMBER_MAX, 0.0, &threads, err) != STATUS_OK ||
-        options_number(given, "batch", 0.0, NUMBER_MAX, 0.0, &batch, err) != STATUS_OK ||
-        options_number(given, "density", 0.0, NUMBER_MAX, 0.0, &options->density, err) != STATUS_OK ||
-        options_number(given, "seconds", 0.0, NUMBER_MAX, 0.0, &options->seconds, err) != STATUS_OK)
+    if (options_number(given, "threads", &threads, err) != STATUS_OK ||
+        options_number(given, "batch", &batch, err) != STATUS_OK ||
+        options_number(given, "density", &options->density, err) != STATUS_OK ||
+        options_number(given, "seconds", &options->seconds, err) != STATUS_OK)
         return STATUS_INVALID;
     options->threads = (int)threads;
     options->batch = (int)batch;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/jobs/job_spec.h"
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include "server/daemon.h"
 #include "server/process/files.h"
 #include "server/settings/settings.h"
@@ -57,7 +57,7 @@ static int check_settings(const char *text, size_t size)
     return EXIT_OK;
 }
 
-static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+static const struct config_field no_options[] = {OPTIONS_END};
 static const char *const lines[] = {"check-config FILE", NULL};
 static const struct command_usage usage = {
     .name = "check-config",

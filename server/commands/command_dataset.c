@@ -23,12 +23,13 @@
 
 #define NAME "spoken-digits"
 
-static const struct option_spec option_table[] = {
-    {"out", "DIR", "folder to make (" NAME " in the folder of --data)"},
-    {"data", "DIR", "folder of data sets (MOTIFD_DATA, or " SETTINGS_DATA ")"},
-    {"voices", "N", "voices, 2 to 30 (30)"},
-    {"takes", "N", "recordings of each digit by each voice, 1 to 8 (8); they differ in pitch and speed"},
-    {NULL, NULL, NULL},
+static const struct config_field option_table[] = {
+    OPTION_TEXT("out", "DIR", "folder to make (" NAME " in the folder of --data)"),
+    OPTION_TEXT("data", "DIR", "folder of data sets (MOTIFD_DATA, or " SETTINGS_DATA ")"),
+    OPTION_INTEGER("voices", "N", "30", 2, 30, "voices, 2 to 30 (30)"),
+    OPTION_INTEGER("takes", "N", "8", 1, 8,
+                   "recordings of each digit by each voice, 1 to 8 (8); they differ in pitch and speed"),
+    OPTIONS_END,
 };
 static const char *const lines[] = {"dataset audio [--out DIR] [--data DIR] [--voices 2..30] [--takes 1..8]", NULL};
 static const struct command_usage usage = {
@@ -93,6 +94,8 @@ static const struct {
 } takes[] = {{"50", "160"}, {"40", "140"}, {"60", "180"}, {"45", "170"},
              {"55", "150"}, {"35", "190"}, {"65", "130"}, {"52", "200"}};
 enum { TAKES = sizeof takes / sizeof takes[0] };
+
+_Static_assert(VOICES == 30 && TAKES == 8, "option_table states these numbers");
 
 struct plan {
     const char *folder;
@@ -253,8 +256,8 @@ static enum status read_plan(const struct options *given, struct plan *plan, cha
         data = named != NULL && named[0] != '\0' ? named : SETTINGS_DATA;
     if (strcmp(given->positional[0], "audio") != 0)
         return error_set(err, STATUS_INVALID, NULL, "%.40s is not a data set: use audio", given->positional[0]);
-    if (options_integer(given, "voices", 2, VOICES, VOICES, &voice_count, err) != STATUS_OK ||
-        options_integer(given, "takes", 1, TAKES, TAKES, &take_count, err) != STATUS_OK)
+    if (options_integer(given, "voices", &voice_count, err) != STATUS_OK ||
+        options_integer(given, "takes", &take_count, err) != STATUS_OK)
         return STATUS_INVALID;
     if (strlen(out != NULL ? out : data) >= SETTINGS_TEXT)
         return error_set(err, STATUS_INVALID, NULL, "the folder's name must be shorter than %d bytes", SETTINGS_TEXT);

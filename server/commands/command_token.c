@@ -16,12 +16,12 @@
 #include "server/tokens.h"
 #include "storage/storage.h"
 
-static const struct option_spec option_table[] = {
-    {"name", "NAME", "name of the token; needed by create and revoke"},
-    {"scope", "SCOPE", "read, submit or admin (submit)"},
-    {"days", "N", "days until the token expires, 1 to 36500 (never)"},
-    {"db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"},
-    {NULL, NULL, NULL},
+static const struct config_field option_table[] = {
+    OPTION_TEXT("name", "NAME", "name of the token; needed by create and revoke"),
+    OPTION_TEXT("scope", "SCOPE", "read, submit or admin (submit)"),
+    OPTION_INTEGER("days", "N", NULL, 1, TOKEN_DAYS_MAX, "days until the token expires, 1 to 36500 (never)"),
+    OPTION_TEXT("db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"),
+    OPTIONS_END,
 };
 static const char *const lines[] = {
     "token create --name NAME [--scope read|submit|admin] [--days 1..36500] [--db FILE]", "token list [--db FILE]",
@@ -59,7 +59,7 @@ static enum status read_words(const struct options *given, struct token_options 
     const char *named = getenv("MOTIFD_DB"), *db = options_has(given, "db") ? options_value(given, "db") : named;
     const char *verb = given->positional[0];
     const bool create = strcmp(verb, "create") == 0, revoke = strcmp(verb, "revoke") == 0;
-    long long days;
+    long long days = 1;
     settings_defaults(&options->settings);
     options->words[TOKEN_VERB] = verb;
     options->words[TOKEN_NAME] = options_has(given, "name") ? options_value(given, "name") : "";
@@ -67,7 +67,7 @@ static enum status read_words(const struct options *given, struct token_options 
     options->words[TOKEN_DAYS] = options_has(given, "days") ? options_value(given, "days") : "";
     if (!create && !revoke && strcmp(verb, "list") != 0)
         return error_set(err, STATUS_INVALID, NULL, "%.40s is not an action: use create, list or revoke", verb);
-    if (options_integer(given, "days", 1, TOKEN_DAYS_MAX, 1, &days, err) != STATUS_OK)
+    if (options_integer(given, "days", &days, err) != STATUS_OK)
         return STATUS_INVALID;
     if (auth_scope_parse(options->words[TOKEN_SCOPE]) == API_SCOPE_NONE) {
         return error_set(err, STATUS_INVALID, NULL, "--scope must be read, submit or admin; got %.40s",

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "api/transfer/bundle.h"
-#include "api/json/config_json.h"
+#include "protocol/config_json.h"
 #include "core/base/hash.h"
 #include "core/base/utf8.h"
 #include "core/kernels/blas.h"
@@ -271,12 +271,14 @@ static int verify(const struct wanted *wanted)
 
 #define SEQ_MOST (1LL << 40)
 
-static const struct option_spec option_table[] = {
-    {"from", "SEQ", "first checkpoint to start from; 0: the start of the training (the first of the bundle)"},
-    {"to", "SEQ", "last checkpoint to compare (the last of the bundle)"},
-    {"threads", "N", "threads of the repeated runs (1); the bits do not depend on it"},
-    {"data", "DIR", "folder of data sets, for a job that trained on one (MOTIFD_DATA)"},
-    {NULL, NULL, NULL},
+static const struct config_field option_table[] = {
+    OPTION_INTEGER("from", "SEQ", NULL, 0, SEQ_MOST,
+                   "first checkpoint to start from; 0: the start of the training (the first of the bundle)"),
+    OPTION_INTEGER("to", "SEQ", NULL, 1, SEQ_MOST, "last checkpoint to compare (the last of the bundle)"),
+    OPTION_INTEGER("threads", "N", "1", 1, THREADS_MOST,
+                   "threads of the repeated runs (1); the bits do not depend on it"),
+    OPTION_TEXT("data", "DIR", "folder of data sets, for a job that trained on one (MOTIFD_DATA)"),
+    OPTIONS_END,
 };
 static const char *const lines[] = {"verify BUNDLE [--from SEQ] [--to SEQ] [--threads N] [--data DIR]", NULL};
 static const struct command_usage usage = {
@@ -303,9 +305,9 @@ int command_verify(int argc, char **argv)
         return code;
     wanted.file = given.positional[0];
     wanted.data = options_has(&given, "data") ? options_value(&given, "data") : getenv("MOTIFD_DATA");
-    if (options_integer(&given, "from", 0, SEQ_MOST, -1, &wanted.from, &err) != STATUS_OK ||
-        options_integer(&given, "to", 1, SEQ_MOST, 0, &wanted.to, &err) != STATUS_OK ||
-        options_integer(&given, "threads", 1, THREADS_MOST, 1, &wanted.threads, &err) != STATUS_OK)
+    if (options_integer(&given, "from", &wanted.from, &err) != STATUS_OK ||
+        options_integer(&given, "to", &wanted.to, &err) != STATUS_OK ||
+        options_integer(&given, "threads", &wanted.threads, &err) != STATUS_OK)
         return command_misused(&usage, err.message);
     return verify(&wanted);
 }

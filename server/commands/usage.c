@@ -6,7 +6,7 @@
 
 #include "server/daemon.h"
 
-static const struct option_spec common[] = {{"help", NULL, "print this text"}, {NULL, NULL, NULL}};
+static const struct config_field common[] = {OPTION_FLAG("help", "print this text"), OPTIONS_END};
 
 /* Returns whether the help was printed as a whole. */
 static bool print_help(const struct command_usage *usage, FILE *to)

@@ -7,12 +7,12 @@
 #include "core/base/options.h"
 
 struct command_usage {
-    const char *name;                  /* name of the command, such as "backup" */
-    const char *const *lines;          /* usage lines without the leading "motifd "; ends with NULL */
-    const char *text;                  /* what the command does and when to use it; ends with a newline */
-    const struct option_spec *options; /* the command's own options; --help is added */
-    const char *example;               /* command lines, each indented by two spaces and ended with a newline */
-    size_t least, most;                /* minimum and maximum number of positional arguments */
+    const char *name;                   /* name of the command, such as "backup" */
+    const char *const *lines;           /* usage lines without the leading "motifd "; ends with NULL */
+    const char *text;                   /* what the command does and when to use it; ends with a newline */
+    const struct config_field *options; /* the command's own options; --help is added */
+    const char *example;                /* command lines, each indented by two spaces and ended with a newline */
+    size_t least, most;                 /* minimum and maximum number of positional arguments */
 };
 
 /* Reads argv[1..] (argv[0] is the name of the command) into `out`. Returns true if the command can run. Otherwise the

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "api/json/json.h"
-#include "api/json/json_sink.h"
+#include "protocol/json.h"
+#include "protocol/json_sink.h"
 
 void executor_trainer_gone(struct executor *executor, const char *job)
 {

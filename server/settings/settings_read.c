@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/config_json.h"
-#include "api/json/json.h"
+#include "protocol/config_json.h"
+#include "protocol/json.h"
 #include "core/base/options.h"
 #include "server/process/files.h"
 
@@ -51,26 +51,19 @@ static void unknown_flag(const char *word, char *detail, size_t detail_bytes)
 static void read_flag(struct settings *settings, const struct option_item *item, bool *taken,
                       const struct settings_faults *faults, size_t *count)
 {
-    char detail[160];
-    for (size_t i = 0; item->spec != NULL && i < settings_count; i++) {
-        if (item->spec->name == settings_table[i].name) {
-            taken[i] = true;
-            if (!settings_set(&settings_table[i], settings, item->value, detail, sizeof detail))
-                add_fault(faults, count, settings_table[i].name, "flag", detail);
-        }
-    }
+    struct error err = {0};
+    taken[item->spec - settings_table] = true;
+    if (settings_set(item->spec, settings, item->value, &err) != STATUS_OK)
+        add_fault(faults, count, item->spec->name, "flag", err.message);
 }
 
 static size_t read_flags(struct settings *settings, int argc, char **argv, bool *taken,
                          const struct settings_faults *faults, bool *help)
 {
-    struct option_spec specs[SETTINGS_MAX + 2] = {{NULL, NULL, NULL}};
+    static const struct config_field help_option[] = {OPTION_FLAG("help", ""), OPTIONS_END};
     char detail[160];
     size_t count = 0;
-    for (size_t i = 0; i < settings_count; i++)
-        specs[i] = (struct option_spec){settings_table[i].name, settings_table[i].placeholder, ""};
-    specs[settings_count] = (struct option_spec){"help", NULL, ""};
-    struct option_reader reader = {.own = specs, .argc = argc - 1, .argv = argv + 1};
+    struct option_reader reader = {.own = settings_table, .shared = help_option, .argc = argc - 1, .argv = argv + 1};
     struct option_item item;
     while (options_next(&reader, &item)) {
         if (item.fault == OPTION_UNKNOWN) {
@@ -81,7 +74,7 @@ static size_t read_flags(struct settings *settings, int argc, char **argv, bool 
                       item.fault == OPTION_VALUE_MISSING ? "needs a value" : "takes no value");
         } else if (item.spec == NULL) {
             add_fault(faults, &count, item.word, "flag", "is not expected here");
-        } else if (item.spec == &specs[settings_count]) {
+        } else if (item.spec == &help_option[0]) {
             *help = true;
         } else {
             read_flag(settings, &item, taken, faults, &count);
@@ -95,15 +88,16 @@ static size_t read_flags(struct settings *settings, int argc, char **argv, bool 
 static size_t read_environment(struct settings *settings, bool *taken, const struct settings_faults *faults)
 {
     struct settings scratch = *settings;
-    char name[64], detail[160];
+    char name[64];
     size_t count = 0;
     for (size_t i = 0; i < settings_count; i++) {
+        struct error err = {0};
         settings_name_in(&settings_table[i], true, name, sizeof name);
         const char *value = getenv(name);
         if (value == NULL || value[0] == '\0')
             continue;
-        if (!settings_set(&settings_table[i], taken[i] ? &scratch : settings, value, detail, sizeof detail))
-            add_fault(faults, &count, name, "environment", detail);
+        if (settings_set(&settings_table[i], taken[i] ? &scratch : settings, value, &err) != STATUS_OK)
+            add_fault(faults, &count, name, "environment", err.message);
         taken[i] = true;
     }
     return count;
@@ -111,15 +105,13 @@ static size_t read_environment(struct settings *settings, bool *taken, const str
 
 /* ---- file ---------------------------------------------------------------------------------------------- */
 
-static const struct setting *find_key(const char *key, size_t *index)
+static const struct config_field *find_key(const char *key)
 {
     char key_name[64];
     for (size_t i = 0; i < settings_count; i++) {
         settings_name_in(&settings_table[i], false, key_name, sizeof key_name);
-        if (strcmp(key_name, key) == 0 && strcmp(key, "config") != 0) {
-            *index = i;
+        if (strcmp(key_name, key) == 0 && strcmp(key, "config") != 0)
             return &settings_table[i];
-        }
     }
     return NULL;
 }
@@ -144,15 +136,15 @@ static void read_member(struct settings *settings, const cJSON *member, const bo
 {
     struct settings scratch = *settings;
     char text[32], detail[160];
-    size_t index = 0;
-    const struct setting *setting = find_key(member->string, &index);
+    struct error err = {0};
+    const struct config_field *setting = find_key(member->string);
     const char *value = cJSON_IsString(member) ? member->valuestring : NULL;
     if (setting == NULL) {
         unknown_member(member->string, detail, sizeof detail);
         add_fault(faults, count, member->string, "file", detail);
         return;
     }
-    if (setting->type == SETTING_INT) {
+    if (setting->type == FIELD_INT) {
         if (!cJSON_IsNumber(member) || member->valuedouble != floor(member->valuedouble)) {
             (void)snprintf(detail, sizeof detail, "must be an integer, not %s", json_type_name(member));
             add_fault(faults, count, member->string, "file", detail);
@@ -165,9 +157,9 @@ static void read_member(struct settings *settings, const cJSON *member, const bo
         add_fault(faults, count, member->string, "file", detail);
         return;
     }
-    bool skip = taken != NULL && taken[index];
-    if (!settings_set(setting, skip ? &scratch : settings, value, detail, sizeof detail))
-        add_fault(faults, count, member->string, "file", detail);
+    bool skip = taken != NULL && taken[setting - settings_table];
+    if (settings_set(setting, skip ? &scratch : settings, value, &err) != STATUS_OK)
+        add_fault(faults, count, member->string, "file", err.message);
 }
 
 enum status settings_read_json(struct settings *settings, const char *text, size_t size, const bool *taken,

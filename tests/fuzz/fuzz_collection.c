@@ -80,7 +80,7 @@ static void check_stored(const struct collection *c)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t count;
-    const struct collection_format *const *formats = collection_formats(&count);
+    const struct collection_format *formats = collection_formats(&count);
     if (size < 1)
         return 0;
     struct byte_source_memory memory = {data + 1, size - 1, 1 + size % 61};
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct collection_format *format = collection_format_named(FUZZ_FORMAT);
     FUZZ_CHECK(format != NULL && formats != NULL && count > 0);
 #else
-    const struct collection_format *format = formats[(size_t)(data[0] - '0') % count];
+    const struct collection_format *format = &formats[(size_t)(data[0] - '0') % count];
 #endif
     /* a tar may contain recordings, and resampling takes 40 µs for each number */
     limits.bytes = strcmp(format->name, "tar") == 0 ? 1 << 10 : 1 << 18;

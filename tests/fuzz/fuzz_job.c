@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "api/jobs/job_spec.h"
-#include "api/json/config_json.h"
-#include "api/json/json.h"
+#include "protocol/config_json.h"
+#include "protocol/json.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}"),

@@ -6,7 +6,7 @@
 
 #include "api/api.h"
 #include "api/http/cursor.h"
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include "api/http/route.h"
 #include "api/http/uri.h"
 #include "api/routes.h"

@@ -8,7 +8,7 @@
 
 #include <sodium/utils.h>
 
-#include "api/json/json_sink.h"
+#include "protocol/json_sink.h"
 #include "core/base/parallel/timed_cond.h"
 #include "trainer/run.h"
 

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "api/client/http.h"
-#include "api/json/json.h"
+#include "protocol/http_client.h"
+#include "protocol/json.h"
 #include "core/base/hash.h"
 #include "trainer/remote/remote.h"
 

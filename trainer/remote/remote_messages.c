@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/json/json_sink.h"
+#include "protocol/json_sink.h"
 #include "trainer/run.h"
 
 #define PAUSE_FIRST_MS 100

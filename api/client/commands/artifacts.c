@@ -4,9 +4,9 @@
 
 #include "api/client/ctl.h"
 
-static const struct option_spec options[] = {
-    {"output", "FILE", "file to write (the artifact's own name)"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_TEXT("output", "FILE", "file to write (the artifact's own name)"),
+    OPTIONS_END,
 };
 
 static int list(struct ctl *ctl, const char *id)

@@ -10,7 +10,7 @@
 
 /* --- attestation --- */
 
-static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+static const struct config_field no_options[] = {OPTIONS_END};
 
 static void view(struct ctl *ctl, const cJSON *document)
 {
@@ -65,11 +65,11 @@ const struct command command_attestation = {
 
 /* --- verify --- */
 
-static const struct option_spec options[] = {
-    {"from", "SEQ", "start from this checkpoint; 0 is the start of the training (the first that is kept)"},
-    {"to", "SEQ", "end at this checkpoint (the last)"},
-    {"threads", "N", "threads of the repeated runs (1); the bits do not depend on it"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_TEXT("from", "SEQ", "start from this checkpoint; 0 is the start of the training (the first that is kept)"),
+    OPTION_TEXT("to", "SEQ", "end at this checkpoint (the last)"),
+    OPTION_TEXT("threads", "N", "threads of the repeated runs (1); the bits do not depend on it"),
+    OPTIONS_END,
 };
 
 /* Replaces this process by the program, or by the first motifd in PATH if the program cannot be started. */

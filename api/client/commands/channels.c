@@ -7,19 +7,21 @@
 
 enum { BAR = 40 };
 
-static const struct option_spec options[] = {
-    {"set", "NAME", "where the inputs come from: examples, test, validation or training (examples)"},
-    {"samples", "N", "number of inputs to search (100)"},
-    {"first", "N", "number of the first input (0)"},
-    {"top", "N",
-     "number of inputs to list or draw, those with the largest activations first (16; without CHANNEL 8 for each "
-     "channel)"},
-    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
-    {"png", "FILE", "write a picture with crops of these inputs"},
-    {"output", "FILE", "also write the channels in the format that FILE's ending names (.png, .meme, .jaspar)"},
-    {"against", "NAME", "compare the matrices with this data set of motifs and print the best names"},
-    {"merge", NULL, "make one matrix of channels that show one motif; only without CHANNEL"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_TEXT("set", "NAME", "where the inputs come from: examples, test, validation or training (examples)"),
+    OPTION_TEXT("samples", "N", "number of inputs to search (100)"),
+    OPTION_TEXT("first", "N", "number of the first input (0)"),
+    OPTION_TEXT(
+        "top", "N",
+        "number of inputs to list or draw, those with the largest activations first (16; without CHANNEL 8 for each "
+        "channel)"),
+    OPTION_TEXT("checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"),
+    OPTION_TEXT("png", "FILE", "write a picture with crops of these inputs"),
+    OPTION_TEXT("output", "FILE",
+                "also write the channels in the format that FILE's ending names (.png, .meme, .jaspar)"),
+    OPTION_TEXT("against", "NAME", "compare the matrices with this data set of motifs and print the best names"),
+    OPTION_FLAG("merge", "make one matrix of channels that show one motif; only without CHANNEL"),
+    OPTIONS_END,
 };
 
 /* Options that motifctl passes on as parameters of the query. */

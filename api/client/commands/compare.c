@@ -3,9 +3,10 @@
 
 #include "api/client/ctl.h"
 
-static const struct option_spec options[] = {
-    {"samples", "N", "number of inputs of the first job's domain that both models process (100)"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_INTEGER("samples", "N", "100", 1, 1000,
+                   "number of inputs of the first job's domain that both models process (100)"),
+    OPTIONS_END,
 };
 
 static void view(struct ctl *ctl, const cJSON *document)
@@ -31,8 +32,8 @@ static int run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     char id[CTL_ID], with[CTL_ID], path[128], body[160];
-    long long samples;
-    if (options_integer(args, "samples", 1, 1000, 100, &samples, &err) != STATUS_OK)
+    long long samples = 0;
+    if (options_integer(args, "samples", &samples, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code == CTL_SUCCESS)

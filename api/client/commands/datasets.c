@@ -11,28 +11,23 @@
 #include "core/base/hash.h"
 #include "core/draw/png.h"
 
-static const struct option_spec options[] = {
-    {"format", "NAME", "put: format of the file; default: from the ending of its name"},
-    {"label", "COLUMN",
-     "put, csv and h5ad: name of the column with the label; bed: the label, or name for the fourth column"},
-    {"label-column", "N",
-     "put, for regions and sequences: number of the column, or of the word of the header, that is the label"},
-    {"group", "COLUMN", "put, csv and h5ad: name of the column with the group of each sample, for splits"},
-    {"layer", "NAME", "put, h5ad: layer that contains the values, or raw (X); 10x-h5: genome"},
-    {"channels-first", NULL, "put, npz, npy and safetensors: [n][channels][rows][cols]"},
-    {"channels-last", NULL, "put, npz, npy and safetensors: [n][rows][cols][channels]"},
-    {"signals", NULL, "put: [n][cols] or [n][channels][cols], or the columns of a .csv, are points of a signal"},
-    {"negatives", "KIND",
-     "put: adds samples without a label. shuffle: shuffled sequences; gc: regions of the genome with equal GC content "
-     "(none)"},
-    {"genome", "NAME", "put, for regions: name of the genome, a folder that the operator has set up"},
-    {"signal", "NAME",
-     "put, for regions with --target number: name of the signal, a folder that the operator has set up"},
-    {"bins", "K", "put, with --signal: the number of equal parts of a window whose means are the numbers (1)"},
-    {"window", "N", "put, for regions: length of the window around each summit or middle; 0: the whole region (200)"},
-    {"target", "KIND", "put: what the labels are: labels, sequence, class, count or number"},
-    {"output", "FILE", "preview: file for the picture (NAME.png); get: file for the data set (NAME.npz)"},
-    {NULL, NULL, NULL},
+/* The options of uploads, whose table is in the core. The layout is stated by three flags. */
+#define UPLOAD_TEXT(BIT, member, most, hashed, what, some, some_meaning, other, flag, placeholder, help)               \
+    OPTION_TEXT(flag, placeholder, help),
+#define UPLOAD_INTEGER(BIT, member, low, high, none, hashed, what, some, some_meaning, other, flag, placeholder, help) \
+    OPTION_TEXT(flag, placeholder, help),
+#define UPLOAD_CHOICE(BIT, member, all, stated, none, hashed, what, some, some_meaning, other, flag, name, help)       \
+    OPTION_TEXT(flag, name, help),
+#define UPLOAD_LAYOUT(...)                                                                                             \
+    OPTION_FLAG("channels-first", "put, npz, npy and safetensors: [n][channels][rows][cols]"),                         \
+        OPTION_FLAG("channels-last", "put, npz, npy and safetensors: [n][rows][cols][channels]"),                      \
+        OPTION_FLAG("signals",                                                                                         \
+                    "put: [n][cols] or [n][channels][cols], or the columns of a .csv, are points of a signal"),
+static const struct config_field options[] = {
+    OPTION_TEXT("format", "NAME", "put: format of the file; default: from the ending of its name"),
+#include "core/data/uploads/options.inc"
+    OPTION_TEXT("output", "FILE", "preview: file for the picture (NAME.png); get: file for the data set (NAME.npz)"),
+    OPTIONS_END,
 };
 
 /* Finds the upload format of a file from the ending of its name and the server's list of endings. Sets `format` to ""
@@ -273,8 +268,22 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
 }
 
 /* Options that motifctl passes on as parameters of an upload. */
-static const char *const uploaded[] = {"label",  "group",  "layer",  "target", "negatives",
-                                       "genome", "window", "signal", "bins",   NULL};
+/* The options that a query has under the name of the member: `label-column` is label_column. */
+#undef UPLOAD_TEXT
+#undef UPLOAD_INTEGER
+#undef UPLOAD_CHOICE
+#undef UPLOAD_LAYOUT
+#define UPLOAD_TEXT(BIT, member, most, hashed, what, some, some_meaning, other, flag, ...) {#member, flag},
+#define UPLOAD_INTEGER(BIT, member, low, high, none, hashed, what, some, some_meaning, other, flag, ...)               \
+    {#member, flag},
+#define UPLOAD_CHOICE(BIT, member, all, stated, none, hashed, what, some, some_meaning, other, flag, ...)              \
+    {#member, flag},
+#define UPLOAD_LAYOUT(...)
+static const struct {
+    const char *name, *flag;
+} uploaded[] = {
+#include "core/data/uploads/options.inc"
+};
 
 static int send(struct ctl *ctl, const struct options *args, const char *name, FILE *file, const char *format)
 {
@@ -292,10 +301,11 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
     buf_text(&path, "/v1/datasets/");
     http_escape(&path, name);
     buf_format(&path, "?format=%s&sha256=%s&offset=%lld", format, hash, (long long)from);
-    ctl_add_query(&path, args, uploaded);
-    if (options_has(args, "label-column")) {
-        buf_text(&path, "&label_column=");
-        http_escape(&path, options_value(args, "label-column"));
+    for (size_t i = 0; i < sizeof uploaded / sizeof uploaded[0]; i++) {
+        if (!options_has(args, uploaded[i].flag))
+            continue;
+        buf_format(&path, "&%s=", uploaded[i].name);
+        http_escape(&path, options_value(args, uploaded[i].flag));
     }
     const char *layout = options_has(args, "channels-first")  ? "channels-first"
                          : options_has(args, "channels-last") ? "channels-last"
@@ -404,7 +414,7 @@ static int act(struct ctl *ctl, const struct options *args, const char *verb)
 /* Returns the first option that is stated and that the verb does not use; NULL: there is none. */
 static const char *unused(const struct options *args, const char *verb)
 {
-    for (const struct option_spec *o = options; o->name; o++) {
+    for (const struct config_field *o = options; o->name; o++) {
         bool output = strcmp(o->name, "output") == 0;
         bool used = output ? strcmp(verb, "preview") == 0 || strcmp(verb, "get") == 0 : strcmp(verb, "put") == 0;
         if (options_has(args, o->name) && !used)

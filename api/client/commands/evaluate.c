@@ -4,13 +4,14 @@
 #include "api/client/ctl.h"
 #include "api/client/submission.h"
 
-static const struct option_spec options[] = {
-    {"samples", "N", "number of samples (the server's default)"},
-    {"seed", "N", "seed of the samples: -2 is the test set, -1 the validation set (-2)"},
-    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
-    {"last", NULL, "do not measure; show the last evaluation"},
-    {"no-confusion", NULL, "do not print the confusion matrix"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_INTEGER("samples", "N", NULL, 1, 1LL << 40, "number of samples (the server's default)"),
+    OPTION_INTEGER("seed", "N", NULL, -CONFIG_INT_MAX, CONFIG_INT_MAX,
+                   "seed of the samples: -2 is the test set, -1 the validation set (-2)"),
+    OPTION_TEXT("checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"),
+    OPTION_FLAG("last", "do not measure; show the last evaluation"),
+    OPTION_FLAG("no-confusion", "do not print the confusion matrix"),
+    OPTIONS_END,
 };
 
 static void view(struct ctl *ctl, const struct options *args, const cJSON *evaluation)
@@ -46,10 +47,10 @@ static int show_last(struct ctl *ctl, const struct options *args, const char *id
 static char *question(const struct options *args, struct error *err)
 {
     cJSON *body = cJSON_CreateObject();
-    long long samples, seed;
+    long long samples = 0, seed = 0;
     char *text = NULL;
-    if (options_integer(args, "samples", 1, 1LL << 40, 0, &samples, err) == STATUS_OK &&
-        options_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, err) == STATUS_OK) {
+    if (options_integer(args, "samples", &samples, err) == STATUS_OK &&
+        options_integer(args, "seed", &seed, err) == STATUS_OK) {
         if (options_has(args, "samples"))
             cJSON_AddNumberToObject(body, "samples", (double)samples);
         if (options_has(args, "seed"))

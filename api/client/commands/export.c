@@ -14,7 +14,7 @@
 
 /* --- checkpoints --- */
 
-static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+static const struct config_field no_options[] = {OPTIONS_END};
 
 static int checkpoints_run(struct ctl *ctl, const struct options *args)
 {
@@ -69,11 +69,11 @@ const struct command command_checkpoints = {
 
 /* --- export --- */
 
-static const struct option_spec options[] = {
-    {"checkpoint", "SEQ", "a sequence number, or latest (latest); with --bundle also all"},
-    {"onnx", NULL, "save the model as ONNX, for other programs"},
-    {"bundle", NULL, "save everything of the job that another daemon or motifctl verify needs"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_TEXT("checkpoint", "SEQ", "a sequence number, or latest (latest); with --bundle also all"),
+    OPTION_FLAG("onnx", "save the model as ONNX, for other programs"),
+    OPTION_FLAG("bundle", "save everything of the job that another daemon or motifctl verify needs"),
+    OPTIONS_END,
 };
 
 struct export

@@ -4,7 +4,7 @@
 
 #include "api/client/ctl.h"
 
-static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+static const struct config_field no_options[] = {OPTIONS_END};
 
 /* Finds a value by its path, such as "result.by_density.0.fpe": names of members and indices of items, separated by
  * dots. NULL: there is none. */

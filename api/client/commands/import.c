@@ -4,10 +4,11 @@
 
 #include "api/client/ctl.h"
 
-static const struct option_spec options[] = {
-    {"name", "NAME", "name of the new job"},
-    {"key", "KEY", "Idempotency-Key; repeated imports of the file with the same key return the same job (random)"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_TEXT("name", "NAME", "name of the new job"),
+    OPTION_TEXT("key", "KEY",
+                "Idempotency-Key; repeated imports of the file with the same key return the same job (random)"),
+    OPTIONS_END,
 };
 
 static void view(struct ctl *ctl, const cJSON *job)

@@ -6,11 +6,12 @@
 #include "api/client/ctl.h"
 #include "api/client/submission.h"
 
-static const struct option_spec options[] = {
-    {"seed", "N", "the input: sample N of the job's own domain (0)"},
-    {"maximal", NULL, "first drop motifs that have a stronger one nearby"},
-    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_INTEGER("seed", "N", "0", -CONFIG_INT_MAX, CONFIG_INT_MAX,
+                   "the input: sample N of the job's own domain (0)"),
+    OPTION_FLAG("maximal", "first drop motifs that have a stronger one nearby"),
+    OPTION_TEXT("checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"),
+    OPTIONS_END,
 };
 
 /* Reads a number at *at and moves *at behind it. */
@@ -80,8 +81,8 @@ static bool read_edit(const char *text, cJSON *edit)
 static char *question(struct ctl *ctl, const struct options *args, int *code)
 {
     struct error err = {0};
-    long long seed;
-    if (options_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, &err) != STATUS_OK) {
+    long long seed = 0;
+    if (options_integer(args, "seed", &seed, &err) != STATUS_OK) {
         *code = ctl_usage(ctl, "%s", err.message);
         return NULL;
     }

@@ -7,17 +7,18 @@
 
 /* --- list --- */
 
-static const struct option_spec list_options[] = {
-    {"state", "STATE", "only jobs in this state: queued, running, paused, succeeded, failed, cancelled"},
-    {"kind", "KIND", "only jobs of this method"},
-    {"name", "NAME", "only jobs with exactly this name"},
-    {"tag", "TAG", "only jobs with this tag"},
-    {"owner", "NAME", "only jobs that the token of this name submitted"},
-    {"preset", "NAME", "only jobs of this preset"},
-    {"where", "BOUND", "bound on the result, such as fpe<=0.1 or verdict=learned; may be repeated"},
-    {"sort", "ORDER", "created_at, name, state, priority, result.NAME, ...; - in front: largest first (-created_at)"},
-    {"limit", "N", "at most N jobs (20)"},
-    {NULL, NULL, NULL},
+static const struct config_field list_options[] = {
+    OPTION_TEXT("state", "STATE", "only jobs in this state: queued, running, paused, succeeded, failed, cancelled"),
+    OPTION_TEXT("kind", "KIND", "only jobs of this method"),
+    OPTION_TEXT("name", "NAME", "only jobs with exactly this name"),
+    OPTION_TEXT("tag", "TAG", "only jobs with this tag"),
+    OPTION_TEXT("owner", "NAME", "only jobs that the token of this name submitted"),
+    OPTION_TEXT("preset", "NAME", "only jobs of this preset"),
+    OPTION_TEXT("where", "BOUND", "bound on the result, such as fpe<=0.1 or verdict=learned; may be repeated"),
+    OPTION_TEXT("sort", "ORDER",
+                "created_at, name, state, priority, result.NAME, ...; - in front: largest first (-created_at)"),
+    OPTION_INTEGER("limit", "N", "20", 1, 1000, "at most N jobs (20)"),
+    OPTIONS_END,
 };
 
 static void list_row(struct table *table, const cJSON *job)
@@ -81,8 +82,8 @@ static int list_run(struct ctl *ctl, const struct options *args)
     struct error err = {0};
     struct buf path;
     cJSON *page = NULL;
-    long long limit;
-    if (options_integer(args, "limit", 1, 1000, 20, &limit, &err) != STATUS_OK)
+    long long limit = 0;
+    if (options_integer(args, "limit", &limit, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     buf_init(&path, 4096);
     buf_format(&path, "/v1/jobs?limit=%lld", limit);
@@ -133,10 +134,10 @@ const struct command command_list = {
 
 /* --- show --- */
 
-static const struct option_spec show_options[] = {
-    {"config", NULL, "also print the resolved configuration"},
-    {"confusion", NULL, "also print the confusion matrix"},
-    {NULL, NULL, NULL},
+static const struct config_field show_options[] = {
+    OPTION_FLAG("config", "also print the resolved configuration"),
+    OPTION_FLAG("confusion", "also print the confusion matrix"),
+    OPTIONS_END,
 };
 
 static void show_head(struct buf *out, const cJSON *job, bool colour)
@@ -222,7 +223,7 @@ const struct command command_show = {
 
 /* --- cancel, pause, resume, delete --- */
 
-static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+static const struct config_field no_options[] = {OPTIONS_END};
 
 /* Applies an action to every named job. After a failure it continues with the next job; the exit code is that of the
  * first failure. */

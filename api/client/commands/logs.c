@@ -11,9 +11,9 @@
  * --follow the number is larger, because a daemon may take long to restart. */
 enum { TRIES = 10, TRIES_FOLLOWED = 600 };
 
-static const struct option_spec options[] = {
-    {"follow", NULL, "also print new events, until the job ends; short: -f"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_FLAG("follow", "also print new events, until the job ends; short: -f"),
+    OPTIONS_END,
 };
 
 struct logs {

@@ -7,13 +7,14 @@
 #include "api/client/query_input.h"
 #include "api/client/submission.h"
 
-static const struct option_spec options[] = {
-    {"seed", "N", "the input: sample N of the job's own domain (0)"},
-    {"count", "N", "number of inputs, starting at --seed (1)"},
-    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
-    {"png", "FILE", "also write the picture; with --count, FILE-SEED.png"},
+static const struct config_field options[] = {
+    OPTION_INTEGER("seed", "N", "0", -CONFIG_INT_MAX, CONFIG_INT_MAX,
+                   "the input: sample N of the job's own domain (0)"),
+    OPTION_INTEGER("count", "N", "1", 1, 1000, "number of inputs, starting at --seed (1)"),
+    OPTION_TEXT("checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"),
+    OPTION_TEXT("png", "FILE", "also write the picture; with --count, FILE-SEED.png"),
     QUERY_INPUT_OPTIONS,
-    {NULL, NULL, NULL},
+    OPTIONS_END,
 };
 
 static char *question(long long seed, const char *checkpoint)
@@ -121,10 +122,10 @@ static int run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     char id[CTL_ID], path[128], file[512];
-    long long seed, count;
+    long long seed = 0, count = 0;
     const char *png = options_value(args, "png");
-    if (options_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, &err) != STATUS_OK ||
-        options_integer(args, "count", 1, 1000, 1, &count, &err) != STATUS_OK)
+    if (options_integer(args, "seed", &seed, &err) != STATUS_OK ||
+        options_integer(args, "count", &count, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code != CTL_SUCCESS)

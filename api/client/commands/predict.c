@@ -7,11 +7,11 @@
 
 #define RECORD "record" /* in this member, each answer has the name of its input */
 
-static const struct option_spec options[] = {
+static const struct config_field options[] = {
     QUERY_INPUT_OPTIONS,
-    {"query", "NAME", "predict, or another query of the kind, such as encode (predict)"},
-    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
-    {NULL, NULL, NULL},
+    OPTION_TEXT("query", "NAME", "predict, or another query of the kind, such as encode (predict)"),
+    OPTION_TEXT("checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"),
+    OPTIONS_END,
 };
 
 enum { SHOWN = 12 }; /* at most this many items of a list are printed */

@@ -3,16 +3,16 @@
 #include <string.h>
 
 #include "api/client/ctl.h"
-#include "api/client/http.h"
+#include "protocol/http_client.h"
 
-static const struct option_spec rule_options[] = {
-    {"channel", "K", "only pairs with this channel (all)"},
-    {"other", "K", "together with --channel: only this pair; lists all names with their shares at each gap"},
-    {"samples", "N", "number of test samples (60)"},
-    {"support", "N", "least number of samples in the data set with both motifs in an arrangement (22)"},
-    {"trials", "N", "most trials, a trial being one sample of one pair; further pairs are left out (20000)"},
-    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
-    {NULL, NULL, NULL},
+static const struct config_field rule_options[] = {
+    OPTION_TEXT("channel", "K", "only pairs with this channel (all)"),
+    OPTION_TEXT("other", "K", "together with --channel: only this pair; lists all names with their shares at each gap"),
+    OPTION_TEXT("samples", "N", "number of test samples (60)"),
+    OPTION_TEXT("support", "N", "least number of samples in the data set with both motifs in an arrangement (22)"),
+    OPTION_TEXT("trials", "N", "most trials, a trial being one sample of one pair; further pairs are left out (20000)"),
+    OPTION_TEXT("checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"),
+    OPTIONS_END,
 };
 
 static void add_effect(struct table *table, const cJSON *effect)

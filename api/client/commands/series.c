@@ -41,12 +41,12 @@ static const char *series_name(const cJSON *one)
 
 /* --- metrics --- */
 
-static const struct option_spec metrics_options[] = {
-    {"name", "A,B", "only these series, separated by commas"},
-    {"since", "STEP", "only points after this step"},
-    {"max-points", "N", "most points per series (500)"},
-    {"csv", NULL, "print every point: name,step,value"},
-    {NULL, NULL, NULL},
+static const struct config_field metrics_options[] = {
+    OPTION_TEXT("name", "A,B", "only these series, separated by commas"),
+    OPTION_INTEGER("since", "STEP", NULL, 0, 1LL << 53, "only points after this step"),
+    OPTION_INTEGER("max-points", "N", "500", 1, 100000, "most points per series (500)"),
+    OPTION_FLAG("csv", "print every point: name,step,value"),
+    OPTIONS_END,
 };
 
 static void metrics_table(struct ctl *ctl, const cJSON *series)
@@ -79,10 +79,10 @@ static void metrics_table(struct ctl *ctl, const cJSON *series)
 static int metrics_run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
-    long long since, max_points;
+    long long since = -1, max_points = 0;
     cJSON *document = NULL;
-    if (options_integer(args, "since", 0, 1LL << 53, -1, &since, &err) != STATUS_OK ||
-        options_integer(args, "max-points", 1, 100000, 500, &max_points, &err) != STATUS_OK)
+    if (options_integer(args, "since", &since, &err) != STATUS_OK ||
+        options_integer(args, "max-points", &max_points, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = fetch(ctl, args->positional[0], options_value(args, "name"), since, max_points, &document);
     if (code != CTL_SUCCESS)
@@ -118,12 +118,12 @@ const struct command command_metrics = {
 
 /* --- plot --- */
 
-static const struct option_spec plot_options[] = {
-    {"log", NULL, "logarithmic values"},
-    {"since", "STEP", "only points after this step"},
-    {"height", "LINES", "height of the picture in lines (16)"},
-    {"png", "FILE", "write a PNG with one panel per series instead"},
-    {NULL, NULL, NULL},
+static const struct config_field plot_options[] = {
+    OPTION_FLAG("log", "logarithmic values"),
+    OPTION_INTEGER("since", "STEP", NULL, 0, 1LL << 53, "only points after this step"),
+    OPTION_INTEGER("height", "LINES", "16", 6, 200, "height of the picture in lines (16)"),
+    OPTION_TEXT("png", "FILE", "write a PNG with one panel per series instead"),
+    OPTIONS_END,
 };
 
 #define PNG_POINTS 1500 /* upper limit of the points of each series */
@@ -226,11 +226,11 @@ static void plot_series(struct ctl *ctl, const cJSON *one, int height, bool log_
 static int plot_run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
-    long long since, height;
+    long long since = -1, height = 0;
     cJSON *document = NULL;
     const cJSON *one = NULL;
-    if (options_integer(args, "since", 0, 1LL << 53, -1, &since, &err) != STATUS_OK ||
-        options_integer(args, "height", 6, 200, 16, &height, &err) != STATUS_OK)
+    if (options_integer(args, "since", &since, &err) != STATUS_OK ||
+        options_integer(args, "height", &height, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     const char *names = args->positional_count > 1 ? args->positional[1] : "loss,accuracy";
     const char *file = options_value(args, "png");

@@ -8,37 +8,36 @@
 #include "api/client/query_formats.h"
 
 #define RECORD_OPTIONS                                                                                                 \
-    {"set", "NAME", "the records of the data set: all, test or validation (all)"},                                     \
-        {"samples", "N", "number of records (all of the set)"}, {"first", "N", "number of the first record (0)"},      \
-    {                                                                                                                  \
-        "checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"                                 \
-    }
+    OPTION_TEXT("set", "NAME", "the records of the data set: all, test or validation (all)"),                          \
+        OPTION_TEXT("samples", "N", "number of records (all of the set)"),                                             \
+        OPTION_TEXT("first", "N", "number of the first record (0)"),                                                   \
+        OPTION_TEXT("checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)")
 #define FILE_OPTIONS                                                                                                   \
-    {"output", "FILE", "file to which the answer is written (standard output)"},                                       \
-    {                                                                                                                  \
-        "format", "NAME", "format of the answer (by the ending of --output; without an ending, the query's first one)" \
-    }
+    OPTION_TEXT("output", "FILE", "file to which the answer is written (standard output)"),                            \
+        OPTION_TEXT("format", "NAME",                                                                                  \
+                    "format of the answer (by the ending of --output; without an ending, the query's first one)")
 
-static const struct option_spec options[] = {
-    {"input", "FILE", "sequences of any length, or with --genome regions, instead of the job's data set"},
-    {"genome", "NAME", "for regions: name of the genome, a folder that the operator has set up"},
-    {"window", "N", "for regions: length of the window around each summit or middle (0, the whole region)"},
+static const struct config_field options[] = {
+    OPTION_TEXT("input", "FILE", "sequences of any length, or with --genome regions, instead of the job's data set"),
+    OPTION_TEXT("genome", "NAME", "for regions: name of the genome, a folder that the operator has set up"),
+    OPTION_TEXT("window", "N", "for regions: length of the window around each summit or middle (0, the whole region)"),
     RECORD_OPTIONS,
-    {"coordinates", "HOW",
-     "how to read names such as chr1:100-200. record: not as a place; bedtools: a place counted from 0; ucsc: a place "
-     "counted from 1; a name that contains no place is read like record (record)"},
-    {"channel", "K", "only this channel (all)"},
+    OPTION_TEXT("coordinates", "HOW",
+                "how to read names such as chr1:100-200. record: not as a place; bedtools: a place counted from 0; "
+                "ucsc: a place "
+                "counted from 1; a name that contains no place is read like record (record)"),
+    OPTION_TEXT("channel", "K", "only this channel (all)"),
     FILE_OPTIONS,
-    {NULL, NULL, NULL},
+    OPTIONS_END,
 };
-static const struct option_spec logo_options[] = {
-    {"set", "NAME", "where the inputs come from: examples, test, validation or training (examples)"},
-    {"samples", "N", "number of inputs to search (100)"},
-    {"first", "N", "number of the first input (0)"},
-    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
-    {"merge", NULL, "draw one logo for channels that are one motif; only without CHANNEL"},
+static const struct config_field logo_options[] = {
+    OPTION_TEXT("set", "NAME", "where the inputs come from: examples, test, validation or training (examples)"),
+    OPTION_TEXT("samples", "N", "number of inputs to search (100)"),
+    OPTION_TEXT("first", "N", "number of the first input (0)"),
+    OPTION_TEXT("checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"),
+    OPTION_FLAG("merge", "draw one logo for channels that are one motif; only without CHANNEL"),
     FILE_OPTIONS,
-    {NULL, NULL, NULL},
+    OPTIONS_END,
 };
 
 /* Returns whether the last part of a file's path has an ending. A path such as /dev/stdout has none. */
@@ -205,7 +204,7 @@ static int run_logos(struct ctl *ctl, const struct options *args)
 
 /* ---- pairs --------------------------------------------------------------------------------------------------- */
 
-static const struct option_spec pair_options[] = {RECORD_OPTIONS, {NULL, NULL, NULL}};
+static const struct config_field pair_options[] = {RECORD_OPTIONS, OPTIONS_END};
 
 static void add_p(struct table *table, const cJSON *object)
 {

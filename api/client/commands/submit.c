@@ -1,6 +1,6 @@
 /* `motifctl submit`: builds the body of POST /v1/jobs from a preset, a file and single fields, and sends it with an
  * idempotency key (creation.c). */
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,26 +10,29 @@
 #include "api/client/submission.h"
 #include "core/base/utf8.h"
 
-static const struct option_spec options[] = {
-    {"preset", "NAME", "start from this preset (motifctl kinds lists them)"},
-    {"config", "FILE", "JSON file with a configuration or a whole submission; - is standard input"},
-    {"set", "FIELD=VALUE", "set one configuration field; may be repeated"},
-    {"kind", "KIND", "the method; only needed without a preset"},
-    {"name", "NAME", "name of the job"},
-    {"tag", "TAG", "word by which lists can be filtered; may be repeated"},
-    {"priority", "N", "-100 to 100; the queue runs higher priorities first (0)"},
-    {"threads", "N", "number of threads of this job; it does not change the results"},
-    {"executor", "NAME",
-     "what trains the job: thread, process, mpirun or slurm, if the daemon has it (the daemon's first)"},
-    {"ranks", "N",
-     "number of processes that share the work, for mpirun and slurm (1); it changes the last bits of the results"},
-    {"key", "KEY", "Idempotency-Key; repeated submissions with the same key return the same job (random)"},
-    {"like", "JOB", "start from the kind, preset and configuration of another job"},
-    {"from", "JOB[:SEQ]", "start from the weights of another job's checkpoint"},
-    {"watch", NULL, "follow the job to its end"},
-    {"require", NULL, "with --watch: exit with 4 if the job has learned only a part, with 5 if it has not learned"},
-    {"dry-run", NULL, "print the predicted cost; store nothing"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_TEXT("preset", "NAME", "start from this preset (motifctl kinds lists them)"),
+    OPTION_TEXT("config", "FILE", "JSON file with a configuration or a whole submission; - is standard input"),
+    OPTION_TEXT("set", "FIELD=VALUE", "set one configuration field; may be repeated"),
+    OPTION_TEXT("kind", "KIND", "the method; only needed without a preset"),
+    OPTION_TEXT("name", "NAME", "name of the job"),
+    OPTION_TEXT("tag", "TAG", "word by which lists can be filtered; may be repeated"),
+    OPTION_INTEGER("priority", "N", NULL, -1000000, 1000000, "-100 to 100; the queue runs higher priorities first (0)"),
+    OPTION_INTEGER("threads", "N", NULL, -1000000, 1000000,
+                   "number of threads of this job; it does not change the results"),
+    OPTION_TEXT("executor", "NAME",
+                "what trains the job: thread, process, mpirun or slurm, if the daemon has it (the daemon's first)"),
+    OPTION_INTEGER(
+        "ranks", "N", NULL, -1000000, 1000000,
+        "number of processes that share the work, for mpirun and slurm (1); it changes the last bits of the results"),
+    OPTION_TEXT("key", "KEY", "Idempotency-Key; repeated submissions with the same key return the same job (random)"),
+    OPTION_TEXT("like", "JOB", "start from the kind, preset and configuration of another job"),
+    OPTION_TEXT("from", "JOB[:SEQ]", "start from the weights of another job's checkpoint"),
+    OPTION_FLAG("watch", "follow the job to its end"),
+    OPTION_FLAG("require",
+                "with --watch: exit with 4 if the job has learned only a part, with 5 if it has not learned"),
+    OPTION_FLAG("dry-run", "print the predicted cost; store nothing"),
+    OPTIONS_END,
 };
 
 /* Reads a whole file of at most 1 MiB. */
@@ -159,7 +162,7 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
     static const char *const integers[] = {"priority", "threads", "ranks"};
     struct error err = {0};
     char kind[64];
-    long long number;
+    long long number = 0;
     const char *path = options_value(args, "config"), *preset, *from = options_value(args, "from");
     if (options_has(args, "like")) {
         if (path || options_has(args, "preset") || options_has(args, "kind"))
@@ -187,7 +190,7 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
     for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
         if (!options_has(args, integers[i]))
             continue;
-        if (options_integer(args, integers[i], -1000000, 1000000, 0, &number, &err) != STATUS_OK)
+        if (options_integer(args, integers[i], &number, &err) != STATUS_OK)
             return ctl_usage(ctl, "%s", err.message);
         cJSON_DeleteItemFromObjectCaseSensitive(body, integers[i]);
         cJSON_AddNumberToObject(body, integers[i], (double)number);

@@ -323,20 +323,22 @@ int watch_job(struct ctl *ctl, const char *id, enum watch_require require, doubl
     return code;
 }
 
-static const struct option_spec options[] = {
-    {"require", NULL, "exit with 4 if the job has learned only a part, with 5 if it has not learned"},
-    {"interval", "MS", "milliseconds between two requests when there is no event stream (500)"},
-    {"patience", "SECONDS", "seconds without a server after which the command gives up (600)"},
-    {NULL, NULL, NULL},
+static const struct config_field options[] = {
+    OPTION_FLAG("require", "exit with 4 if the job has learned only a part, with 5 if it has not learned"),
+    OPTION_INTEGER("interval", "MS", "500", 20, 3600000,
+                   "milliseconds between two requests when there is no event stream (500)"),
+    OPTION_INTEGER("patience", "SECONDS", "600", 0, 1000000,
+                   "seconds without a server after which the command gives up (600)"),
+    OPTIONS_END,
 };
 
 static int run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
-    long long interval, patience;
+    long long interval = 0, patience = 0;
     struct error err = {0};
-    if (options_integer(args, "interval", 20, 3600000, 500, &interval, &err) != STATUS_OK ||
-        options_integer(args, "patience", 0, 1000000, 600, &patience, &err) != STATUS_OK)
+    if (options_integer(args, "interval", &interval, &err) != STATUS_OK ||
+        options_integer(args, "patience", &patience, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], false, id);
     if (code != CTL_SUCCESS)

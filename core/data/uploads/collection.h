@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/values.h"
 #include "core/base/snapshot.h"
 #include "core/data/box.h"
 #include "core/formats/byte_source.h"
@@ -150,61 +151,87 @@ extern const char
 enum collection_negatives { NEGATIVES_NONE, NEGATIVES_SHUFFLE, NEGATIVES_GC };
 extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NULL-terminated */
 
-/* Options of an upload that only some formats read; each is one bit. The member `reads` of struct collection_format has
- * the bits of the options that a format reads. */
+/* Options of an upload that only some formats read (options.inc); each is one bit. The member `reads` of struct
+ * collection_format has the bits of the options that a format reads. */
+#define UPLOAD_TEXT(BIT, ...) OPTION_PLACE_##BIT,
+#define UPLOAD_INTEGER UPLOAD_TEXT
+#define UPLOAD_CHOICE UPLOAD_TEXT
+#define UPLOAD_LAYOUT UPLOAD_TEXT
+enum {
+#include "core/data/uploads/options.inc"
+    COLLECTION_OPTIONS
+};
+#undef UPLOAD_TEXT
+#define UPLOAD_TEXT(BIT, ...) OPTION_##BIT = 1 << OPTION_PLACE_##BIT,
 enum collection_option {
-    OPTION_LABEL = 1 << 0,
-    OPTION_LABEL_COLUMN = 1 << 1,
-    OPTION_GROUP = 1 << 2,
-    OPTION_LAYER = 1 << 3,
-    OPTION_LAYOUT = 1 << 4,
-    OPTION_NEGATIVES = 1 << 5,
-    OPTION_GENOME = 1 << 6,
-    OPTION_WINDOW = 1 << 7,
-    OPTION_TARGET = 1 << 8,
-    OPTION_SIGNAL = 1 << 9,
-    OPTION_BINS = 1 << 10
+#include "core/data/uploads/options.inc"
 };
-/* The name of each option, which is its query parameter. The list ends with name == NULL. */
-struct collection_option_name {
-    enum collection_option option;
-    const char *name;
-};
-extern const struct collection_option_name collection_option_names[];
+#undef UPLOAD_TEXT
+#undef UPLOAD_INTEGER
+#undef UPLOAD_CHOICE
+#undef UPLOAD_LAYOUT
 
 /* What the user states about the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
-    unsigned stated;           /* bits of the options that the user has stated */
-    const char *label, *group; /* names of the columns of a table that contain its labels and its groups */
-    /* Which column (BED), or which word of the header (FASTA), is the label, counted from 1; 0: not stated. */
-    int label_column;
-    enum collection_layout layout;
-    enum collection_target target; /* what the labels are; NONE: the format and the labels determine the target */
+    unsigned stated; /* bits of the options that the user has stated */
     const int
         *store; /* descriptor of an empty file for the values, so that memory does not grow with them; NULL: none */
-    enum collection_negatives negatives;
-    /* for regions; data: the folder of data sets; genome: the name of the genome's folder in `data` */
-    const char *data, *genome;
-    int window;         /* for regions: number of bases of a window; 0: the region itself; below 0: 200 */
-    const char *signal; /* for regions with numbers as targets: the name of the signal's folder in `data` */
-    int bins;           /* for regions with numbers as targets: number of equal parts of a window; 0: one */
+    const char *data; /* the folder of data sets, which contains genomes and signals */
+    /* The options: label, label_column, ... */
+#define UPLOAD_TEXT(BIT, member, ...) const char *member;
+#define UPLOAD_INTEGER(BIT, member, ...) int member;
+#define UPLOAD_CHOICE(BIT, member, ...) enum collection_##member member;
+#define UPLOAD_LAYOUT UPLOAD_CHOICE
+#include "core/data/uploads/options.inc"
+#undef UPLOAD_TEXT
+#undef UPLOAD_INTEGER
+#undef UPLOAD_CHOICE
+#undef UPLOAD_LAYOUT
 };
 
-/* What each upload option means, in the formats that have it. Clients show these texts. */
-extern const char collection_label_meaning[], collection_label_column_meaning[], collection_group_meaning[],
-    collection_layout_meaning[], collection_layer_meaning[], collection_negatives_meaning[],
-    collection_genome_meaning[], collection_window_meaning[], collection_target_meaning[], collection_signal_meaning[],
-    collection_bins_meaning[];
+/* A row of options.inc. */
+struct collection_option_row {
+    struct config_field field; /* the parameter of the route; offset: of the member in struct collection_options */
+    enum collection_option option;
+    const char *const *names; /* FIELD_CHOICE: the names of all values, also those that a client may not state */
+    int usual;                /* value of an integer or a choice if the client states none */
+    int hashed;               /* place in the hash of a data set, from 1 */
+    /* the meaning for the formats in `some`, and for all others */
+    const char *some, *some_meaning, *meaning;
+};
+extern const struct collection_option_row collection_option_rows[]; /* [COLLECTION_OPTIONS]; ends without a name */
+extern const char *const collection_stated_targets[]; /* the targets that a client may state; NULL-terminated */
+
+/* Sets every option to its usual value. */
+void collection_options_clear(struct collection_options *options);
+/* Sets one option to its usual value. */
+void collection_option_clear(const struct collection_option_row *row, struct collection_options *options);
+/* Reads the text of an option that the client states. Texts are borrowed. False: the value is not allowed. */
+bool collection_option_state(const struct collection_option_row *row, struct collection_options *options,
+                             const char *text);
+/* Whether an option has its usual value, which no reader needs to know. */
+bool collection_option_is_usual(const struct collection_option_row *row, const struct collection_options *options);
+/* Writes the value of an option as text. "": the client has stated none, and there is no name for that. */
+enum { COLLECTION_OPTION_TEXT = 64 };
+void collection_option_text(const struct collection_option_row *row, const struct collection_options *options,
+                            char out[COLLECTION_OPTION_TEXT]);
+
 /* What an option means in the format of this name. "" if there is no such option. */
 const char *collection_option_meaning(enum collection_option option, const char *format);
 /* A folder that the operator provides is a genome if it contains a file of the first list, and a signal if it contains
  * a file of the second list. Each list ends with NULL. */
 extern const char *const collection_genome_files[], *const collection_signal_files[];
 
-/* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
+typedef enum status collection_reader(const struct byte_source *from, const struct collection_options *options,
+                                      const struct collection_limits *limits, struct collection *c, struct error *err);
+enum { COLLECTION_ENDINGS = 4 };
+
+/* A format: a row of formats.inc. */
 struct collection_format {
-    const char *name; /* name of the format, such as "npz" */
-    const char *media_type;
+    const char *name;                        /* name of the format, such as "npz" */
+    const char *media_type, *further_type;   /* further_type: another media type with this meaning, or NULL */
+    const char *endings[COLLECTION_ENDINGS]; /* endings of its files, such as "tsv"; NULL-terminated */
+    collection_reader *read;
     bool text; /* the file may be compressed by gzip or bgzip */
     /* motif-convert converts files of this format to a table; read() reads that table (table_stream.h) instead of the
      * file */
@@ -212,17 +239,10 @@ struct collection_format {
     unsigned reads;     /* bits of the options that the format reads */
     unsigned layouts;   /* with OPTION_LAYOUT: bits 1 << LAYOUT_... that the format reads; 0: all */
     unsigned negatives; /* with OPTION_NEGATIVES: bits 1 << NEGATIVES_... that the format reads; 0: all */
-    enum status (*read)(const struct byte_source *from, const struct collection_options *options,
-                        const struct collection_limits *limits, struct collection *c, struct error *err);
 };
 extern const char *const collection_format_names[]; /* names of all formats; NULL-terminated */
 extern const char *const collection_media_types[];  /* media types that an upload may have; NULL-terminated */
-/* A file's ending, such as "tsv", and the name of its format, such as "csv". The list ends with ending == NULL. */
-struct collection_ending {
-    const char *ending, *format;
-};
-extern const struct collection_ending collection_endings[];
-const struct collection_format *const *collection_formats(size_t *count);
+const struct collection_format *collection_formats(size_t *count);         /* [count] */
 const struct collection_format *collection_format_named(const char *name); /* NULL: there is none */
 /* collection_option_formats() writes the names of the formats that read an option: "csv, bed and h5ad". */
 enum { COLLECTION_NAMES = 160, COLLECTION_DETAIL = 240 };

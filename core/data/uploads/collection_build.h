@@ -104,7 +104,14 @@ void collection_list_add(struct collection_list *list, const char *name);
  * never change. */
 enum status collection_inspect(struct collection *c, struct error *err);
 
-extern const struct collection_format npz_format, npy_format, safetensors_format, csv_format, tar_format, fasta_format,
-    motifs_format, bed_format, h5ad_format, tenx_format;
+/* The options of regions and of arrays, which a file or the members of an archive may have. */
+#define REGION_OPTIONS                                                                                                 \
+    (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL |           \
+     OPTION_BINS | OPTION_TARGET)
+#define ARRAY_OPTIONS (OPTION_LAYOUT | OPTION_TARGET)
+
+/* The readers of the formats, in formats.inc. */
+collection_reader collection_read_npz, collection_read_npy, collection_read_tensors, collection_read_csv,
+    collection_read_tar, collection_read_fasta, collection_read_motifs, collection_read_bed, collection_read_hdf5;
 
 #endif

@@ -7,21 +7,51 @@
 #include "core/data/uploads/collection_build.h"
 #include "core/formats/gunzip.h"
 
-static const struct collection_format *const formats[] = {&npz_format,  &npy_format,   &safetensors_format, &csv_format,
-                                                          &tar_format,  &fasta_format, &motifs_format,      &bed_format,
-                                                          &h5ad_format, &tenx_format};
+/* clang-format off */
+#define ENDINGS(...) {__VA_ARGS__}
+#define ONLY NULL
+#define ALSO(type) type
+#define UPLOAD_FORMAT(id, type, further, ends, reader, is_text, is_converted, options, layout_bits, negative_bits)     \
+    {.name = id, .media_type = type, .further_type = further, .endings = ends, .read = reader, .text = is_text,        \
+     .converted = is_converted, .reads = options, .layouts = layout_bits, .negatives = negative_bits},
+#define UPLOAD_FORMAT_SAME_TYPE UPLOAD_FORMAT
+/* clang-format on */
+static const struct collection_format formats[] = {
+#include "core/data/uploads/formats.inc"
+};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
 
-const struct collection_format *const *collection_formats(size_t *count)
+#undef UPLOAD_FORMAT
+#undef UPLOAD_FORMAT_SAME_TYPE
+#define UPLOAD_FORMAT(id, ...) id,
+#define UPLOAD_FORMAT_SAME_TYPE UPLOAD_FORMAT
+const char *const collection_format_names[] = {
+#include "core/data/uploads/formats.inc"
+    NULL};
+
+#undef UPLOAD_FORMAT
+#undef UPLOAD_FORMAT_SAME_TYPE
+#undef ONLY
+#undef ALSO
+#define ONLY
+#define ALSO(type) type,
+#define UPLOAD_FORMAT(id, type, further, ...) type, further
+#define UPLOAD_FORMAT_SAME_TYPE(...)
+const char *const collection_media_types[] = {
+#include "core/data/uploads/formats.inc"
+    "application/octet-stream", NULL};
+
+const struct collection_format *collection_formats(size_t *count)
 {
-    *count = sizeof formats / sizeof formats[0];
+    *count = FORMATS;
     return formats;
 }
 
 const struct collection_format *collection_format_named(const char *name)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (strcmp(formats[i]->name, name) == 0)
-            return formats[i];
+    for (size_t i = 0; i < FORMATS; i++)
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
     return NULL;
 }
 
@@ -37,12 +67,12 @@ static void list_formats(bool (*reads)(const struct collection_format *format, u
 {
     const char *waiting = NULL;
     out[0] = '\0';
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (!reads(formats[i], bit))
+    for (size_t i = 0; i < FORMATS; i++) {
+        if (!reads(&formats[i], bit))
             continue;
         if (waiting)
             add_name(out, waiting, false);
-        waiting = formats[i]->name;
+        waiting = formats[i].name;
     }
     if (waiting)
         add_name(out, waiting, true);
@@ -73,14 +103,14 @@ const char *collection_unread(const struct collection_format *format, const stru
 {
     const unsigned layout = 1u << options->layout, negatives = 1u << options->negatives;
     char names[COLLECTION_NAMES];
-    for (const struct collection_option_name *o = collection_option_names; o->name; o++) {
+    for (const struct collection_option_row *o = collection_option_rows; o->field.name; o++) {
         if (!(options->stated & o->option))
             continue;
         if (!reads_option(format, o->option)) {
             collection_option_formats(o->option, names);
             (void)snprintf(detail, COLLECTION_DETAIL, "does not apply to %s; formats that read it: %s", format->name,
                            names);
-            return o->name;
+            return o->field.name;
         }
         bool is_layout = o->option == OPTION_LAYOUT, is_negatives = o->option == OPTION_NEGATIVES;
         if ((is_layout && !reads_layout(format, layout)) || (is_negatives && !reads_negatives(format, negatives))) {
@@ -88,7 +118,7 @@ const char *collection_unread(const struct collection_format *format, const stru
             (void)snprintf(detail, COLLECTION_DETAIL, "%s does not apply to %s; formats that read it: %s",
                            is_layout ? collection_layouts[options->layout] : collection_negatives[options->negatives],
                            format->name, names);
-            return o->name;
+            return o->field.name;
         }
     }
     return NULL;

@@ -571,8 +571,8 @@ enum status npz_finish(struct npz *n, struct error *err)
     return status ? status : stated_check(&n->arrays.stated, n->b->c, err);
 }
 
-static enum status read_npz(const struct byte_source *from, const struct collection_options *options,
-                            const struct collection_limits *limits, struct collection *c, struct error *err)
+enum status collection_read_npz(const struct byte_source *from, const struct collection_options *options,
+                                const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct builder b;
     struct npz n;
@@ -586,8 +586,8 @@ static enum status read_npz(const struct byte_source *from, const struct collect
     return status;
 }
 
-static enum status read_npy(const struct byte_source *from, const struct collection_options *options,
-                            const struct collection_limits *limits, struct collection *c, struct error *err)
+enum status collection_read_npy(const struct byte_source *from, const struct collection_options *options,
+                                const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct builder b;
     struct npz n;
@@ -639,8 +639,8 @@ enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struc
     return status ? status : npz_end(n, first, err);
 }
 
-static enum status read_tensors(const struct byte_source *from, const struct collection_options *options,
-                                const struct collection_limits *limits, struct collection *c, struct error *err)
+enum status collection_read_tensors(const struct byte_source *from, const struct collection_options *options,
+                                    const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct builder b;
     struct npz n;
@@ -653,12 +653,3 @@ static enum status read_tensors(const struct byte_source *from, const struct col
     builder_close(&b);
     return status;
 }
-
-const struct collection_format npz_format = {
-    .name = "npz", .media_type = "application/x-npz", .reads = OPTION_LAYOUT | OPTION_TARGET, .read = read_npz};
-const struct collection_format npy_format = {
-    .name = "npy", .media_type = "application/x-npy", .reads = OPTION_LAYOUT, .read = read_npy};
-const struct collection_format safetensors_format = {.name = "safetensors",
-                                                     .media_type = "application/x-safetensors",
-                                                     .reads = OPTION_LAYOUT | OPTION_TARGET,
-                                                     .read = read_tensors};

@@ -4,8 +4,9 @@
 #include "core/genomics/genomics.h"
 
 #define READER(hook)                                                                                                   \
-    static enum status read_##hook(const struct byte_source *from, const struct collection_options *options,           \
-                                   const struct collection_limits *limits, struct collection *c, struct error *err)    \
+    enum status collection_read_##hook(const struct byte_source *from, const struct collection_options *options,       \
+                                       const struct collection_limits *limits, struct collection *c,                   \
+                                       struct error *err)                                                              \
     {                                                                                                                  \
         return genomics.hook ? genomics.hook(from, options, limits, c, err)                                            \
                              : genomics_missing(STATUS_INVALID, NULL, err);                                            \
@@ -13,19 +14,3 @@
 READER(fasta)
 READER(motifs)
 READER(bed)
-
-const struct collection_format fasta_format = {.name = "fasta",
-                                               .media_type = "text/x-fasta",
-                                               .text = true,
-                                               .reads = OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_TARGET,
-                                               .negatives = 1u << NEGATIVES_NONE | 1u << NEGATIVES_SHUFFLE,
-                                               .read = read_fasta};
-const struct collection_format motifs_format = {
-    .name = "meme", .media_type = "text/x-meme", .text = true, .read = read_motifs};
-const struct collection_format bed_format = {.name = "bed",
-                                             .media_type = "text/x-bed",
-                                             .text = true,
-                                             .reads = OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES |
-                                                      OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL | OPTION_BINS |
-                                                      OPTION_TARGET,
-                                             .read = read_bed};

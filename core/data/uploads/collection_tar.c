@@ -40,12 +40,7 @@
 #define MEMBER_BYTES ((size_t)64 << 20)
 #define FASTA_BYTES ((size_t)256 << 20) /* of a FASTA or GFF3 file, which the reader keeps in memory */
 
-/* The options (as bits) that apply to an archive: REGION_OPTIONS if it contains regions, ARRAY_OPTIONS if it contains
- * arrays, OTHER_OPTIONS otherwise. */
-#define REGION_OPTIONS                                                                                                 \
-    (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL |           \
-     OPTION_BINS | OPTION_TARGET)
-#define ARRAY_OPTIONS (OPTION_LAYOUT | OPTION_TARGET)
+/* The options that apply to an archive without regions and arrays. */
 #define OTHER_OPTIONS OPTION_TARGET
 
 struct text {
@@ -590,10 +585,10 @@ static enum status finish_members(struct tar *t, struct error *err)
  * what the archive contains, for the message. */
 static enum status check_options(const struct tar *t, unsigned reads, const char *content, struct error *err)
 {
-    for (const struct collection_option_name *o = collection_option_names; o->name; o++)
+    for (const struct collection_option_row *o = collection_option_rows; o->field.name; o++)
         if (t->options->stated & o->option & ~reads)
             return error_set(err, STATUS_INVALID, NULL, "%s does not apply to an archive of %s: %s; leave it out",
-                             o->name, content,
+                             o->field.name, content,
                              o->option & REGION_OPTIONS ? "only archives of BED files read it"
                                                         : "only archives of .npz, .npy or safetensors files read it");
     return STATUS_OK;
@@ -612,8 +607,8 @@ static enum status finish_archive(struct tar *t, struct error *err)
     return t->npz.files > 0 ? finish_arrays(t, err) : finish_members(t, err);
 }
 
-static enum status read_tar(const struct byte_source *from, const struct collection_options *options,
-                            const struct collection_limits *limits, struct collection *c, struct error *err)
+enum status collection_read_tar(const struct byte_source *from, const struct collection_options *options,
+                                const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct tar t = {.options = options};
     builder_init(&t.b, c, options, limits);
@@ -636,8 +631,3 @@ static enum status read_tar(const struct byte_source *from, const struct collect
     free(t.barcodes.bytes);
     return status;
 }
-
-const struct collection_format tar_format = {.name = "tar",
-                                             .media_type = "application/x-tar",
-                                             .reads = REGION_OPTIONS | ARRAY_OPTIONS | OTHER_OPTIONS,
-                                             .read = read_tar};

@@ -7,7 +7,7 @@
 
 #include "tests/support/unit.h"
 #include "api/api.h"
-#include "api/json/json.h"
+#include "protocol/json.h"
 #include "storage/storage.h"
 
 /* The method "echo". For each input it reports one motif, at the position of the largest value. With seed 13 its

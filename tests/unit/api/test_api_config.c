@@ -2,7 +2,7 @@
  * accepted configuration the documents contain. */
 #include "tests/unit/api/api_fixture.h"
 
-#include "api/json/config_json.h"
+#include "protocol/config_json.h"
 
 static void response_lists_every_fault(void **state)
 {

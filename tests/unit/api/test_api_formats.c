@@ -59,12 +59,12 @@ static void list_of_formats_states_the_values_that_each_option_may_have(void **s
     struct api_fixture *f = *state;
     size_t count;
     char command[600];
-    const struct collection_format *const *formats = collection_formats(&count);
+    const struct collection_format *formats = collection_formats(&count);
     assert_int_equal(ask(f, "GET", "/v1/datasets", NULL), 200);
     for (size_t i = 0; i < count; i++)
-        for (const struct collection_option_name *o = collection_option_names; o->name; o++) {
-            const cJSON *listed = listed_option(f, formats[i]->name, o->name);
-            assert_int_equal(listed != NULL, (formats[i]->reads & o->option) != 0);
+        for (const struct collection_option_row *o = collection_option_rows; o->field.name; o++) {
+            const cJSON *listed = listed_option(f, formats[i].name, o->field.name);
+            assert_int_equal(listed != NULL, (formats[i].reads & o->option) != 0);
             assert_true(!listed ||
                         strlen(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(listed, "meaning"))) > 10);
         }

@@ -11,7 +11,7 @@
 
 #include "api/http/exchange.h"
 #include "api/jobs/job_spec.h"
-#include "api/json/config_json.h"
+#include "protocol/config_json.h"
 #include "api/transfer/import_int.h"
 #include "api/queries/inputs.h"
 #include "api/formats/safetensors.h"

@@ -3,7 +3,7 @@
  * names. */
 #include "tests/unit/api/api_fixture.h"
 
-#include "api/json/config_json.h"
+#include "protocol/config_json.h"
 #include "api/jobs/events.h"
 #include "api/http/problem.h"
 #include "api/documents/prometheus.h"

@@ -133,24 +133,24 @@ static void option_that_a_format_does_not_read_is_refused(void **state)
     struct sets *s = *state;
     size_t count;
     int refused = 0, read = 0;
-    const struct collection_format *const *formats = collection_formats(&count);
+    const struct collection_format *formats = collection_formats(&count);
     for (size_t i = 0; i < count; i++)
-        for (const struct collection_option_name *o = collection_option_names; o->name; o++) {
+        for (const struct collection_option_row *o = collection_option_rows; o->field.name; o++) {
             char target[200], names[COLLECTION_NAMES];
-            (void)snprintf(target, sizeof target, "/v1/datasets/odd?format=%s&%s=%s", formats[i]->name, o->name,
-                           value_of(o->name));
+            (void)snprintf(target, sizeof target, "/v1/datasets/odd?format=%s&%s=%s", formats[i].name, o->field.name,
+                           value_of(o->field.name));
             int status = put(s, target, "application/octet-stream", "x");
             const cJSON *fault = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(s->f->json, "errors"), 0);
             const char *named = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(fault, "parameter"));
             assert_int_equal(status, 422); /* "x" is no valid file of any format */
-            if (formats[i]->reads & o->option) {
+            if (formats[i].reads & o->option) {
                 assert_null(named);
                 read++;
                 continue;
             }
             collection_option_formats(o->option, names);
             assert_non_null(named);
-            assert_string_equal(named, o->name);
+            assert_string_equal(named, o->field.name);
             assert_non_null(strstr(text_at(s->f, "/errors/0/detail"), names));
             refused++;
         }

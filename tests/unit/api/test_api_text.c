@@ -5,8 +5,8 @@
 #include "tests/support/unit.h"
 #include "api/api.h"
 #include "api/http/cursor.h"
-#include "api/json/json.h"
-#include "api/json/json_sink.h"
+#include "protocol/json.h"
+#include "protocol/json_sink.h"
 #include "api/documents/openapi_schemas.h"
 #include "api/http/uri.h"
 

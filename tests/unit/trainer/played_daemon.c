@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/client/http.h"
-#include "api/json/json.h"
+#include "protocol/http_client.h"
+#include "protocol/json.h"
 #include "core/base/hash.h"
 
 struct http {

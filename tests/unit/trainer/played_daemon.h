@@ -1,5 +1,5 @@
-/* A daemon that a test plays in the place of the HTTP client (api/client/http.h): it stores what a run sends, and it
- * can refuse, fail or hold requests. The program must be linked with --wrap for nanosleep, pthread_cond_wait and
+/* A daemon that a test plays in the place of the HTTP client (protocol/http_client.h): it stores what a run sends, and
+ * it can refuse, fail or hold requests. The program must be linked with --wrap for nanosleep, pthread_cond_wait and
  * pthread_cond_timedwait. */
 #ifndef MOTIF_TESTS_UNIT_TRAINER_PLAYED_DAEMON_H
 #define MOTIF_TESTS_UNIT_TRAINER_PLAYED_DAEMON_H

@@ -146,8 +146,8 @@ static enum status take_row(struct builder *b, const struct csv *csv, const stru
     return builder_group(b, csv->field[roles->usual.group], err);
 }
 
-static enum status read_csv(const struct byte_source *from, const struct collection_options *options,
-                            const struct collection_limits *limits, struct collection *c, struct error *err)
+enum status collection_read_csv(const struct byte_source *from, const struct collection_options *options,
+                                const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct csv csv;
     struct builder b;
@@ -176,10 +176,3 @@ static enum status read_csv(const struct byte_source *from, const struct collect
     builder_close(&b);
     return status;
 }
-
-const struct collection_format csv_format = {.name = "csv",
-                                             .media_type = "text/csv",
-                                             .text = true,
-                                             .reads = OPTION_LABEL | OPTION_GROUP | OPTION_LAYOUT | OPTION_TARGET,
-                                             .layouts = 1u << LAYOUT_SIGNALS,
-                                             .read = read_csv};

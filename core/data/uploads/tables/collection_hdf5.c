@@ -168,8 +168,8 @@ static enum status read_table(struct table *t, struct error *err)
     return status ? status : builder_finish(&t->b, false, err);
 }
 
-static enum status read_hdf5(const struct byte_source *from, const struct collection_options *options,
-                             const struct collection_limits *limits, struct collection *c, struct error *err)
+enum status collection_read_hdf5(const struct byte_source *from, const struct collection_options *options,
+                                 const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct table *t = calloc(1, sizeof *t); /* on the heap, because the reader has a large buffer */
     if (!t)
@@ -194,11 +194,3 @@ static enum status read_hdf5(const struct byte_source *from, const struct collec
     free(t);
     return status;
 }
-
-const struct collection_format h5ad_format = {.name = "h5ad",
-                                              .media_type = "application/x-hdf5",
-                                              .converted = true,
-                                              .reads = OPTION_LABEL | OPTION_GROUP | OPTION_LAYER | OPTION_TARGET,
-                                              .read = read_hdf5};
-const struct collection_format tenx_format = {
-    .name = "10x-h5", .media_type = "application/x-hdf5", .converted = true, .reads = OPTION_LAYER, .read = read_hdf5};

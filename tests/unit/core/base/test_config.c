@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/base/config.h"
+#include "core/base/values.h"
 
 struct settings {
     int64_t threads, big;
@@ -289,6 +289,46 @@ static void groups_and_levels_have_distinct_names(void **state)
         assert_string_equal(config_level_name((enum field_level)level), levels[level]);
 }
 
+/* Each source has its quotation marks and its form of numbers; the range and the rule are the same. */
+static void sources_word_the_same_fault_in_their_own_way(void **state)
+{
+    static const char *const names[] = {"dense", "sparse", NULL};
+    static const struct config_field count = {.name = "count", .type = FIELD_INT, .min = 1, .max = 1000000};
+    static const struct config_field flag = {.name = "flag", .type = FIELD_BOOL};
+    static const struct config_field kind = {.name = "kind", .type = FIELD_CHOICE, .choices = names};
+    static const struct config_field text = {.name = "text", .type = FIELD_TEXT, .max = 3};
+    static const struct {
+        const struct config_field *field;
+        enum value_source source;
+        const char *text, *message;
+    } faults[] = {
+        {&count, VALUE_CONFIG, "0", "must be an integer in [1, 1e+06]; got 0"},
+        {&count, VALUE_SETTING, "0", "must be an integer in [1, 1000000]; got \"0\""},
+        {&count, VALUE_OPTION, "1e3", "must be an integer in [1, 1000000]; got 1e3"},
+        {&count, VALUE_QUERY, "+5", "must be an integer in [1, 1000000]; got '+5'"},
+        {&flag, VALUE_CONFIG, "1", "must be true, false, yes or no; got \"1\""},
+        {&flag, VALUE_QUERY, "yes", "must be 0 or 1; got 'yes'"},
+        {&kind, VALUE_QUERY, "odd", "must be one of dense, sparse; got 'odd'"},
+        {&text, VALUE_QUERY, "", "must be 1 to 3 bytes of text"},
+        {&text, VALUE_SETTING, "long", "must be shorter than 4 bytes"},
+        {&text, VALUE_CONFIG, "long", "must be text of at most 3 bytes without control characters; got \"long\""},
+    };
+    struct value value;
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        struct error err = {0};
+        assert_int_equal(value_read(faults[i].field, faults[i].source, faults[i].text, &value, &err), STATUS_INVALID);
+        assert_string_equal(err.message, faults[i].message);
+    }
+    assert_int_equal(value_read(&count, VALUE_CONFIG, "1e3", &value, NULL), STATUS_OK);
+    assert_int_equal(value.integer, 1000);
+    assert_int_equal(value_read(&count, VALUE_OPTION, " +7", &value, NULL), STATUS_OK);
+    assert_int_equal(value.integer, 7);
+    assert_int_equal(value_read(&kind, VALUE_SETTING, "sparse", &value, NULL), STATUS_OK);
+    assert_int_equal(value.choice, 1);
+    assert_int_equal(value_read(&flag, VALUE_QUERY, "1", &value, NULL), STATUS_OK);
+    assert_true(value.flag);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +344,7 @@ int main(void)
         cmocka_unit_test(field_without_clauses_always_applies),
         cmocka_unit_test(clause_about_unknown_field_number_or_part_of_a_name_never_holds),
         cmocka_unit_test(is_default_compares_each_type_with_its_default),
+        cmocka_unit_test(sources_word_the_same_fault_in_their_own_way),
         cmocka_unit_test(groups_and_levels_have_distinct_names),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

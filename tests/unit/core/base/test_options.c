@@ -8,9 +8,13 @@
 
 #include "core/base/options.h"
 
-static const struct option_spec own[] = {
-    {"preset", "NAME", ""}, {"set", "FIELD=VALUE", ""}, {"watch", NULL, ""}, {"seed", "N", ""}, {NULL, NULL, NULL}};
-static const struct option_spec shared[] = {{"json", NULL, ""}, {"help", NULL, ""}, {NULL, NULL, NULL}};
+static const struct config_field own[] = {OPTION_TEXT("preset", "NAME", ""),
+                                          OPTION_TEXT("set", "FIELD=VALUE", ""),
+                                          OPTION_FLAG("watch", ""),
+                                          OPTION_INTEGER("seed", "N", "3", -10, 10, ""),
+                                          OPTION_NUMBER("share", "X", "0.5", 0, 1, ""),
+                                          OPTIONS_END};
+static const struct config_field shared[] = {OPTION_FLAG("json", ""), OPTION_FLAG("help", ""), OPTIONS_END};
 
 #define PARSE(...)                                                                                                     \
     char *words[] = {__VA_ARGS__};                                                                                     \
@@ -37,7 +41,7 @@ static void a_value_may_begin_with_a_dash(void **state)
     PARSE("--seed", "-2");
     long long seed;
     assert_int_equal(status, STATUS_OK);
-    assert_int_equal(options_integer(&args, "seed", -10, 10, 0, &seed, &err), STATUS_OK);
+    assert_int_equal(options_integer(&args, "seed", &seed, &err), STATUS_OK);
     assert_int_equal(seed, -2);
 }
 
@@ -77,10 +81,10 @@ static void integers_outside_the_range_or_with_other_text_are_refused(void **sta
 {
     static const char *const bad[] = {"", "x", "1x", "11", "-11", "1.5", "99999999999999999999"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct options args = {.option_count = 1, .options = {{"seed", bad[i]}}};
+        struct options args = {.own = own, .option_count = 1, .options = {{"seed", bad[i]}}};
         struct error err = {0};
         long long value;
-        assert_int_equal(options_integer(&args, "seed", -10, 10, 3, &value, &err), STATUS_INVALID);
+        assert_int_equal(options_integer(&args, "seed", &value, &err), STATUS_INVALID);
         assert_non_null(strstr(err.message, "--seed must be an integer in [-10, 10]; got"));
     }
 }
@@ -97,15 +101,18 @@ static void numbers_outside_the_range_or_with_other_text_are_refused(void **stat
     static const char *const bad[] = {"", "x", "1x", "1.01", "-0.1", "nan", "inf"};
     double value;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct options args = {.option_count = 1, .options = {{"seed", bad[i]}}};
+        struct options args = {.own = own, .option_count = 1, .options = {{"share", bad[i]}}};
         struct error err = {0};
-        assert_int_equal(options_number(&args, "seed", 0, 1, 0.5, &value, &err), STATUS_INVALID);
-        assert_non_null(strstr(err.message, "--seed must be a number in [0, 1]; got"));
+        assert_int_equal(options_number(&args, "share", &value, &err), STATUS_INVALID);
+        assert_non_null(strstr(err.message, "--share must be a number in [0, 1]; got"));
     }
-    struct options args = {.option_count = 1, .options = {{"seed", "2.5e-1"}}};
-    assert_int_equal(options_number(&args, "seed", 0, 1, 0.5, &value, NULL), STATUS_OK);
+    struct options args = {.own = own, .option_count = 1, .options = {{"share", "2.5e-1"}}};
+    assert_int_equal(options_number(&args, "share", &value, NULL), STATUS_OK);
     assert_true(value == 0.25);
-    assert_int_equal(options_number(&args, "other", 0, 1, 0.5, &value, NULL), STATUS_OK);
+    args.option_count = 0;
+    assert_int_equal(options_number(&args, "share", &value, NULL), STATUS_OK);
+    assert_true(value == 0.5);
+    assert_int_equal(options_number(&args, "other", &value, NULL), STATUS_OK);
     assert_true(value == 0.5);
 }
 
@@ -141,11 +148,11 @@ static int longest_line(const char *text)
 
 static void a_long_meaning_is_wrapped_below_itself(void **state)
 {
-    static const struct option_spec table[] = {
-        {"limit", "N",
-         "at most this many lines are printed, the newest first; lines beyond them are counted, and their "
-         "number follows at the end"},
-        {NULL, NULL, NULL}};
+    static const struct config_field table[] = {
+        OPTION_TEXT("limit", "N",
+                    "at most this many lines are printed, the newest first; lines beyond them are counted, and their "
+                    "number follows at the end"),
+        OPTIONS_END};
     struct buf out;
     buf_init(&out, 1000);
     options_describe(table, &out);
@@ -179,8 +186,8 @@ static void an_explanation_is_wrapped_and_keeps_its_table(void **state)
 
 static void help_has_one_line_per_option(void **state)
 {
-    static const struct option_spec table[] = {
-        {"limit", "N", "at most this many"}, {"json", NULL, "print JSON"}, {NULL, NULL, NULL}};
+    static const struct config_field table[] = {OPTION_TEXT("limit", "N", "at most this many"),
+                                                OPTION_FLAG("json", "print JSON"), OPTIONS_END};
     struct buf out;
     buf_init(&out, 1000);
     options_describe(table, &out);

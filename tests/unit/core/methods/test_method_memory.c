@@ -19,7 +19,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "api/json/json_sink.h"
+#include "protocol/json_sink.h"
 #include "core/draw/picture.h"
 #include "tests/support/fault.h"
 #include "tests/support/run_test.h"

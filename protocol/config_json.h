@@ -1,11 +1,11 @@
 /* A method's configuration struct from and to JSON, driven by the method's table of fields.
  *
  * Pure functions; any thread. */
-#ifndef MOTIF_API_JSON_CONFIG_JSON_H
-#define MOTIF_API_JSON_CONFIG_JSON_H
+#ifndef MOTIF_PROTOCOL_CONFIG_JSON_H
+#define MOTIF_PROTOCOL_CONFIG_JSON_H
 
-#include "api/json/faults.h"
-#include "api/json/json.h"
+#include "protocol/faults.h"
+#include "protocol/json.h"
 #include "core/base/error.h"
 #include "core/base/sink.h"
 #include "core/methods/method.h"

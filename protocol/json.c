@@ -1,7 +1,7 @@
 /* The scanner that checks a text before cJSON parses it. It is a recursive descent over RFC 8259 to a depth of
  * JSON_DEPTH. The path from the root to the current value is a stack of keys (parts of the text, still encoded) and
  * indices. The scanner makes a JSON pointer from this path only for an error. */
-#include "api/json/json.h"
+#include "protocol/json.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/json_sink.h"
+#include "protocol/json_sink.h"
 
 struct step {        /* one level of the path to the current value */
     const char *key; /* key of the member, or NULL for an item of a list */

@@ -1,7 +1,7 @@
 /* The HTTP client of motifctl and motif-train: one connection to one server, over libcurl. Only one thread may use a
  * connection. */
-#ifndef MOTIF_API_CLIENT_HTTP_H
-#define MOTIF_API_CLIENT_HTTP_H
+#ifndef MOTIF_PROTOCOL_HTTP_CLIENT_H
+#define MOTIF_PROTOCOL_HTTP_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

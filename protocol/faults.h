@@ -2,8 +2,8 @@
  * first, so that a client can repair them in one pass.
  *
  * Pure functions; any thread. */
-#ifndef MOTIF_API_JSON_FAULTS_H
-#define MOTIF_API_JSON_FAULTS_H
+#ifndef MOTIF_PROTOCOL_FAULTS_H
+#define MOTIF_PROTOCOL_FAULTS_H
 
 #include <stddef.h>
 

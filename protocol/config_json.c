@@ -1,13 +1,13 @@
 /* Configuration from and to JSON. The method's table defines what is allowed. This file maps JSON types to types of
  * fields, and members (flat or in groups) to fields. It also orders fields for people to read. */
-#include "api/json/config_json.h"
+#include "protocol/config_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/faults.h"
-#include "api/json/json_sink.h"
+#include "protocol/faults.h"
+#include "protocol/json_sink.h"
 
 static void set_field(const struct config_field *field, const cJSON *value, void *config, const char *pointer,
                       struct api_faults *faults)

@@ -9,8 +9,8 @@
  *
  * Numbers are written in the shortest of %.15g, %.16g and %.17g that gives the same bits when read back; NaN and
  * infinities become null. U+FFFD replaces bytes that are not UTF-8. One thread at a time. */
-#ifndef MOTIF_API_JSON_JSON_SINK_H
-#define MOTIF_API_JSON_JSON_SINK_H
+#ifndef MOTIF_PROTOCOL_JSON_SINK_H
+#define MOTIF_PROTOCOL_JSON_SINK_H
 
 #include <stdbool.h>
 #include <stdint.h>

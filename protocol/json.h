@@ -7,8 +7,8 @@
  *
  * Only this header includes cJSON. Pure functions; any thread. (cJSON records the place of its last failure in a global
  * variable, which this program never reads.) */
-#ifndef MOTIF_API_JSON_JSON_H
-#define MOTIF_API_JSON_JSON_H
+#ifndef MOTIF_PROTOCOL_JSON_H
+#define MOTIF_PROTOCOL_JSON_H
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

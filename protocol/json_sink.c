@@ -1,12 +1,12 @@
 /* Writes JSON. Keeps track of open objects and lists, so that misuse by a writer is detected instead of written. */
-#include "api/json/json_sink.h"
+#include "protocol/json_sink.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 
 /* ---- numbers --------------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
 /* Faults of a client's document: collects them in a list of limited length, and suggests by edit distance which name
  * the client meant. */
-#include "api/json/faults.h"
+#include "protocol/faults.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json/json.h"
+#include "protocol/json.h"
 
 void api_faults_add(struct api_faults *faults, const char *pointer, const char *format, ...)
 {

@@ -1,5 +1,5 @@
 /* Requests over libcurl: bodies from memory or a file, answers to memory, to a file or to a callback. */
-#include "api/client/http.h"
+#include "protocol/http_client.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>
