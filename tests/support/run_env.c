@@ -208,6 +208,8 @@ struct listener {
 static void hear_metric(void *context, const char *name, int64_t step, double value)
 {
     struct listener *l = context;
+    if (strcmp(name, "samples_per_second") == 0) /* the speed differs between equal runs */
+        return;
     hash_add(&l->series, name, strlen(name));
     hash_add(&l->series, &step, sizeof step);
     hash_add(&l->series, &value, sizeof value);

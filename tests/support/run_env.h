@@ -64,7 +64,7 @@ struct run_env_plan {
 /* The results of a run. Equal runs give equal bytes. */
 struct run_env_witness {
     char weights[65]; /* from run_env_weights_hash() */
-    /* SHA-256. state: of the last checkpoint; series: of all metrics and artifacts */
+    /* SHA-256. state: of the last checkpoint; series: of all metrics but the speed, and of artifacts */
     unsigned char state[HASH_BYTES], series[HASH_BYTES];
     int64_t metrics, artifacts, bytes; /* number of metrics, number of artifacts, bytes of the last checkpoint */
 };

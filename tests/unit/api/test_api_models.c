@@ -13,7 +13,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/run_test.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/tiny_network.h"
+#include "tests/support/short_runs.h"
 
 enum { STEPS = 12 };
 enum subject { NONE, SPARLING, OTHER, PATHWAYS, SUBJECTS };
@@ -35,9 +35,6 @@ static const struct config_setting sparling[] = {TINY_NETWORK,
                                                  {"stage_samples", "4"},
                                                  {"plateau_validations", "1"},
                                                  {NULL, NULL}};
-static const struct config_setting pathways[] = {
-    {"filters", "2"}, {"filter_length", "16"}, {"length", "64"},    {"nonzeros", "1,2"},
-    {"trials", "4"},  {"draws", "2"},          {"iterations", "5"}, {NULL, NULL}};
 
 #define FILTERS "\"model\":{\"layers\":[{\"name\":\"pair\",\"filters\":[[1,1,1,1],[1,-1,1,-1]]}]}"
 #define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":2}}]}"
@@ -163,7 +160,7 @@ static int setup(void **state)
     assert_ok(api_create(&f->options, &f->api, err));
     train(&models, "sparling", sparling, 1, models.job[SPARLING]);
     train(&models, "sparling", sparling, 2, models.job[OTHER]);
-    train(&models, "pathways", pathways, 1, models.job[PATHWAYS]);
+    train(&models, "pathways", tiny_pathways, 1, models.job[PATHWAYS]);
     return 0;
 }
 

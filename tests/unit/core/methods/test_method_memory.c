@@ -24,7 +24,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/run_test.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/tiny_network.h"
+#include "tests/support/short_runs.h"
 
 enum { CALLS = 200, STEPS = 8 };
 
@@ -33,54 +33,10 @@ struct subject {
     const struct config_setting *settings;
 };
 
-static const struct config_setting sparling[] = {TINY_NETWORK,
-                                                 {"image_size", "48"},
-                                                 {"max_symbols", "1"},
-                                                 {"min_radius", "6"},
-                                                 {"motifs", "4"},
-                                                 {"batch", "2"},
-                                                 {"dropout", "0.1"},
-                                                 {"validation_every", "10"},
-                                                 {"validation_samples", "4"},
-                                                 {"checkpoint_every", "10"},
-                                                 {"total_samples", "20"},
-                                                 {"density_start", "0.02"},
-                                                 {"motif_samples", "4"},
-                                                 {"test_samples", "4"},
-                                                 {"stage_samples", "4"},
-                                                 {"plateau_validations", "1"},
-                                                 {NULL, NULL}};
-static const struct config_setting superposition[] = {
-    {"n_s", "32"},           {"p", "0.1"},           {"ratio", "0.25"},          {"batch", "20"},   {"block", "40"},
-    {"total_samples", "60"}, {"test_samples", "20"}, {"checkpoint_every", "40"}, {"stop", "never"}, {NULL, NULL}};
-static const struct config_setting rug[] = {{"model", "rug"},       {"n_s", "32"},  {"p", "0.1"}, {"ratio", "0.25"},
-                                            {"test_samples", "20"}, {"draws", "1"}, {NULL, NULL}};
-static const struct config_setting pathways[] = {
-    {"filters", "2"}, {"filter_length", "16"}, {"length", "64"},    {"nonzeros", "1,2"},
-    {"trials", "4"},  {"draws", "2"},          {"iterations", "5"}, {NULL, NULL}};
-static const struct config_setting factors[] = {{"rho", "0.5"},  {"rows", "40"},    {"batch", "20"},
-                                                {"epochs", "2"}, {"restarts", "1"}, {NULL, NULL}};
-static const struct config_setting environments[] = {
-    {"depth", "2"},   {"samples", "10"}, {"unseen", "1"}, {"updates", "3"},       {"batch", "32"},
-    {"factors", "2"}, {"latent", "2"},   {"inputs", "4"}, {"test_samples", "10"}, {NULL, NULL}};
-static const struct config_setting dictionary[] = {{"source", "trained"},
-                                                   {"features", "12"},
-                                                   {"inputs", "5"},
-                                                   {"p", "0.2"},
-                                                   {"width", "8"},
-                                                   {"l0", "2"},
-                                                   {"seeds", "2"},
-                                                   {"batch", "20"},
-                                                   {"model_samples", "20"},
-                                                   {"total_samples", "60"},
-                                                   {"test_samples", "20"},
-                                                   {"pursuit_samples", "10"},
-                                                   {"iterations", "3"},
-                                                   {"checkpoint_every", "40"},
-                                                   {NULL, NULL}};
-static const struct subject subjects[] = {
-    {"dictionary", dictionary}, {"superposition", superposition}, {"superposition", rug}, {"pathways", pathways},
-    {"factors", factors},       {"environments", environments},   {"sparling", sparling}};
+static const struct subject subjects[] = {{"dictionary", tiny_dictionary}, {"superposition", tiny_superposition},
+                                          {"superposition", tiny_rug},     {"pathways", tiny_pathways},
+                                          {"factors", tiny_factors},       {"environments", tiny_environments},
+                                          {"sparling", tiny_sparling}};
 
 /* The results of a sequence of calls, in the order of the calls. */
 struct trace {

@@ -11,7 +11,7 @@
 
 #include "tests/support/fault.h"
 #include "tests/support/run_test.h"
-#include "tests/support/tiny_network.h"
+#include "tests/support/short_runs.h"
 
 /* bytes that opening a checkpoint may allocate, for lists of cases and tables of contents; each large model below needs
  * at least 64 MB */
@@ -26,47 +26,24 @@ struct subject {
     {                                                                                                                  \
         NULL, NULL                                                                                                     \
     }
-static const struct config_setting sparling[] = {TINY_NETWORK,
-                                                 {"image_size", "48"},
-                                                 {"max_symbols", "1"},
-                                                 {"min_radius", "6"},
-                                                 {"motifs", "4"},
-                                                 {"batch", "2"},
-                                                 {"validation_every", "10"},
-                                                 {"validation_samples", "4"},
-                                                 {"checkpoint_every", "10"},
-                                                 {"total_samples", "20"},
-                                                 {"density_start", "0.02"},
-                                                 {"motif_samples", "4"},
-                                                 {"test_samples", "4"},
-                                                 {"stage_samples", "4"},
-                                                 NOTHING};
 static const struct config_setting wide[] = {{"width", "1024"}, {"units", "8"}, NOTHING};
 static const struct config_setting collecting[] = {{"accumulate_elements", "1000000"}, {"motifs", "64"}, NOTHING};
-static const struct config_setting trained[] = {{"n_s", "32"},          {"p", "0.1"},    {"ratio", "0.25"},
-                                                {"batch", "20"},        {"block", "40"}, {"total_samples", "60"},
-                                                {"test_samples", "20"}, NOTHING};
 static const struct config_setting many[] = {{"n_s", "16384"}, NOTHING};
 static const struct config_setting rug[] = {{"model", "rug"}, {"n_s", "1024"}, {"test_samples", "20"}, NOTHING};
 static const struct config_setting many_rows[] = {{"n_s", "16777216"}, NOTHING};
-static const struct config_setting pathways[] = {
-    {"filters", "2"}, {"filter_length", "16"}, {"length", "64"},    {"nonzeros", "1,2"},
-    {"trials", "4"},  {"draws", "2"},          {"iterations", "5"}, NOTHING};
 static const struct config_setting long_filters[] = {
     {"filters", "256"}, {"filter_length", "65536"}, {"length", "1048576"}, NOTHING};
-static const struct config_setting factors[] = {{"rho", "0.5"},  {"rows", "40"},    {"batch", "20"},
-                                                {"epochs", "2"}, {"restarts", "1"}, NOTHING};
 static const struct config_setting deep_factors[] = {{"hidden", "4096"}, {"latent", "512"}, NOTHING};
 static const struct config_setting environments[] = {
     {"depth", "2"},  {"samples", "10"},      {"updates", "3"},   {"batch", "32"},  {"factors", "2"}, {"latent", "2"},
     {"inputs", "4"}, {"test_samples", "10"}, {"encoder", "mlp"}, {"hidden", "16"}, NOTHING};
 static const struct config_setting deep_environments[] = {{"hidden", "4096"}, {"inputs", "4096"}, NOTHING};
-static const struct subject subjects[] = {{"sparling", sparling, wide},
-                                          {"sparling", sparling, collecting},
-                                          {"superposition", trained, many},
+static const struct subject subjects[] = {{"sparling", tiny_sparling, wide},
+                                          {"sparling", tiny_sparling, collecting},
+                                          {"superposition", tiny_superposition, many},
                                           {"superposition", rug, many_rows},
-                                          {"pathways", pathways, long_filters},
-                                          {"factors", factors, deep_factors},
+                                          {"pathways", tiny_pathways, long_filters},
+                                          {"factors", tiny_factors, deep_factors},
                                           {"environments", environments, deep_environments}};
 
 /* Trains three steps and saves. */

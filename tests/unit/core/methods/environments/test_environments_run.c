@@ -1,4 +1,4 @@
-/* Tests runs of environments: exact resume of every baseline and in every phase, threads, recovery, results, artifacts,
+/* Tests runs of environments: uploaded tables, recovery, results, artifacts,
  * queries, faults. */
 #include <math.h>
 #include <setjmp.h>
@@ -16,23 +16,12 @@
 #include "core/methods/environments/run.h"
 #include "core/methods/environments/run_int.h"
 #include "tests/support/run_test.h"
+#include "tests/support/short_runs.h"
 #include "tests/support/stored_set.h"
 #include "tests/support/method_ask.h"
 
 static const struct method *const method = &environments_method;
 
-static const struct config_setting every[] = {
-    {"depth", "3"},   {"samples", "30"}, {"unseen", "2"}, {"updates", "12"},      {"batch", "64"},
-    {"factors", "3"}, {"latent", "3"},   {"inputs", "5"}, {"test_samples", "30"}, {"checkpoint_every", "300"},
-    {NULL, NULL}};
-static const struct config_setting deep[] = {{"encoder", "mlp"},          {"psi", "tanh"},   {"hidden", "16"},
-                                             {"shape", "random"},         {"leaves", "9"},   {"corruption", "0.5"},
-                                             {"updates", "15"},           {"batch", "50"},   {"samples", "40"},
-                                             {"sharpness", "0.3"},        {"restarts", "3"}, {"screen_updates", "6"},
-                                             {"checkpoint_every", "400"}, {NULL, NULL}};
-static const struct config_setting line[] = {{"shape", "caterpillar"},   {"leaves", "7"},    {"merge_root", "false"},
-                                             {"unit_variance", "false"}, {"updates", "15"},  {"unseen", "0"},
-                                             {"refit", "false"},         {"density", "0.4"}, {NULL, NULL}};
 static const struct config_setting table[] = {{"data", "table"}, {"dataset_name", "plants"}, {"factors", "2"},
                                               {"latent", "2"},   {"updates", "15"},          {"batch", "16"},
                                               {"unseen", "1"},   {"fit_samples", "2"},       {NULL, NULL}};
@@ -131,16 +120,10 @@ static void run_through(const struct config_setting *settings, int threads, int 
 static const char *const baselines[] = {"none",       "no-penalty", "independent", "pooled",
                                         "l1-weights", "l2-changes", "oracle"};
 
-static void threads_and_pauses_change_no_bit(void **state)
+static void tables_give_the_same_bits_for_any_threads_and_pauses(void **state)
 {
-    struct config_setting own[BASELINES][RUN_TEST_SETTINGS];
-    const struct config_setting *const drawn[] = {deep, line, table, uploaded, every}, *all[BASELINES];
-    for (int i = 0; i < BASELINES; i++) {
-        run_test_vary(every, "baseline", baselines[i], own[i]);
-        all[i] = own[i];
-    }
-    run_test_bits(&test, drawn, sizeof drawn / sizeof drawn[0], 2);
-    run_test_bits(&test, all, BASELINES, 0); /* some baselines have no changes on the tree to draw */
+    const struct config_setting *const tables[] = {table, uploaded};
+    run_test_bits(&test, tables, sizeof tables / sizeof tables[0], 2);
 }
 
 static void run_baseline(const struct config_setting *settings, int baseline, struct witness *w)
@@ -155,13 +138,13 @@ static void every_baseline_is_measured(void **state)
     struct witness w;
     const struct outcome *o = &w.outcome;
     for (int i = 0; i < BASELINES; i++) {
-        run_baseline(every, i, &w);
+        run_baseline(environments_every, i, &w);
         assert_true(o->mcc > 0 && o->mcc <= 1 + 1e-9 && o->mse > 0 && o->mse_unseen > 0 && o->mse_unseen_fit > 0);
         assert_true(isnan(o->accuracy) && o->updates == 12);
         if (i == BASELINE_ORACLE)
             assert_true(o->mcc > 1 - 1e-6); /* the oracle knows the true variables */
     }
-    run_through(deep, 1, 0, &w);
+    run_through(environments_deep, 1, 0, &w);
     assert_true(o->objective < o->worst_objective && o->restart < 3);
     run_baseline(table, BASELINE_POOLED, &w);
     assert_true(o->mse > 0);
@@ -375,7 +358,7 @@ static void a_checkpoint_answers_queries(void **state)
     struct method_model *model;
     struct method_run *run;
     enum method_request request = METHOD_CONTINUE;
-    configure(&config, every);
+    configure(&config, environments_every);
     assert_ok(run_env_open(&environment, 1, NULL, err));
     assert_ok(method->create(&config, &environment.env, &run, err));
     while (request != METHOD_DONE)
@@ -449,8 +432,8 @@ static void inconsistent_checkpoints_are_refused(void **state)
     struct run_env_bytes bytes = {0};
     struct method_run *run;
     enum method_request request;
-    configure(&config, every);
-    configure(&other, every);
+    configure(&config, environments_every);
+    configure(&other, environments_every);
     other.latent = 4;
     assert_ok(run_env_open(&environment, 1, NULL, err));
     assert_ok(method->create(&config, &environment.env, &run, err));
@@ -477,7 +460,7 @@ static void inconsistent_checkpoints_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_pauses_change_no_bit),
+        cmocka_unit_test(tables_give_the_same_bits_for_any_threads_and_pauses),
         cmocka_unit_test(every_baseline_is_measured),
         cmocka_unit_test(the_penalty_separates_the_latent_variables),
         cmocka_unit_test(group_names_of_an_uploaded_table_give_its_tree),

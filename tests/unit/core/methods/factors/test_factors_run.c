@@ -1,4 +1,4 @@
-/* Tests runs of factors: exact resume of every model and in every phase, threads, restarts, results, artifacts,
+/* Tests runs of factors: tables, restarts, results, artifacts,
  * queries, faults. */
 #include <math.h>
 #include <setjmp.h>
@@ -17,23 +17,10 @@
 #include "core/methods/factors/run.h"
 #include "core/methods/factors/run_int.h"
 #include "tests/support/run_test.h"
+#include "tests/support/short_runs.h"
 #include "tests/support/method_ask.h"
 
 static const struct method *const method = &factors_method;
-
-/* This run has several restarts, and drops all but one early. */
-static const struct config_setting several[] = {
-    {"rho", "0.5"},  {"dataset", "1"},  {"rows", "120"},        {"batch", "25"},
-    {"epochs", "3"}, {"restarts", "3"}, {"screen_epochs", "2"}, {"checkpoint_every", "50"},
-    {NULL, NULL}};
-static const struct config_setting skip[] = {{"zeros", "skip"}, {"zeros_after", "6"},       {"rows", "200"},
-                                             {"epochs", "12"},  {"lambda0", "100"},         {"restarts", "2"},
-                                             {"batch", "32"},   {"checkpoint_every", "50"}, {NULL, NULL}};
-static const struct config_setting horseshoe[] = {{"prior", "horseshoe"}, {"objective", "paper"}, {"rows", "150"},
-                                                  {"epochs", "5"},        {"batch", "40"},        {NULL, NULL}};
-
-static const struct config_setting groups[] = {
-    {"model", "oi-vae"}, {"rows", "150"}, {"epochs", "5"}, {"batch", "40"}, {NULL, NULL}};
 
 static void configure(struct factors_config *config, const struct config_setting *settings)
 {
@@ -165,23 +152,21 @@ static void run_vary(const struct config_setting *settings, const char *field, c
     run_through(all, 2, 0, w);
 }
 
-static void threads_and_pauses_change_no_bit(void **state)
+static void tables_give_the_same_bits_for_any_threads_and_pauses(void **state)
 {
-    struct config_setting vsc[RUN_TEST_SETTINGS], nmf[RUN_TEST_SETTINGS], drawn[RUN_TEST_SETTINGS];
-    run_test_vary(several, "model", "vsc", vsc);
+    struct config_setting nmf[RUN_TEST_SETTINGS], drawn[RUN_TEST_SETTINGS];
     run_test_vary(table, "model", "nmf", nmf);
     run_test_vary(shifted, "model", "vsc", drawn);
-    const struct config_setting *const masked[] = {several, skip, horseshoe, groups, table, nmf, shifted};
-    const struct config_setting *const others[] = {vsc, drawn}; /* these models have no mask to draw */
+    const struct config_setting *const masked[] = {table, nmf, shifted}, *const others[] = {drawn};
     run_test_bits(&test, masked, sizeof masked / sizeof masked[0], 2);
-    run_test_bits(&test, others, sizeof others / sizeof others[0], 0);
+    run_test_bits(&test, others, 1, 0); /* this model has no mask to draw */
 }
 
 static void every_figure_is_measured(void **state)
 {
     struct witness w;
     for (int sparse = 0; sparse < 2; sparse++) {
-        run_vary(several, "model", sparse ? "sparse-vae" : "vsc", &w);
+        run_vary(factors_several, "model", sparse ? "sparse-vae" : "vsc", &w);
         const struct outcome *o = &w.outcome;
         assert_true(o->mse > 0 && o->mse < 60 && o->mse_mean > 0 && o->dci >= 0 && o->dci <= 1);
         assert_true(isnan(o->nll) && isnan(o->support_f1) == !sparse && isnan(o->columns) == !sparse);
@@ -501,8 +486,8 @@ static void inconsistent_checkpoints_are_refused(void **state)
     struct run_env environment;
     struct run_env_bytes bytes = {0};
     enum method_request request;
-    configure(&config, skip);
-    configure(&other, skip);
+    configure(&config, factors_skip);
+    configure(&other, factors_skip);
     other.hidden = 20;
     assert_ok(run_env_open(&environment, 1, NULL, err));
     struct method_run *run = start(&environment, &config);
@@ -528,7 +513,7 @@ static void inconsistent_checkpoints_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_pauses_change_no_bit),
+        cmocka_unit_test(tables_give_the_same_bits_for_any_threads_and_pauses),
         cmocka_unit_test(every_figure_is_measured),
         cmocka_unit_test(all_models_are_measured_on_the_folds_of_a_table),
         cmocka_unit_test(shifted_documents_differ_between_draws),

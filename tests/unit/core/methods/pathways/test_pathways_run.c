@@ -1,4 +1,4 @@
-/* Tests runs of pathways: equal bits for any number of threads and across save and load, results, presets, faults,
+/* Tests runs of pathways: batches, results, presets, faults,
  * estimates. */
 #include <math.h>
 
@@ -6,26 +6,9 @@
 #include "core/methods/pathways/pathways.h"
 #include "core/methods/pathways/run_int.h"
 #include "tests/support/run_test.h"
+#include "tests/support/short_runs.h"
 
 static const struct method *const method = &pathways_method;
-
-static const struct config_setting small[] = {{"filters", "2"},
-                                              {"filter_length", "64"},
-                                              {"length", "512"},
-                                              {"points", "5"},
-                                              {"trials", "200"},
-                                              {"draws", "5"},
-                                              {"sweep", "signs"},
-                                              {"sizes", "2"},
-                                              {"noise", "0.1"},
-                                              {"magnitude_ratio", "1.5"},
-                                              {"checkpoint_every", "300"},
-                                              {NULL, NULL}};
-static const struct config_setting deep[] = {
-    {"filters", "2"},      {"filter_length", "64"}, {"length", "256"},     {"nonzeros", "1,2,4"},
-    {"trials", "60"},      {"draws", "5"},          {"depth", "3"},        {"deep_filters", "2"},
-    {"deep_length", "16"}, {"deep_nonzeros", "4"},  {"sweep", "decoders"}, {"iterations", "20"},
-    {NULL, NULL}};
 
 static void configure(struct pathways_config *config, const struct config_setting *settings)
 {
@@ -58,10 +41,9 @@ static void run_through(const struct config_setting *settings, int threads, int 
     out->steps = run_test_through(&test, settings, threads, every, out, &out->same);
 }
 
-static void threads_and_resume_change_no_bit(void **state)
+static void short_runs_count_batches_and_draw_charts(void **state)
 {
-    static const struct config_setting *const settings[] = {small, deep};
-    run_test_bits(&test, settings, 2, 4);
+    static const struct config_setting *const settings[] = {pathways_small, pathways_deep};
     for (int i = 0; i < 2; i++) {
         struct outcome one;
         run_through(settings[i], 1, 0, &one);
@@ -213,9 +195,9 @@ static void estimates_grow_with_trials(void **state)
     struct pathways_config config;
     struct method_estimate estimate;
     struct outcome out;
-    configure(&config, deep);
+    configure(&config, pathways_deep);
     assert_ok(method->estimate(&config, NULL, &estimate, err));
-    run_through(deep, 1, 0, &out);
+    run_through(pathways_deep, 1, 0, &out);
     assert_int_equal(estimate.samples, out.trials);
     assert_true(estimate.checkpoint_bytes > out.same.bytes / 2 && estimate.checkpoint_bytes < 4 * out.same.bytes);
 }
@@ -225,7 +207,7 @@ static void inconsistent_checkpoints_are_refused(void **state)
     struct run_env environment;
     struct pathways_config config;
     struct method_run *run = NULL, *other = NULL;
-    configure(&config, small);
+    configure(&config, pathways_small);
     assert_ok(run_env_open(&environment, 1, NULL, err));
     assert_ok(method->create(&config, &environment.env, &run, err));
     assert_ok(method->create(&config, &environment.env, &other, err));
@@ -250,7 +232,7 @@ static void inconsistent_checkpoints_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_resume_change_no_bit),
+        cmocka_unit_test(short_runs_count_batches_and_draw_charts),
         cmocka_unit_test(recovery_falls_with_non_zeros_and_scales_with_coherence),
         cmocka_unit_test(evaluation_and_warm_start_use_the_same_filters),
         cmocka_unit_test(every_preset_passes_the_checks),

@@ -1,4 +1,4 @@
-/* Tests runs of superposition: exact resume in every phase, threads, stop rules, results, artifacts, queries. */
+/* Tests runs of superposition: stop rules, results, artifacts, queries. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,44 +14,10 @@
 #include "core/methods/superposition/run_int.h"
 #include "core/methods/superposition/superposition.h"
 #include "tests/support/run_test.h"
+#include "tests/support/short_runs.h"
 #include "tests/support/method_ask.h"
 
 static const struct method *const method = &superposition_method;
-
-static const struct config_setting relu[] = {{"n_s", "64"},
-                                             {"p", "0.3"},
-                                             {"ratio", "0.5"},
-                                             {"batch", "40"},
-                                             {"block", "100"},
-                                             {"total_samples", "310"},
-                                             {"test_samples", "90"},
-                                             {"checkpoint_every", "300"},
-                                             {"stop", "never"},
-                                             {"learning_rate", "1e-2"},
-                                             {NULL, NULL}};
-static const struct config_setting drawn_rug[] = {{"model", "rug"},  {"n_s", "32"},           {"p", "0.1"},
-                                                  {"ratio", "0.25"}, {"test_samples", "900"}, {"draws", "3"},
-                                                  {NULL, NULL}};
-static const struct config_setting linear_map[] = {{"model", "linear"}, {"n_s", "64"},          {"p", "0.1"},
-                                                   {"ratio", "0.5"},    {"test_samples", "90"}, {NULL, NULL}};
-static const struct config_setting gated[] = {{"n_s", "40"},
-                                              {"ratio", "0.3"},
-                                              {"activation", "gated"},
-                                              {"tied", "true"},
-                                              {"importance", "geometric"},
-                                              {"batch", "40"},
-                                              {"block", "0"},
-                                              {"total_samples", "1000"},
-                                              {"test_samples", "100"},
-                                              {"checkpoint_every", "300"},
-                                              {"window", "3"},
-                                              {"stop", "windows"},
-                                              {"initialisation", "xavier-normal"},
-                                              {NULL, NULL}};
-
-static const struct config_setting sparse[] = {
-    {"n_s", "40"},   {"ratio", "0.3"},  {"activation", "k-sparse"}, {"kept", "5"},           {"relu_updates", "9"},
-    {"batch", "40"}, {"stop", "never"}, {"total_samples", "800"},   {"test_samples", "100"}, {NULL, NULL}};
 
 static void configure(struct superposition_config *config, const struct config_setting *settings)
 {
@@ -81,15 +47,9 @@ static void run_through(const struct config_setting *settings, int threads, int 
     w->steps = run_test_through(&test, settings, threads, every, w, &w->same);
 }
 
-static void threads_and_pauses_change_no_bit(void **state)
-{
-    const struct config_setting *const runs[] = {relu, gated, sparse, drawn_rug, linear_map};
-    run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
-}
-
 static void every_kind_of_model_is_measured(void **state)
 {
-    const struct config_setting *const all[] = {relu, drawn_rug, linear_map};
+    const struct config_setting *const all[] = {superposition_relu, superposition_drawn_rug, superposition_linear_map};
     for (int i = 0; i < 3; i++) {
         struct witness w;
         run_through(all[i], 2, 0, &w);
@@ -326,7 +286,6 @@ static void a_checkpoint_answers_queries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_pauses_change_no_bit),
         cmocka_unit_test(every_kind_of_model_is_measured),
         cmocka_unit_test(each_stop_rule_ends_training_when_it_should),
         cmocka_unit_test(a_small_model_finds_antipodal_pairs),
