@@ -100,9 +100,9 @@ static const struct config_field bundle_query[] = {
 };
 
 /* The options of uploads as parameters. */
-#define UPLOAD_TEXT(BIT, option, most, place, what, ...) PARAMETER_TEXT(#option, most, what),
-#define UPLOAD_INTEGER(BIT, option, low, high, none, place, what, ...) PARAMETER_INTEGER(#option, low, high, what),
-#define UPLOAD_CHOICE(BIT, option, all, stated, none, place, what, ...) PARAMETER_CHOICE(#option, stated, what),
+#define UPLOAD_TEXT(BIT, option, most, what, ...) PARAMETER_TEXT(#option, most, what),
+#define UPLOAD_INTEGER(BIT, option, low, high, none, what, ...) PARAMETER_INTEGER(#option, low, high, what),
+#define UPLOAD_CHOICE(BIT, option, all, stated, none, what, ...) PARAMETER_CHOICE(#option, stated, what),
 #define UPLOAD_LAYOUT UPLOAD_CHOICE
 static const struct config_field dataset_query[] = {
     PARAMETER_CHOICE("format", collection_format_names,

@@ -1,6 +1,6 @@
-/* Hashes what an upload consists of (dataset_identity.h). The hash must stay the same in later versions, so an option
- * that is added later must leave it unchanged while the option has its default. The hash of regions also covers the
- * stored form of their samples (collection_write), so it changes if this form changes. */
+/* Hashes what an upload consists of (dataset_identity.h). An option with its usual value leaves the hash unchanged. The
+ * hash of regions also covers the stored form of their samples (collection_write), so it changes if this form changes.
+ */
 #include "api/datasets/dataset_identity.h"
 
 #include <string.h>
@@ -11,19 +11,17 @@ static void add_text(struct hash *hash, const char *name, const char *value)
     hash_add(hash, value, strlen(value) + 1);
 }
 
-/* Adds the options that do not have their usual values, in the order that `hashed` gives. Returns their number. */
+/* Adds the options that do not have their usual values. Returns their number. */
 static int add_options(struct hash *hash, const struct collection_options *options)
 {
     int added = 0;
-    for (int place = 1; place <= COLLECTION_OPTIONS; place++) {
-        for (const struct collection_option_row *row = collection_option_rows; row->field.name != NULL; row++) {
-            char value[COLLECTION_OPTION_TEXT];
-            if (row->hashed != place || collection_option_is_usual(row, options))
-                continue;
-            collection_option_text(row, options, value);
-            add_text(hash, row->field.name, value);
-            added++;
-        }
+    for (const struct collection_option_row *row = collection_option_rows; row->field.name != NULL; row++) {
+        char value[COLLECTION_OPTION_TEXT];
+        if (collection_option_is_usual(row, options))
+            continue;
+        collection_option_text(row, options, value);
+        add_text(hash, row->field.name, value);
+        added++;
     }
     return added;
 }

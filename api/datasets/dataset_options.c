@@ -55,20 +55,14 @@ static void add_difference(struct dataset_difference *to, const char *option)
     to->any = true;
 }
 
-/* Returns whether a document has this value of an option. Documents of older data sets lack some members, whose options
- * then have their usual values. */
+/* Returns whether a document has this value of an option. */
 static bool has_value(const cJSON *options, const struct collection_option_row *row, const char *value)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(options, row->field.name);
-    struct collection_options usual = {0};
-    char text[COLLECTION_OPTION_TEXT];
-    collection_option_clear(row, &usual);
-    collection_option_text(row, &usual, text);
-    if (cJSON_IsString(item))
-        (void)snprintf(text, sizeof text, "%s", item->valuestring);
-    else if (row->field.type == FIELD_INT && cJSON_IsNumber(item))
-        (void)snprintf(text, sizeof text, "%d", item->valueint);
-    return strcmp(text, value) == 0;
+    char number[COLLECTION_OPTION_TEXT] = "";
+    if (cJSON_IsNumber(item))
+        (void)snprintf(number, sizeof number, "%d", item->valueint);
+    return strcmp(cJSON_IsString(item) ? item->valuestring : number, value) == 0;
 }
 
 enum status dataset_options_compare(const struct upload_request *request, const struct collection *c, const char *hash,

@@ -338,24 +338,16 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct api_
     return status;
 }
 
-/* Compares the upload with the existing data set of its name. If the options with an effect differ, this function
- * compares the options as the client has stated them, too, because an earlier version has also stored options without
- * an effect. */
+/* Compares the upload with the existing data set of its name. */
 static enum status same_again(struct exchange *x, const struct arrived *a, struct dataset_difference *found,
                               struct error *err)
 {
     const char *text;
     size_t size;
-    struct dataset_difference given;
     enum status status = dataset_read(root_of(x), a->name, "about.json", &x->arena, &text, &size, err);
-    if (status == STATUS_OK)
-        status = dataset_options_compare(a->request, a->collection, a->hash, text, size, found, err);
-    if (status != STATUS_OK || !found->any || found->bytes)
+    if (status != STATUS_OK)
         return status;
-    status = dataset_options_compare(a->given, a->collection, a->hash, text, size, &given, err);
-    if (status == STATUS_OK && !given.any)
-        *found = given;
-    return status;
+    return dataset_options_compare(a->request, a->collection, a->hash, text, size, found, err);
 }
 
 /* Answers an upload under the name of an existing data set. The set may belong to another token: every token may read

@@ -12,11 +12,11 @@
 #include "core/draw/png.h"
 
 /* The options of uploads, whose table is in the core. The layout is stated by three flags. */
-#define UPLOAD_TEXT(BIT, member, most, hashed, what, some, some_meaning, other, flag, placeholder, help)               \
+#define UPLOAD_TEXT(BIT, member, most, what, some, some_meaning, other, flag, placeholder, help)                       \
     OPTION_TEXT(flag, placeholder, help),
-#define UPLOAD_INTEGER(BIT, member, low, high, none, hashed, what, some, some_meaning, other, flag, placeholder, help) \
+#define UPLOAD_INTEGER(BIT, member, low, high, none, what, some, some_meaning, other, flag, placeholder, help)         \
     OPTION_TEXT(flag, placeholder, help),
-#define UPLOAD_CHOICE(BIT, member, all, stated, none, hashed, what, some, some_meaning, other, flag, name, help)       \
+#define UPLOAD_CHOICE(BIT, member, all, stated, none, what, some, some_meaning, other, flag, name, help)               \
     OPTION_TEXT(flag, name, help),
 #define UPLOAD_LAYOUT(...)                                                                                             \
     OPTION_FLAG("channels-first", "put, npz, npy and safetensors: [n][channels][rows][cols]"),                         \
@@ -273,11 +273,9 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
 #undef UPLOAD_INTEGER
 #undef UPLOAD_CHOICE
 #undef UPLOAD_LAYOUT
-#define UPLOAD_TEXT(BIT, member, most, hashed, what, some, some_meaning, other, flag, ...) {#member, flag},
-#define UPLOAD_INTEGER(BIT, member, low, high, none, hashed, what, some, some_meaning, other, flag, ...)               \
-    {#member, flag},
-#define UPLOAD_CHOICE(BIT, member, all, stated, none, hashed, what, some, some_meaning, other, flag, ...)              \
-    {#member, flag},
+#define UPLOAD_TEXT(BIT, member, most, what, some, some_meaning, other, flag, ...) {#member, flag},
+#define UPLOAD_INTEGER(BIT, member, low, high, none, what, some, some_meaning, other, flag, ...) {#member, flag},
+#define UPLOAD_CHOICE(BIT, member, all, stated, none, what, some, some_meaning, other, flag, ...) {#member, flag},
 #define UPLOAD_LAYOUT(...)
 static const struct {
     const char *name, *flag;

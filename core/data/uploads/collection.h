@@ -195,7 +195,6 @@ struct collection_option_row {
     enum collection_option option;
     const char *const *names; /* FIELD_CHOICE: the names of all values, also those that a client may not state */
     int usual;                /* value of an integer or a choice if the client states none */
-    int hashed;               /* place in the hash of a data set, from 1 */
     /* the meaning for the formats in `some`, and for all others */
     const char *some, *some_meaning, *meaning;
 };

@@ -11,19 +11,19 @@ const char *const collection_genome_files[] = {"genome.fa.fai", "genome.fa.gz.fa
 const char *const collection_signal_files[] = {"signal.bw", NULL};
 
 /* clang-format off */
-#define ROW(BIT, member, place, what, formats, formats_meaning, other_meaning)                                         \
+#define ROW(BIT, member, what, formats, formats_meaning, other_meaning)                                         \
     .field.name = #member, .field.offset = offsetof(struct collection_options, member), .field.meaning = what,         \
-    .option = OPTION_##BIT, .hashed = place, .some = formats, .some_meaning = formats_meaning, .meaning = other_meaning
-#define UPLOAD_TEXT(BIT, member, most, place, what, formats, formats_meaning, other, ...)                              \
-    {.field.type = FIELD_TEXT, .field.max = most, ROW(BIT, member, place, what, formats, formats_meaning, other)},
-#define UPLOAD_INTEGER(BIT, member, low, high, none, place, what, formats, formats_meaning, other, ...)                \
+    .option = OPTION_##BIT, .some = formats, .some_meaning = formats_meaning, .meaning = other_meaning
+#define UPLOAD_TEXT(BIT, member, most, what, formats, formats_meaning, other, ...)                              \
+    {.field.type = FIELD_TEXT, .field.max = most, ROW(BIT, member, what, formats, formats_meaning, other)},
+#define UPLOAD_INTEGER(BIT, member, low, high, none, what, formats, formats_meaning, other, ...)                \
     {.field.type = FIELD_INT, .field.min = low, .field.max = high, .usual = none,                                      \
-     ROW(BIT, member, place, what, formats, formats_meaning, other)},
-#define CHOICE(BIT, member, all, stated, none, place, what, formats, formats_meaning, other)                           \
+     ROW(BIT, member, what, formats, formats_meaning, other)},
+#define CHOICE(BIT, member, all, stated, none, what, formats, formats_meaning, other)                           \
     {.field.type = FIELD_CHOICE, .field.choices = stated, .names = all, .usual = none,                                 \
-     ROW(BIT, member, place, what, formats, formats_meaning, other)},
-#define UPLOAD_CHOICE(BIT, member, all, stated, none, place, what, formats, formats_meaning, other, ...)               \
-    CHOICE(BIT, member, all, stated, none, place, what, formats, formats_meaning, other)
+     ROW(BIT, member, what, formats, formats_meaning, other)},
+#define UPLOAD_CHOICE(BIT, member, all, stated, none, what, formats, formats_meaning, other, ...)               \
+    CHOICE(BIT, member, all, stated, none, what, formats, formats_meaning, other)
 #define UPLOAD_LAYOUT CHOICE
 /* clang-format on */
 const struct collection_option_row collection_option_rows[COLLECTION_OPTIONS + 1] = {
