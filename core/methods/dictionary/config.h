@@ -12,6 +12,7 @@
 #include "core/methods/dictionary/data/hidden.h"
 #include "core/methods/dictionary/model/sae.h"
 #include "core/methods/method.h"
+#include "core/methods/shared/fields.h"
 #include "core/planted/planted.h"
 
 /* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
@@ -19,24 +20,16 @@ enum dictionary_source { SOURCE_PLANTED, SOURCE_IID, SOURCE_RUG, SOURCE_TRAINED,
 enum dictionary_scale { SCALE_AVERAGE, SCALE_NONE };
 
 struct dictionary_config {
-    int64_t seed, threads;
-    int source;
-    char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
-    int64_t features, inputs, roots, active, distinct, model_samples;
-    double zipf, p;
-    int learner;
-    int64_t width, seeds;
-    double l0;
-    int scale;
-    bool unit_rows, tuned;
-    double sparsity, bandwidth, aux_weight, penalty;
-    int64_t aux_latents, dead_after, iterations;
-    int64_t batch;
-    double learning_rate, decay;
-    int64_t total_samples, checkpoint_every, test_samples, pursuit_samples, alternations;
+#define FIELDS_FILE "core/methods/dictionary/fields.inc"
+#include "core/methods/shared/field_members.inc"
 };
 
-enum { DICTIONARY_FIELDS = 35, DICTIONARY_PRESETS = 7 };
+enum {
+    DICTIONARY_FIELDS = 0
+#define FIELDS_FILE "core/methods/dictionary/fields.inc"
+#include "core/methods/shared/field_count.inc"
+};
+enum { DICTIONARY_PRESETS = 7 };
 extern const struct config_field dictionary_fields[DICTIONARY_FIELDS];
 extern const struct config_table dictionary_config_table;
 extern const struct method_preset dictionary_presets[DICTIONARY_PRESETS];

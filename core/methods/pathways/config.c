@@ -18,87 +18,9 @@ static const char *const sweep_names[] = {"none",     "sizes",       "signs",   
 
 #define FIELD_STRUCT struct pathways_config
 
-const struct config_field pathways_fields[PATHWAYS_FIELDS] = {
-    SEED_AND_THREADS_FIELDS("the filters, supports, magnitudes, signs and noise"),
-
-    CHOICE_FIELD_OF(
-        dictionary, family, "signs", MODEL, BASIC, NULL,
-        "Filters of the first layer: Gaussian, +-1, a few entries of +-1, or the columns of [I, H/sqrt m] at one "
-        "position."),
-    INTEGER_FIELD(filters, "2", 1, 4096, "filters", MODEL, BASIC, "dictionary=gauss|signs|sparse",
-                  "Filters n_1 of the first layer; more filters raise the coherence."),
-    INTEGER_FIELD(filter_length, "1024", 1, 65536, "entries", MODEL, BASIC, NULL,
-                  "Length m_1 of a filter, or the side m of H; a longer one lowers the coherence."),
-    INTEGER_FIELD(length, "8192", 1, 1048576, "positions", DATA, BASIC, "dictionary=gauss|signs|sparse",
-                  "Length M of the circular signal; a longer signal has room for more non-zeros and takes more time."),
-    INTEGER_FIELD(
-        filter_nonzeros, "8", 1, 65536, "entries", MODEL, ADVANCED, "dictionary=sparse",
-        "Non-zeros of a sparse filter of the first layer; more non-zeros make the filter more like a dense one."),
-
-    INTEGER_FIELD(
-        depth, "1", 1, PATHWAYS_DEPTH, "layers", MODEL, BASIC, NULL,
-        "Layers L of dictionaries; more layers take more time, and an error of one layer reaches the next ones."),
-    INTEGER_FIELD(deep_filters, "4", 1, 4096, "filters", MODEL, ADVANCED, NULL,
-                  "Filters n_l of each layer above the first; more filters raise the coherence of these layers."),
-    INTEGER_FIELD(deep_length, "64", 1, 65536, "positions", MODEL, ADVANCED, NULL,
-                  "Extent k_l of the filters above the first layer, whose length is m_l = n_{l-1} k_l; a larger extent "
-                  "lowers the coherence of these layers."),
-    INTEGER_FIELD(deep_nonzeros, "8", 0, 65536, "entries", MODEL, ADVANCED, NULL,
-                  "Non-zeros (+-1) of each filter above the first layer; more of them spread each entry over more "
-                  "positions, and 0 draws Gaussian filters."),
-
-    CHOICE_FIELD(signs, "random", DATA, ADVANCED, NULL,
-                 "Signs on the diagonal of D: random, plus (all +1, the original deep coding model), or adversarial "
-                 "(the worst that a search finds for each code)."),
-    CHOICE_FIELD(support, "any", DATA, ADVANCED, NULL,
-                 "Positions of the non-zeros: any (anywhere), spikes (only on the spikes of dirac-hadamard), or worst "
-                 "(where they correlate most with a single column)."),
-    REAL_FIELD(noise, "0", 0, 100, "x_min", DATA, ADVANCED, NULL,
-               "Norm zeta_0 of the Gaussian noise on a patch of the signal; more noise makes recovery fail at fewer "
-               "non-zeros."),
-    REAL_FIELD(magnitude_ratio, "1", 1, 1000, "x_min", DATA, ADVANCED, NULL,
-               "Largest magnitude of a non-zero relative to the smallest, with uniform magnitudes between the two; a "
-               "larger ratio makes recovery fail at fewer non-zeros."),
-    CHOICE_FIELD(decoder, "top-k", MODEL, BASIC, NULL,
-                 "Decoder of each layer: top-k (keeps the true number of entries, as in the paper), a hard, soft or "
-                 "ReLU threshold, or basis pursuit."),
-    REAL_FIELD(threshold, "0.5", 0, 100, "x_min", MODEL, ADVANCED, "decoder=hard|soft|relu|pursuit",
-               "Threshold, or the weight of basis pursuit's l1 norm; a larger one leaves fewer non-zeros."),
-    INTEGER_FIELD(iterations, "100", 1, 10000, "iterations", OPTIMIZER, ADVANCED, "decoder=pursuit",
-                  "Iterations of basis pursuit; more iterations give more exact codes and take more time."),
-    BETWEEN_FIELD(
-        delta, "0.01", 0, 1, "", EVALUATION, ADVANCED, NULL,
-        "Probability of failure that the probabilistic bound (5) allows; a larger one allows more non-zeros."),
-
-    CHOICE_FIELD(
-        sweep, "none", EVALUATION, RESEARCH, NULL,
-        "What differs between the curves: nothing, sizes, sizes and signs, noise, magnitudes, decoders, deep_length, "
-        "or the dictionary (reference: the five of the table in docs/lab/pathways.md)."),
-    INTEGER_FIELD(sizes, "1", 1, 12, "sizes", EVALUATION, RESEARCH, NULL,
-                  "Number of sizes of a sweep, each half (dirac-hadamard: a quarter) of the previous one; more sizes "
-                  "take more time."),
-    INTEGER_FIELD(
-        dictionaries, "1", 1, 16, "dictionaries", EVALUATION, RESEARCH, NULL,
-        "Random dictionaries of each size of a sweep; more dictionaries make the figures depend less on chance."),
-    TEXT_FIELD(
-        nonzeros, "non-zeros", EVALUATION, ADVANCED, NULL,
-        "Numbers of non-zeros to try, separated by commas (\"16,32,64\"); empty searches for the range where recovery "
-        "falls."),
-    INTEGER_FIELD(points, "10", 2, PATHWAYS_POINTS, "points", EVALUATION, ADVANCED, NULL,
-                  "Points of a curve for which the run chooses the numbers of non-zeros itself; more points show the "
-                  "curve in more detail."),
-    INTEGER_FIELD(trials, "1000", 1, 10000000, "trials", EVALUATION, BASIC, NULL,
-                  "Trials of each point, each with one draw of signs for one code; more trials make the confidence "
-                  "intervals narrower."),
-    INTEGER_FIELD(
-        draws, "8", 1, 4096, "draws", EVALUATION, ADVANCED, NULL,
-        "Draws of signs for the same code; with more draws, the same number of trials contains fewer different codes."),
-    INTEGER_FIELD(bound_codes, "4", 0, 1000, "codes", EVALUATION, ADVANCED, NULL,
-                  "Codes of each point for which the run computes the instance bound; more codes make the bound more "
-                  "precise and take more time."),
-    INTEGER_FIELD(
-        checkpoint_every, "20000", 1, CONFIG_INT_MAX, "trials", OPTIMIZER, ADVANCED, NULL,
-        "Trials between two checkpoints; a larger number stores fewer checkpoints, and a crash loses more work."),
+const struct config_field pathways_fields[] = {
+#define FIELDS_FILE "core/methods/pathways/fields.inc"
+#include "core/methods/shared/field_rows.inc"
 };
 
 const struct config_table pathways_config_table = CONFIG_TABLE(pathways_fields, struct pathways_config);

@@ -11,6 +11,7 @@
 
 #include "core/base/config.h"
 #include "core/methods/method.h"
+#include "core/methods/shared/fields.h"
 #include "core/coding/decode.h"
 #include "core/coding/dictionary.h"
 
@@ -35,23 +36,16 @@ enum pathways_sweep {
 };
 
 struct pathways_config {
-    int64_t seed, threads;
-    int family;
-    int64_t filters, filter_length, length, filter_nonzeros;
-    int64_t depth, deep_filters, deep_length, deep_nonzeros;
-    int signs, support;
-    double noise, magnitude_ratio;
-    int decoder;
-    double threshold;
-    int64_t iterations;
-    double delta;
-    int sweep;
-    int64_t sizes, dictionaries;
-    char nonzeros[CONFIG_TEXT];
-    int64_t points, trials, draws, bound_codes, checkpoint_every;
+#define FIELDS_FILE "core/methods/pathways/fields.inc"
+#include "core/methods/shared/field_members.inc"
 };
 
-enum { PATHWAYS_FIELDS = 28, PATHWAYS_PRESETS = 9 };
+enum {
+    PATHWAYS_FIELDS = 0
+#define FIELDS_FILE "core/methods/pathways/fields.inc"
+#include "core/methods/shared/field_count.inc"
+};
+enum { PATHWAYS_PRESETS = 9 };
 extern const struct config_field pathways_fields[PATHWAYS_FIELDS];
 extern const struct config_table pathways_config_table;
 extern const struct method_preset pathways_presets[PATHWAYS_PRESETS];

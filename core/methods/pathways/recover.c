@@ -12,7 +12,6 @@
 #include "core/base/random/philox.h"
 #include "core/coding/bounds.h"
 #include "core/coding/norms.h"
-#include "core/methods/shared/fields.h"
 #include "core/nn/coherence.h"
 
 static const char *const decoder_names[] = {"top-k", "hard", "soft", "relu", "pursuit", NULL};
@@ -20,21 +19,8 @@ static const char *const signs_names[] = {"plus", "random", NULL};
 
 #define FIELD_STRUCT struct recover_options
 static const struct config_field fields[] = {
-    CHOICE_FIELD(decoder, "top-k", MODEL, BASIC, NULL,
-                 "Decoder of each layer; top-k takes the numbers of non-zeros from `nonzeros` or from `code`."),
-    POSITIVE_FIELD(
-        threshold, "0.5", 0, 1, "", MODEL, ADVANCED, "decoder=hard|soft|relu|pursuit",
-        "Threshold as a fraction of a layer's smallest true magnitude where `code` is given, and otherwise of the "
-        "largest response; a larger one leaves fewer non-zeros."),
-    INTEGER_FIELD(iterations, "100", 1, 1000, "iterations", OPTIMIZER, ADVANCED, "decoder=pursuit",
-                  "Iterations of basis pursuit; more iterations give more exact codes and take more time."),
-    CHOICE_FIELD(signs, "plus", DATA, ADVANCED, NULL, "Signs on the diagonals D: all +1, or random."),
-    INTEGER_FIELD(seed, "1", 0, CONFIG_INT_MAX, "", DATA, BASIC, "signs=random", "Seed of the random signs."),
-    REAL_FIELD(noise, "0", 0, 1e6, "", DATA, ADVANCED, NULL,
-               "Upper limit of the noise's norm on any patch of the signal; a larger one makes the guarantees weaker."),
-    BETWEEN_FIELD(
-        delta, "0.01", 0, 1, "", EVALUATION, ADVANCED, NULL,
-        "Probability of failure that the probabilistic bound (5) allows; a larger one allows more non-zeros."),
+#define FIELDS_FILE "core/methods/pathways/recover.inc"
+#include "core/methods/shared/field_rows.inc"
 };
 const struct config_table recover_options_table = CONFIG_TABLE(fields, struct recover_options);
 

@@ -17,10 +17,8 @@
 enum { RECOVER_LAYERS = 24 };
 
 struct recover_options {
-    int64_t seed;
-    int decoder, signs; /* decoder: an enum decoder; signs: 0 all plus, 1 random */
-    double threshold, delta, noise;
-    int64_t iterations;
+#define FIELDS_FILE "core/methods/pathways/recover.inc"
+#include "core/methods/shared/field_members.inc"
 };
 extern const struct config_table recover_options_table;
 

@@ -1,8 +1,16 @@
-/* Rows of a method's configuration table (core/base/config.h), so that a table reads as one row for each field.
+/* The rows of a method's list of fields, its fields.inc, and rows that several methods have.
  *
- * A file that uses them first defines FIELD_STRUCT as the configuration's struct. GROUP and LEVEL are written without
- * their prefixes (MODEL, BASIC); `applies` says when the field has an effect, NULL for always. A choice NAME takes its
- * values from the array NAME_names. */
+ *   INTEGER(name, default, low, high, unit, group, level, applies, meaning)      NAMED_INTEGER("name", member, ...)
+ *   CLOSED(...)   a number in [low, high]        REAL_IN(name, default, low, high, low_open, high_open, unit, ...)
+ *   FLAG(name, default, group, level, applies, meaning)
+ *   CHOICE(name, default, group, level, applies, meaning)                        NAMED_CHOICE(name, member, ...)
+ *   TEXT(name, unit, group, level, applies, meaning)
+ *
+ * GROUP and LEVEL are written without their prefixes (MODEL, BASIC); `applies` says when the field has an effect, NULL
+ * for always (core/base/config.h). A choice NAME takes its values from the array NAME_names. field_members.inc makes
+ * members of the configuration's struct from the rows of FIELDS_FILE, and field_rows.inc makes rows of its table.
+ *
+ * Methods without a fields.inc write rows of FIELD_STRUCT with the macros ..._FIELD below. */
 #ifndef MOTIF_CORE_METHODS_SHARED_FIELDS_H
 #define MOTIF_CORE_METHODS_SHARED_FIELDS_H
 
@@ -45,10 +53,13 @@
 /* clang-format on */
 
 /* Fields that every method has. `uses` ends the sentence "Seed of ...". */
+#define THREADS_MEANING "Threads of this job, which change its speed and not its result; 0 lets the daemon choose."
+#define SEED_AND_THREADS(uses)                                                                                         \
+    INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", DATA, BASIC, NULL, "Seed of " uses ".")                                  \
+    INTEGER(threads, "0", 0, 256, "threads", OPTIMIZER, ADVANCED, NULL, THREADS_MEANING)
 #define SEED_AND_THREADS_FIELDS(uses)                                                                                  \
     INTEGER_FIELD(seed, "1", 0, CONFIG_INT_MAX, "", DATA, BASIC, NULL, "Seed of " uses "."),                           \
-        INTEGER_FIELD(threads, "0", 0, 256, "threads", OPTIMIZER, ADVANCED, NULL,                                      \
-                      "Threads of this job, which change its speed and not its result; 0 lets the daemon choose.")
+        INTEGER_FIELD(threads, "0", 0, 256, "threads", OPTIMIZER, ADVANCED, NULL, THREADS_MEANING)
 
 /* Fields of the methods that fit from several starts (multi_start.h). screen: the
  * field that counts how long all starts train. */

@@ -21,91 +21,10 @@ static const char *const stop_names[] = {"blocks", "windows", "never", NULL};
 static const char *const products_names[] = {"auto", "dense", NULL};
 
 #define FIELD_STRUCT struct superposition_config
-#define TRAINED "model=trained"
 
-const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
-    SEED_AND_THREADS_FIELDS("the samples, the initial weights and the rows of the rug"),
-
-    CHOICE_FIELD(
-        model, "trained", MODEL, BASIC, NULL,
-        "Model: an autoencoder trained with Adam, the artificial Persian rug with its two best scalars, or the best "
-        "linear map."),
-    TEXT_FIELD(
-        dataset_name, "", DATA, BASIC, NULL,
-        "Name of a data set of your own features (GET /v1/datasets lists them), an array [rows][n_s] without "
-        "negative values, such as the codes of a dictionary; n_s and p follow from it, and empty draws features."),
-    TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, NULL,
-               "First 40 digits of the hash of the data set's bytes and upload options, which the daemon fills in at "
-               "submission, so that the job never continues with other data."),
-    POSITIVE_FIELD(p, "0.044001", 0, 1, "", DATA, BASIC, NULL,
-                   "Probability that a feature is not zero, with a value that is then uniform in [0, 1]; a larger "
-                   "probability makes features interfere more."),
-    INTEGER_FIELD(
-        n_s, "512", 2, 16777216, "features", DATA, BASIC, NULL,
-        "Features of the data, a power of two for rug and linear; more features need more dimensions and more time."),
-    INTEGER_FIELD(n_d, "0", 0, 16777216, "dimensions", MODEL, BASIC, NULL,
-                  "Dimensions of the bottleneck; more dimensions store more features, and 0 takes ratio times n_s, "
-                  "rounded down, and at least 1."),
-    POSITIVE_FIELD(ratio, "0.254001", 0, 1, "", MODEL, BASIC, NULL,
-                   "Ratio n_d / n_s for jobs whose n_d is 0; a larger ratio stores more features."),
-
-    FLAG_FIELD(tied, "false", MODEL, RESEARCH, TRAINED, "Whether encoder and decoder use one matrix."),
-    CHOICE_FIELD(
-        activation, "relu", MODEL, ADVANCED, TRAINED,
-        "Activation of the output z: max(0, z), z above a threshold, the k largest z of a sample, or z where a gate "
-        "with its own bias opens."),
-    REAL_FIELD(threshold, "0", 0, 10, "", MODEL, ADVANCED, "activation=threshold",
-               "Threshold below which an output is zero; a larger one removes more interference and more features, and "
-               "0 takes the best one for the predicted interference."),
-    INTEGER_FIELD(kept, "0", 0, 16777216, "features", MODEL, ADVANCED, "activation=k-sparse",
-                  "Outputs of a sample that are not zero; a larger number keeps more features and more interference, "
-                  "and 0 takes the best number for the predicted interference."),
-    INTEGER_FIELD(relu_updates, "0", 0, CONFIG_INT_MAX, "updates", OPTIMIZER, RESEARCH, "activation=threshold|k-sparse",
-                  "Updates with ReLU before the activation takes effect; with more of them, fewer features stay "
-                  "without a gradient for ever because they never pass the activation."),
-    CHOICE_FIELD(importance, "equal", DATA, RESEARCH, TRAINED,
-                 "Weight of the squared error of feature i: 1, (i + 1)^-importance_rate, or importance_rate^i."),
-    REAL_FIELD(importance_rate, "0.9", 0, 10, "", DATA, RESEARCH, TRAINED " importance=power|geometric",
-               "Exponent (power) or base (geometric) of the importance; a larger exponent makes later features less "
-               "important, and a larger base makes them more important."),
-    CHOICE_FIELD(
-        initialisation, "uniform", MODEL, RESEARCH, TRAINED,
-        "Initial weights: uniform in +-1/sqrt(fan in) with such biases, or normal of variance 2/(n_s + n_d) with "
-        "biases 0."),
-
-    INTEGER_FIELD(batch, "1024", 1, 65536, "samples", OPTIMIZER, ADVANCED, TRAINED,
-                  "Samples of one optimiser update; larger batches give steadier gradients and fewer updates."),
-    INTEGER_FIELD(block, "30000", 0, CONFIG_INT_MAX, "samples", OPTIMIZER, RESEARCH, TRAINED,
-                  "Samples drawn at a time, the last batch of which may be smaller; a larger block compares losses "
-                  "less often (stop=blocks), and 0 draws batch by batch."),
-    POSITIVE_FIELD(learning_rate, "3e-3", 0, 10, "", OPTIMIZER, BASIC, TRAINED,
-                   "Step size of Adam times sqrt(n_s); a larger one trains faster until it diverges."),
-    POSITIVE_FIELD(epsilon, "1e-7", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED,
-                   "Constant in the denominator of Adam's step; a larger one makes steps for small gradients smaller."),
-    CHOICE_FIELD(
-        stop, "blocks", OPTIMIZER, ADVANCED, TRAINED,
-        "When to compare the mean loss of the last two windows and to end where it no longer falls: at the start of "
-        "a block (the authors' code), after each window (the paper), or never."),
-    INTEGER_FIELD(window, "200", 1, 10000, "updates", OPTIMIZER, ADVANCED, TRAINED " stop=blocks|windows",
-                  "Updates of a window; a larger one ends training later and more reliably."),
-    REAL_FIELD(tolerance, "0", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED " stop=blocks|windows",
-               "Minimum decrease of log10 loss between two windows with which the training continues; a larger one "
-               "ends it earlier."),
-    CHOICE_FIELD(products, "auto", OPTIMIZER, ADVANCED, TRAINED,
-                 "Matrix products: sparse where that is faster, or all dense; the results differ by rounding."),
-
-    INTEGER_FIELD(
-        total_samples, "45000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, BASIC, TRAINED,
-        "Upper limit of the training samples of each model; more samples take more time and usually lower the loss."),
-    INTEGER_FIELD(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, ADVANCED, TRAINED,
-                  "Training samples between two checkpoints; a larger number stores fewer of them and loses more work "
-                  "in a crash."),
-    INTEGER_FIELD(test_samples, "100000", 1, 100000000, "samples", EVALUATION, ADVANCED, NULL,
-                  "Number of new samples with which the loss of each finished model is measured; more samples make it "
-                  "more precise."),
-    INTEGER_FIELD(draws, "1", 1, 64, "rugs", EVALUATION, RESEARCH, NULL,
-                  "Number of rugs with different random rows for each case, whose losses are averaged; more rugs make "
-                  "the mean more precise."),
+const struct config_field superposition_fields[] = {
+#define FIELDS_FILE "core/methods/superposition/fields.inc"
+#include "core/methods/shared/field_rows.inc"
 };
 
 const struct config_table superposition_config_table = CONFIG_TABLE(superposition_fields, struct superposition_config);

@@ -7,6 +7,7 @@
 
 #include "core/base/config.h"
 #include "core/methods/method.h"
+#include "core/methods/shared/fields.h"
 #include "core/superposed/model.h"
 
 /* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
@@ -17,25 +18,16 @@ enum superposition_stop { STOP_BLOCKS, STOP_WINDOWS, STOP_NEVER };
 enum superposition_products { PRODUCTS_AUTO, PRODUCTS_DENSE };
 
 struct superposition_config {
-    int64_t seed, threads;
-    int model;
-    double p, ratio;
-    int64_t n_s, n_d;
-    char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
-
-    bool tied;
-    int activation, importance, initialisation;
-    double threshold, importance_rate;
-    int64_t kept, relu_updates;
-
-    int64_t batch, block, window;
-    double learning_rate, epsilon, tolerance;
-    int stop, products;
-
-    int64_t total_samples, checkpoint_every, test_samples, draws;
+#define FIELDS_FILE "core/methods/superposition/fields.inc"
+#include "core/methods/shared/field_members.inc"
 };
 
-enum { SUPERPOSITION_FIELDS = 29, SUPERPOSITION_PRESETS = 10 };
+enum {
+    SUPERPOSITION_FIELDS = 0
+#define FIELDS_FILE "core/methods/superposition/fields.inc"
+#include "core/methods/shared/field_count.inc"
+};
+enum { SUPERPOSITION_PRESETS = 10 };
 extern const struct config_field superposition_fields[SUPERPOSITION_FIELDS];
 extern const struct config_table superposition_config_table;
 extern const struct method_preset superposition_presets[SUPERPOSITION_PRESETS];
