@@ -23,6 +23,7 @@
 #include "api/queries/query_gate.h"
 #include "api/queries/query_routes.h"
 #include "api/routes.h"
+#include "api/studies/studies.h"
 #include "api/trainers/trainers.h"
 #include "core/base/hash.h"
 #include "storage/files/dataset.h"
@@ -359,7 +360,7 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     struct exchange x;
     begin(&x, api, request, response);
-    if (admit(&x) && query_check(&x) && job_name_resolve(&x)) {
+    if (admit(&x) && query_check(&x) && job_name_resolve(&x) && study_name_resolve(&x)) {
         if (x.match.route->body_limit > 0 && !x.match.route->body_optional && request->body_bytes == 0 &&
             request->upload == NULL) {
             respond_problem(&x, PROBLEM_BAD_REQUEST, "A body is needed.");

@@ -12,6 +12,7 @@
 #include "storage/storage.h"
 
 #define FILTER "audit"
+#define STUDIES "/v1/studies/"
 
 static void copy_text(char *to, size_t room, const char *text)
 {
@@ -41,13 +42,15 @@ bool audit_begin(struct exchange *x, bool *noted)
     return true;
 }
 
-/* Adds the status of the response to the entry. If the request has created a job, also adds the id of the job, which is
+/* Adds the status of the response to the entry. If the request has created a job or a study, also adds its id, which is
  * the end of the Location header. */
 void audit_end(struct exchange *x)
 {
     const char *location = api_response_header(x->response, "Location"), *made = "";
     if (location != NULL && strncmp(location, "/v1/jobs/", 9) == 0 && strlen(location + 9) == STORAGE_ID - 1)
         made = location + 9;
+    else if (location != NULL && strncmp(location, STUDIES, 12) == 0 && strlen(location + 12) == STORAGE_ID - 1)
+        made = location + 12;
     (void)storage_audit_end(x->api->options.storage, x->response->id, x->response->status, made, NULL);
 }
 
@@ -64,10 +67,9 @@ static void entry_document(const struct sink *out, const struct storage_audit *e
         sink_integer(out, "status", entry->status);
     else
         sink_null(out, "status");
-    if (entry->made[0] != '\0')
-        sink_text(out, "job", entry->made);
-    else
-        sink_null(out, "job");
+    bool of_study = strncmp(entry->target, "/v1/studies", 11) == 0;
+    sink_text(out, "job", entry->made[0] != '\0' && !of_study ? entry->made : NULL);
+    sink_text(out, "study", entry->made[0] != '\0' && of_study ? entry->made : NULL);
     sink_end_object(out);
 }
 

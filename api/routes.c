@@ -11,6 +11,7 @@
 #include "api/inference/inference.h"
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
+#include "api/studies/studies.h"
 #include "api/trainers/trainers.h"
 #include "api/transfer/transfer.h"
 #include "core/data/uploads/collection.h"
@@ -36,6 +37,8 @@ static const struct config_field list_query[] = {
     PARAMETER_TEXT("tag", JOB_TAG_BYTES - 1, "only jobs with this tag"),
     PARAMETER_TEXT("owner", STORAGE_NAME - 1, "only jobs that the token of this name submitted"),
     PARAMETER_TEXT("preset", 64, "only jobs of this preset"),
+    PARAMETER_TEXT("study", STORAGE_ID - 1,
+                   "only jobs of the study with this id; none: only jobs that belong to no study"),
     PARAMETER_TEXT(PARAMETER_RESULT, 0,
                    "bound on a member of the result: result.fpe<=0.1, result.accuracy>=0.9 or result.verdict=learned; "
                    "may occur for "
@@ -50,6 +53,25 @@ static const struct config_field list_query[] = {
                    "configuration in addition to the other members"),
     PARAMETER_INTEGER("limit", 1, COUNT_LIMIT, "jobs on a page (50)"),
     PARAMETER_TEXT("cursor", 64, "next_cursor of the previous page"),
+    PARAMETERS_END,
+};
+static const struct config_field study_list_query[] = {
+    PARAMETER_TEXT("kind", 40, "only studies of this kind"),
+    PARAMETER_TEXT("name", STORAGE_NAME - 1, "only studies with exactly this name"),
+    PARAMETER_TEXT("owner", STORAGE_NAME - 1, "only studies that the token of this name submitted"),
+    PARAMETER_INTEGER("limit", 1, COUNT_LIMIT, "studies on a page (50)"),
+    PARAMETER_TEXT("cursor", 64, "next_cursor of the previous page"),
+    PARAMETERS_END,
+};
+static const struct config_field study_query[] = {
+    PARAMETER_FLAG("brief", "1: without jobs and table"),
+    PARAMETERS_END,
+};
+static const char *const log_axes[] = {"x", "y", "xy", NULL};
+static const struct config_field study_chart_query[] = {
+    PARAMETER_TEXT("x", 64, "field of the grid on the horizontal axis (its first field)"),
+    PARAMETER_TEXT("y", 64, "result on the vertical axis (the first result)"),
+    PARAMETER_CHOICE("log", log_axes, "axes that are logarithmic"),
     PARAMETERS_END,
 };
 static const struct config_field show_query[] = {
@@ -150,6 +172,41 @@ static const struct api_answer submit_answers[] = {
     PROBLEM(403, "The checkpoints and files of the token's jobs have reached the token's limit."),
     PROBLEM(429, "The token has reached its limit of unfinished jobs."),
     PROBLEM(503, "The queue is full or the daemon is shutting down."),
+    END};
+static const struct api_answer study_submit_answers[] = {
+    {201, JSON, "Study", "The study and all its jobs are on disk. Location is its address."},
+    {200, JSON, "StudyEstimate", "With dry_run: the estimated cost of all jobs together."},
+    PROBLEM(400, "The body is not JSON."),
+    PROBLEM(422, "Fields are invalid, or the Idempotency-Key was used for a different request."),
+    PROBLEM(403, "The checkpoints and files of the token's jobs have reached the token's limit."),
+    PROBLEM(429, "The token would exceed its limit of unfinished jobs."),
+    PROBLEM(503, "The queue has no room for all jobs, or the daemon is shutting down."),
+    END};
+static const struct api_answer study_list_answers[] = {
+    {200, JSON, "StudyList", "Newest first."}, PROBLEM(400, "A query parameter is wrong."), END};
+static const struct api_answer study_answers[] = {
+    {200, JSON, "Study",
+     "The study with its jobs and its table: for each combination of values, each result's median, "
+     "smallest and largest value over the seeds."},
+    {200, "text/csv", NULL, "The table alone: a row for each combination."},
+    PROBLEM(404, "There is no such study."),
+    END};
+static const struct api_answer study_chart_answers[] = {
+    {200, "image/png", NULL, "A line for each combination of the other fields; bars show the range over the seeds."},
+    {200, "image/svg+xml", NULL, "The same as SVG."},
+    PROBLEM(400, "A query parameter is wrong."),
+    PROBLEM(404, "There is no such study."),
+    PROBLEM(409, "The study has no grid, or no job has a result yet."),
+    END};
+static const struct api_answer study_action_answers[] = {
+    {202, JSON, "Study", "The daemon accepted the request for each job whose state allows it."},
+    PROBLEM(404, "There is no such study."),
+    PROBLEM(409, "No job's state allows it."),
+    END};
+static const struct api_answer study_delete_answers[] = {
+    {204, NULL, NULL, "Deleted, with all its jobs."},
+    PROBLEM(404, "There is no such study."),
+    PROBLEM(409, "A job is not finished, or an unfinished job starts from one of them."),
     END};
 static const struct api_answer list_answers[] = {
     {200, JSON, "JobList",
@@ -398,11 +455,31 @@ static const struct api_answer infer_answers[] = {
             action_answers, handle, NULL                                                                               \
     }
 
+#define ACT_ON_STUDY(verb, handle, summary)                                                                            \
+    {                                                                                                                  \
+        "POST", "/v1/studies/{id}/" verb, verb "Study", summary, API_SCOPE_SUBMIT, 0, false, NULL, NULL, NULL,         \
+            study_action_answers, handle, NULL                                                                         \
+    }
+
 const struct api_route api_routes[] = {
     {"POST", "/v1/jobs", "submitJob", "Submit a job", API_SCOPE_SUBMIT, API_JSON_MAX, false, json_types, "NewJob",
      submit_query, submit_answers, jobs_submit, NULL},
     GET("/v1/jobs", "listJobs", API_SCOPE_READ, list_query, list_answers, jobs_list,
         "List jobs, newest first or sorted"),
+    {"POST", "/v1/studies", "submitStudy", "Submit a study: a job for each combination of values and each seed",
+     API_SCOPE_SUBMIT, API_JSON_MAX, false, json_types, "NewStudy", submit_query, study_submit_answers, studies_submit,
+     NULL},
+    GET("/v1/studies", "listStudies", API_SCOPE_READ, study_list_query, study_list_answers, studies_list,
+        "List studies, newest first"),
+    GET("/v1/studies/{id}", "showStudy", API_SCOPE_READ, study_query, study_answers, studies_show,
+        "Show a study with its jobs and the table of its results"),
+    GET("/v1/studies/{id}/chart", "showStudyChart", API_SCOPE_READ, study_chart_query, study_chart_answers,
+        studies_chart, "Draw a result of a study against a field of its grid"),
+    ACT_ON_STUDY("cancel", studies_cancel, "Cancel all unfinished jobs of a study"),
+    ACT_ON_STUDY("pause", studies_pause, "Pause all queued and running jobs of a study"),
+    ACT_ON_STUDY("resume", studies_resume, "Continue all paused jobs of a study"),
+    {"DELETE", "/v1/studies/{id}", "deleteStudy", "Delete a finished study and all its jobs", API_SCOPE_ADMIN, 0, false,
+     NULL, NULL, NULL, study_delete_answers, studies_delete, NULL},
     GET("/v1/jobs/{id}", "showJob", API_SCOPE_READ, show_query, show_answers, jobs_show, "Show a job"),
     {"PATCH", "/v1/jobs/{id}", "changeJob", "Change the name, priority or tags of a job", API_SCOPE_SUBMIT,
      API_JSON_MAX, false, patch_types, "JobPatch", NULL, patch_answers, jobs_patch, NULL},

@@ -135,6 +135,7 @@ struct storage_job {
     const char *kind, *preset, *name; /* "": not set */
     const char *owner;                /* name of the token that submitted the job; "": none */
     const char *trace;                /* traceparent (W3C Trace Context) of the submission; "": none */
+    const char *study;                /* id of the study that the job belongs to; "": none */
     const char *tags;                 /* sorted JSON list of texts; NULL stands for an empty list */
     enum job_task task;
     enum job_state state;
@@ -198,6 +199,7 @@ struct storage_job_filter { /* Which jobs a list contains; a filter that is all 
     const char *tag;        /* a tag that the job has; NULL: any */
     const char *owner;      /* name of the token that submitted the job; NULL: any */
     const char *preset;     /* NULL: any */
+    const char *study;      /* id of a study to which the jobs belong; "": only jobs without a study; NULL: any */
     /* conditions on members of the result: [{"path": "$.fpe", "op": "<=", "value": 0.1}], where op is <=, >= or =. The
      * value is a number; with =, it may also be a text. NULL: no conditions */
     const char *result;
@@ -262,6 +264,59 @@ enum status storage_job_rewind(struct storage *storage, const char *id, int64_t 
  * background sweep removes its large rows later. CONFLICT: the job is not finished, or an unfinished job starts from
  * it. */
 enum status storage_job_delete(struct storage *storage, const char *id, struct error *err);
+
+/* ---- studies: groups of jobs --------------------------------------------------------------------- */
+
+#define STORAGE_STUDY_JOBS 1000 /* upper limit of the jobs of a study */
+
+/* A study has no state of its own. The queue and the executors treat its jobs like all others. */
+struct storage_study {
+    char id[STORAGE_ID];
+    const char *kind, *preset, *name; /* "": not set */
+    const char *owner;                /* name of the token that submitted the study; "": none */
+    const char *grid;                 /* JSON text, opaque */
+    int seeds;
+    int64_t created_at, finished_at; /* finished_at: 0 until all jobs are finished */
+    int64_t jobs[JOB_STATES];        /* number of its jobs by state */
+    int64_t count;                   /* number of all its jobs */
+    double fraction;                 /* share of all work that is done, the mean over the jobs */
+    int64_t version;                 /* increases with every change of a job */
+};
+
+struct storage_study_submit {
+    const char *name; /* NULL or "": none */
+    const char *grid; /* JSON text */
+    int seeds;
+    /* [count] at least one. Kind, preset, owner, owner_limit, key and fingerprint of the first one are those of the
+     * study. */
+    const struct storage_submit *jobs;
+    size_t count;
+};
+/* Stores a study, all its jobs and its idempotency key in one transaction. `id` is the id of the study; *outcome and
+ * the errors are as for storage_job_submit(), where the limits apply to all jobs together. With STORAGE_KEY_REUSED,
+ * `id` is the study or the job of the other request. */
+enum status storage_study_submit(struct storage *storage, const struct storage_study_submit *study, char id[STORAGE_ID],
+                                 enum storage_submit_outcome *outcome, struct error *err);
+/* Reads one study. */
+enum status storage_study_get(struct storage *storage, const char *id, struct arena *arena, struct storage_study *out,
+                              struct error *err);
+struct storage_study_filter {
+    const char *name, *owner, *kind; /* NULL: any */
+    const char *before;              /* id of the last study on the previous page; NULL: the first page */
+    int limit;                       /* studies on a page: 1 to 1000; 0 selects 100 */
+};
+/* Lists studies, newest first. *more is true if there is another page. */
+enum status storage_study_list(struct storage *storage, const struct storage_study_filter *filter, struct arena *arena,
+                               struct storage_study **studies, size_t *count, bool *more, struct error *err);
+/* Lists jobs of a study, oldest first: at most `limit` jobs with ids above `after` ("": from the first one). */
+enum status storage_study_jobs(struct storage *storage, const char *id, const char *after, int limit,
+                               struct arena *arena, struct storage_job **jobs, size_t *count, struct error *err);
+/* Requests a pause, resume or cancel of each job of the study whose state allows it, in one transaction. CONFLICT: no
+ * job's state allows it. The caller must notify the executors of running jobs. */
+enum status storage_study_request(struct storage *storage, const char *id, enum job_event request, struct error *err);
+/* Deletes a study and all its jobs, as storage_job_delete() does. CONFLICT: a job is not finished, or an unfinished job
+ * starts from one of them; nothing was deleted. */
+enum status storage_study_delete(struct storage *storage, const char *id, struct error *err);
 
 /* ---- metrics ----------------------------------------------------------------------------------- */
 

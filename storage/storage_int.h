@@ -247,7 +247,7 @@ enum status file_in_place(const struct storage *storage, struct error *err);
     "error,"                                                                                                           \
     " source_job, source_checkpoint, created_at, started_at, finished_at, version, progress_version,"                  \
     " owner, executor, ranks, trace,"                                                                                  \
-    " (SELECT json_group_array(tag) FROM (SELECT tag FROM job_tag WHERE job_tag.job = num ORDER BY tag))"
+    " (SELECT json_group_array(tag) FROM (SELECT tag FROM job_tag WHERE job_tag.job = num ORDER BY tag)), study"
 /* Reads a row of JOB_COLUMNS. The texts are in the arena. */
 enum status job_row_read(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err);
 
@@ -271,7 +271,13 @@ enum status event_add_progress(struct db *db, int64_t job, const char *data, str
 enum status owner_bytes(struct db *db, const char *owner, int64_t *bytes, struct error *err);
 /* outbox.c: adds the notice of a job that has ended. The caller has begun a transaction. */
 enum status notice_add(struct db *db, int64_t job, struct error *err);
-/* job.c: applies JOB_EVENT_YIELD to every running job. */
+/* job.c: applies an event to a job. Sets *state and *requested whenever the job exists, also if the event is refused
+ * (CONFLICT). */
+enum status job_apply_event(struct db *db, int64_t job, enum job_event event, struct command *command,
+                            enum job_state *state, enum requested_state *requested, struct error *err);
+/* Deletes a job that the caller has found to be finished. CONFLICT: an unfinished job starts from it. */
+enum status job_delete_finished(struct db *db, int64_t job, struct error *err);
+/* Applies JOB_EVENT_YIELD to every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
 
 /* chain.c: adds the row with the facts of a complete checkpoint to the table `chain`. The caller has begun a

@@ -39,7 +39,7 @@ enum status submission_file(cJSON *body, const char *text, struct error *err)
         return status;
     }
     if (!cJSON_HasObjectItem(document, "kind") && !cJSON_HasObjectItem(document, "preset") &&
-        !cJSON_HasObjectItem(document, "config")) {
+        !cJSON_HasObjectItem(document, "config") && !cJSON_HasObjectItem(document, "grid")) {
         cJSON_AddItemToObject(body, "config", document);
         return STATUS_OK;
     }
@@ -72,6 +72,59 @@ static bool is_json(const char *text)
     return status != STATUS_CORRUPT && (status == STATUS_OK || !isalpha((unsigned char)text[0]));
 }
 
+/* Returns a value of the command line: text that is valid JSON unchanged, everything else as a string. */
+static cJSON *value_of(const char *given)
+{
+    char *number = with_leading_zero(given);
+    const char *text = number ? number : given;
+    cJSON *value = is_json(text) ? cJSON_CreateRaw(text) : cJSON_CreateString(given);
+    free(number);
+    return value;
+}
+
+enum status submission_grid(cJSON *body, const char *assignment, struct error *err)
+{
+    const char *equals = strchr(assignment, '=');
+    cJSON *grid = cJSON_GetObjectItemCaseSensitive(body, "grid");
+    if (!equals || equals == assignment || !equals[1])
+        return error_set(err, STATUS_INVALID, NULL, "--grid takes FIELD=VALUE,VALUE,...; got %.80s", assignment);
+    if (!grid)
+        grid = cJSON_AddObjectToObject(body, "grid");
+    if (!cJSON_IsObject(grid))
+        return error_set(err, STATUS_INVALID, NULL, "\"grid\" is not an object, so --grid cannot add to it");
+    char *name = strndup(assignment, (size_t)(equals - assignment)), *values = strdup(equals + 1);
+    cJSON *list = cJSON_CreateArray();
+    for (char *rest = NULL, *one = strtok_r(values, ",", &rest); one; one = strtok_r(NULL, ",", &rest))
+        cJSON_AddItemToArray(list, value_of(one));
+    cJSON_DeleteItemFromObjectCaseSensitive(grid, name);
+    cJSON_AddItemToObject(grid, name, list);
+    free(name);
+    free(values);
+    return STATUS_OK;
+}
+
+/* Whether "config" has a value for a field, flat or in a group. */
+static bool decides(const cJSON *config, const char *field)
+{
+    const cJSON *member = NULL;
+    if (cJSON_GetObjectItemCaseSensitive(config, field))
+        return true;
+    cJSON_ArrayForEach (member, config)
+        if (cJSON_IsObject(member) && cJSON_GetObjectItemCaseSensitive(member, field))
+            return true;
+    return false;
+}
+
+bool submission_is_study(const cJSON *body, const cJSON *preset)
+{
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(body, "config"), *axis = NULL;
+    const cJSON *seeds = cJSON_GetObjectItemCaseSensitive(preset, "seeds");
+    cJSON_ArrayForEach (axis, cJSON_GetObjectItemCaseSensitive(preset, "grid"))
+        if (!decides(config, axis->string))
+            return true;
+    return cJSON_IsNumber(seeds) && seeds->valuedouble > 1 && !decides(config, "seed");
+}
+
 enum status submission_set(cJSON *body, const char *assignment, struct error *err)
 {
     const char *equals = strchr(assignment, '=');
@@ -81,10 +134,7 @@ enum status submission_set(cJSON *body, const char *assignment, struct error *er
     if (!config)
         config = cJSON_AddObjectToObject(body, "config");
     char *name = strndup(assignment, (size_t)(equals - assignment));
-    char *number = with_leading_zero(equals + 1);
-    const char *text = number ? number : equals + 1;
-    cJSON *value = is_json(text) ? cJSON_CreateRaw(text) : cJSON_CreateString(equals + 1);
-    free(number);
+    cJSON *value = value_of(equals + 1);
     if (!name || !value || !cJSON_IsObject(config)) {
         free(name);
         cJSON_Delete(value);

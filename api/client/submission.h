@@ -12,6 +12,11 @@ enum status submission_file(cJSON *body, const char *text, struct error *err);
 /* Adds "field=value" to "config". A value that is valid JSON is copied letter by letter, so that the server receives
  * every digit of a number, even one that cJSON cannot represent. Any other value becomes a string. */
 enum status submission_set(cJSON *body, const char *assignment, struct error *err);
+/* Adds "field=v1,v2,..." to "grid": a list of values, each read as in submission_set(). */
+enum status submission_grid(cJSON *body, const char *assignment, struct error *err);
+/* Whether a preset, a member of "presets" in the server's list of kinds, is a study for this body: its grid has a
+ * field, or it has several seeds, that "config" does not decide. */
+bool submission_is_study(const cJSON *body, const cJSON *preset);
 /* Adds "from": {"job": id, "checkpoint": seq}. colon: text ":SEQ", from which the function reads seq; NULL: the latest
  * checkpoint. */
 enum status submission_from(cJSON *body, const char *id, const char *colon, struct error *err);

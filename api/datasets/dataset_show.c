@@ -44,8 +44,12 @@ static void respond_unread(struct exchange *x, const char *name, const struct er
 static enum status accepts(const struct exchange *x, const struct method *method, const char *name,
                            struct api_faults *faults, struct error *err)
 {
-    const struct api_job_rules rules = {x->api->options.methods, x->api->options.method_count,
-                                        x->api->options.threads_max, x->api->options.data, x->api->options.executors};
+    const struct api_job_rules rules = {.methods = x->api->options.methods,
+                                        .method_count = x->api->options.method_count,
+                                        .threads_max = x->api->options.threads_max,
+                                        .data = x->api->options.data,
+                                        .executors = x->api->options.executors,
+                                        .of_study = true}; /* the preset for own data may train several seeds */
     struct api_job_spec spec = {.method = NULL};
     cJSON *body = cJSON_CreateObject(), *config = body != NULL ? cJSON_AddObjectToObject(body, "config") : NULL;
     enum status status = STATUS_OK;

@@ -54,7 +54,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"FileEnding", "ending text, format text", NULL, false},
     {"UploadFormat", "name text, media_type text, options [UploadOption]", NULL, false},
     {"UploadOption", "name text, type text, meaning text, *choices [text], *min integer, *max integer", NULL, false},
-    {"AuditEntry", "time time, who text, peer text, request text, method text, target text, status integer?, job text?",
+    {"AuditEntry",
+     "time time, who text, peer text, request text, method text, target text, status integer?, job text?, study text?",
      NULL, false},
     {"AuditList", "changes [AuditEntry], next_cursor text?", NULL, false},
     {"RunRegistration",
@@ -97,7 +98,9 @@ const struct openapi_schema openapi_schemas[] = {
     {"Job",
      "id text, kind text, preset text?, name text?, owner text?, tags [text], task Task, state State, requested_state "
      "RequestedState?, priority integer, "
-     "threads integer, executor text?, ranks integer, traceparent text?, *config object, *warnings [Fault], from "
+     "threads integer, executor text?, ranks integer, traceparent text?, study text?, *config object, *warnings "
+     "[Fault], "
+     "from "
      "From?, evaluation "
      "object?, progress "
      "Progress, result object?, "
@@ -106,9 +109,41 @@ const struct openapi_schema openapi_schemas[] = {
     {"JobItem",
      "id text, *kind text, *preset text?, *name text?, *owner text?, *tags [text], *task Task, *state State, "
      "*requested_state RequestedState?, *priority integer, *threads integer, *executor text?, *ranks integer, "
-     "*traceparent text?, *config object, *warnings [Fault], *from From?, *evaluation object?, *progress Progress, "
+     "*traceparent text?, *study text?, *config object, *warnings [Fault], *from From?, *evaluation object?, *progress "
+     "Progress, "
      "*result object?, "
      "*error object?, *created_at time, *started_at time?, *finished_at time?, *links {text}",
+     NULL, false},
+    {"NewStudy",
+     "kind text, *preset text?, *config object, *name Name?, *grid Grid?, *seeds Seeds?, *priority Priority, "
+     "*threads Threads, *ranks Ranks, *executor Executor, *from From?, *tags Tags?",
+     NULL, true},
+    {"Grid", NULL,
+     "{'description':'the values of each field; the study has a job for each combination','type':'object',"
+     "'maxProperties':8,'additionalProperties':{'type':'array','minItems':1,'maxItems':1000,"
+     "'items':{'type':['number','boolean','string']}}}",
+     false},
+    {"Seeds", NULL,
+     "{'description':'number of seeds with which each combination is trained','type':'integer','minimum':1,"
+     "'maximum':1000}",
+     false},
+    {"StudyItem",
+     "id text, kind text, preset text?, name text?, owner text?, state State, grid {[Value]}, seeds integer, "
+     "count integer, states {integer}, fraction number, created_at time, finished_at time?, links {text}",
+     NULL, false},
+    {"Study",
+     "id text, kind text, preset text?, name text?, owner text?, state State, grid {[Value]}, seeds integer, "
+     "count integer, states {integer}, fraction number, created_at time, finished_at time?, links {text}, "
+     "*jobs [JobItem], *table StudyTable",
+     NULL, false},
+    {"StudyTable", "fields [text], results [text], rows [StudyRow]", NULL, false},
+    {"StudyRow", "fields {Value}, jobs integer, done integer, results {StudyResult}", NULL, false},
+    {"StudyResult", "count integer, median number?, min number?, max number?", NULL, false},
+    {"StudyList", "studies [StudyItem], next_cursor text?", NULL, false},
+    {"StudyEstimate",
+     "dry_run flag, kind text, preset text?, name text?, grid {[Value]}, seeds integer, count integer, "
+     "parameters integer, samples number, flops number, bytes integer, allowed_bytes integer, "
+     "checkpoint_bytes integer, predicted_seconds number",
      NULL, false},
     {"JobList", "jobs [JobItem], next_cursor text?", NULL, false},
     {"Name", NULL, "{'type':'string','maxLength':127}", false},

@@ -20,7 +20,7 @@ static const struct path_parameter {
     size_t max;
 } path_parameters[] = {
     {"id", NULL, "^[^.].{0,126}$",
-     "id of a job, its name if no other job has it, or latest: the newest job, if possible one of the "
+     "id of a job or study, its name if no other one has it, or latest: the newest one, if possible one of the "
      "caller's own; for queries of a model, the newest job with a checkpoint",
      127},
     {"seq", DIGITS LETTERS, "^([0-9]{1,18}|latest)$", "sequence number of a checkpoint, or latest", 18},
@@ -193,7 +193,7 @@ bool route_answers(const struct api_route *route, int status)
 bool route_keeps_keys(const struct api_route *route)
 {
     for (const struct api_answer *a = route->answers; a != NULL && a->status != 0; a++)
-        if (a->status == 201 && a->schema != NULL && strcmp(a->schema, "Job") == 0)
+        if (a->status == 201 && a->schema != NULL && (strcmp(a->schema, "Job") == 0 || strcmp(a->schema, "Study") == 0))
             return strcmp(route->method, "POST") == 0;
     return false;
 }

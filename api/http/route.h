@@ -108,7 +108,7 @@ const struct api_route *route_find(const struct route_table *table, const char *
 bool route_takes(const struct api_route *route, const char *content_type);
 /* True if the table of the route has an answer with this status. */
 bool route_answers(const struct api_route *route, int status);
-/* True if the route follows Idempotency-Key: it creates a job. */
+/* True if the route follows Idempotency-Key: it creates a job or a study. */
 bool route_keeps_keys(const struct api_route *route);
 /* Returns the parameter of this name, or NULL. */
 const struct config_field *route_parameter(const struct api_route *route, const char *name);

@@ -153,11 +153,11 @@ static void config_document(struct exchange *x, const struct storage_job *job)
 
 /* Names of the members of a job document, in the order of the document. */
 static const char *const member_names[] = {
-    "id",       "kind",        "preset",          "name",       "owner",      "tags",
-    "task",     "state",       "requested_state", "priority",   "threads",    "executor",
-    "ranks",    "traceparent", "config",          "warnings",   "from",       "evaluation",
-    "progress", "result",      "error",           "created_at", "started_at", "finished_at",
-    "links"};
+    "id",          "kind",        "preset",          "name",     "owner",      "tags",
+    "task",        "state",       "requested_state", "priority", "threads",    "executor",
+    "ranks",       "traceparent", "study",           "config",   "warnings",   "from",
+    "evaluation",  "progress",    "result",          "error",    "created_at", "started_at",
+    "finished_at", "links"};
 #define MEMBERS (sizeof member_names / sizeof member_names[0])
 
 /* Which members of a job document are written. `fields` has commas at both ends, such as ",id,name,". */
@@ -259,6 +259,7 @@ static void write_origin(const struct view *v)
     show_text(v, "executor", job->executor);
     show_integer(v, "ranks", job->ranks);
     show_text(v, "traceparent", job->trace);
+    show_text(v, "study", job->study);
 }
 
 static void write_document(const struct view *v, const char *key)

@@ -7,9 +7,7 @@
 
 #include "api/queries/queries.h"
 
-/* True for a text that has the length and the characters of an id. It is taken as an id, even if a job has this
- * name. */
-static bool is_id(const char *text)
+bool job_name_is_id(const char *text)
 {
     return strlen(text) == STORAGE_ID - 1 && strspn(text, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == STORAGE_ID - 1;
 }
@@ -51,8 +49,8 @@ enum status job_name_find(struct exchange *x, const char *wanted, bool with_mode
     size_t count;
     bool more;
     const struct storage_job_filter filter = {.name = wanted, .limit = 2};
-    (void)snprintf(id, STORAGE_ID, "%s", is_id(wanted) ? wanted : "");
-    if (is_id(wanted) || wanted[0] == '\0')
+    (void)snprintf(id, STORAGE_ID, "%s", job_name_is_id(wanted) ? wanted : "");
+    if (job_name_is_id(wanted) || wanted[0] == '\0')
         return STATUS_OK;
     enum status status = storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
     if (status != STATUS_OK)
@@ -91,6 +89,8 @@ bool job_name_resolve(struct exchange *x)
         respond_problem(x, PROBLEM_BAD_QUERY, "checkpoint: applies only to the id latest.");
         return false;
     }
+    if (strncmp(match->route->pattern, "/v1/studies/", 12) == 0) /* study_name_resolve() finds studies */
+        return true;
     if (match->route->scope == API_SCOPE_TRAINER || match->count == 0 || strcmp(match->names[0], "id") != 0)
         return true;
     enum status status = job_name_find(x, match->values[0], needs_model(x), id, &err);

@@ -7,6 +7,9 @@
 #include "api/http/exchange.h"
 #include "storage/storage.h"
 
+/* True for a text that has the length and the characters of an id. It is taken as an id, even if a job has this name.
+ */
+bool job_name_is_id(const char *text);
 /* Finds the id of the job that `wanted` names: an id (it stays as it is, even if the job does not exist), the name of a
  * job, or "latest", the newest training. with_model: "latest" is the newest training that has a checkpoint. Trainings
  * of the request's own token come before those of others. Writes "" if no job has the name. STATUS_CONFLICT: several

@@ -283,6 +283,29 @@ static void settle_threads(struct reading *r)
         (void)config_set_number(field, r->spec->config, r->spec->threads, NULL);
 }
 
+/* Refuses a preset that is a study, because a job trains one model. A job may have such a preset if its configuration
+ * decides every field of the grid, and the seed if the preset has several. */
+static void refuse_study(const struct reading *r, const struct method_preset *preset)
+{
+    const struct config_table *table = &r->spec->method->config;
+    const struct config_field *seed = config_find(table, "seed");
+    char open[128] = "";
+    for (const struct method_axis *axis = preset->grid; axis != NULL && axis->field != NULL; axis++) {
+        const struct config_field *field = config_find(table, axis->field);
+        size_t used = strlen(open);
+        if (field != NULL && config_member(field, r->config) == NULL)
+            (void)snprintf(open + used, sizeof open - used, "%s%s", used > 0 ? ", " : "", field->name);
+    }
+    if (preset->seeds > 1 && seed != NULL && config_member(seed, r->config) == NULL) {
+        size_t used = strlen(open);
+        (void)snprintf(open + used, sizeof open - used, "%sseed", used > 0 ? ", " : "");
+    }
+    if (open[0] != '\0')
+        api_faults_add(
+            r->faults, "/preset",
+            "is a study: POST /v1/studies submits all its jobs; a single job needs these fields in config: %s", open);
+}
+
 /* Reads the configuration of the body; defaults and the preset supply the fields that the body does not set. */
 static enum status read_fields(struct reading *r, const struct method_preset *preset, struct error *err)
 {
@@ -356,6 +379,16 @@ static void unknown_member(const struct method *method, const struct name_guess 
         name_guess_fault(guess, "a member of a job", pointer, faults);
 }
 
+bool job_spec_member(const char *name, struct name_guess *guess)
+{
+    for (size_t m = 0; m < MEMBERS; m++) {
+        if (strcmp(members[m].name, name) == 0)
+            return true;
+        name_guess_offer(guess, members[m].name);
+    }
+    return false;
+}
+
 enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, struct api_job_spec *spec,
                           struct api_faults *faults, struct error *err)
 {
@@ -370,15 +403,14 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
     }
     JSON_EACH (item, root) {
         struct name_guess guess = {.given = item->string};
-        size_t m = 0;
-        for (; m < MEMBERS && strcmp(members[m].name, item->string) != 0; m++)
-            name_guess_offer(&guess, members[m].name);
-        if (m == MEMBERS)
+        if (!job_spec_member(item->string, &guess))
             unknown_member(spec->method, &guess, faults);
     }
     settle_executor(&r);
     if (spec->method != NULL) {
         const struct method_preset *preset = spec->preset[0] != '\0' ? method_preset(spec->method, spec->preset) : NULL;
+        if (preset != NULL && !rules->of_study)
+            refuse_study(&r, preset);
         enum status status = read_fields(&r, preset, err);
         if (status == STATUS_OK)
             status = resolve(&r, err);

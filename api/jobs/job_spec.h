@@ -26,6 +26,7 @@ struct api_job_rules { /* the limits of this daemon; everything is borrowed */
     int threads_max;              /* upper limit of the threads of a job; 0 selects 256 */
     const char *data;             /* folder of data sets; NULL: the names of data sets are not checked */
     const char *const *executors; /* executors that a job may request, ends with NULL; NULL: every executor */
+    bool of_study;                /* the job belongs to a study, so its preset may be a study */
 };
 struct api_job_spec {
     const struct method *method;
@@ -49,6 +50,8 @@ enum status api_job_parse(const struct api_job_rules *rules, const char *text, s
 enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, struct api_job_spec *spec,
                           struct api_faults *faults, struct error *err);
 void api_job_spec_close(struct api_job_spec *spec);
+/* True if the body of a job has a member of this name. Otherwise offers all of them to `guess`. */
+bool job_spec_member(const char *name, struct name_guess *guess);
 
 /* The following functions read single members of a job, which other request bodies have too. Each returns false after
  * it has added a fault. */

@@ -139,7 +139,7 @@ static void write_pair(struct buf *out, const char *name, const char *value)
  * order in which the client sent them, except for bounds on the result. */
 static void write_identity(const struct exchange *x, struct buf *out)
 {
-    static const char *const names[] = {"state", "kind", "name", "tag", "owner", "preset", "sort"};
+    static const char *const names[] = {"state", "kind", "name", "tag", "owner", "preset", "study", "sort"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (exchange_query(x, names[i]) != NULL)
             write_pair(out, names[i], exchange_query(x, names[i]));
@@ -166,7 +166,7 @@ static bool check_kind(struct exchange *x, const char *kind)
 static bool read_filter(struct listing *l)
 {
     struct exchange *x = l->x;
-    const char *state = exchange_query(x, "state");
+    const char *state = exchange_query(x, "state"), *study = exchange_query(x, "study");
     l->filter = (struct storage_job_filter){
         .by_state = state != NULL,
         .kind = exchange_query(x, "kind"),
@@ -174,6 +174,7 @@ static bool read_filter(struct listing *l)
         .tag = exchange_query(x, "tag"),
         .owner = exchange_query(x, "owner"),
         .preset = exchange_query(x, "preset"),
+        .study = study != NULL && strcmp(study, "none") == 0 ? "" : study,
         .limit = (int)exchange_query_integer(x, "limit", 50),
     };
     if (state != NULL)

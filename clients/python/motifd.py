@@ -39,7 +39,7 @@ from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, NamedTuple, Op
 import numpy as np
 
 __version__ = "0.1.0"
-__all__ = ["Client", "Job", "Motifs", "SparseVAE", "NMF", "Trees", "Dictionary", "SparseMaps", "MotifdError", "InvalidRequest", "Unreachable",
+__all__ = ["Client", "Job", "Study", "Motifs", "SparseVAE", "NMF", "Trees", "Dictionary", "SparseMaps", "MotifdError", "InvalidRequest", "Unreachable",
            "JobFailed", "NotLearned", "export"]
 
 FINISHED = ("succeeded", "failed", "cancelled")
@@ -254,6 +254,25 @@ class Client:
         """Returns what a job would cost, and the configuration that it would have. The daemon stores nothing."""
         body = {name: value for name, value in {"kind": kind, "preset": preset, "config": config or {}}.items() if value is not None}
         return json.loads(self.request("POST", "/v1/jobs?dry_run=1", body).body)
+
+    def study(self, kind: str, grid: Optional[Dict[str, Sequence[Any]]] = None, seeds: Optional[int] = None,
+              config: Optional[Dict[str, Any]] = None, preset: Optional[str] = None, **members: Any) -> "Study":
+        """Submits a study: one job for each combination of the values in `grid` and each seed. Without a grid and seeds, those of the preset.
+        The other arguments are those of submit()."""
+        body = {"kind": kind, "preset": preset, "config": config or {}, "grid": grid, "seeds": seeds, **members}
+        answer = self.request("POST", "/v1/studies", {name: value for name, value in body.items() if value is not None},
+                              {"Idempotency-Key": uuid.uuid4().hex})
+        return Study(self, json.loads(answer.body))
+
+    def studies(self, **filters: Any) -> Iterator["Study"]:
+        """All studies, newest first, without their jobs and tables: name=, kind= and the other parameters of GET /v1/studies."""
+        while True:
+            page = self.get("/v1/studies", **filters)
+            for document in page["studies"]:
+                yield Study(self, document)
+            if not page.get("next_cursor"):
+                return
+            filters["cursor"] = page["next_cursor"]
 
     def job(self, id: str) -> "Job":
         return Job(self, self.get(f"/v1/jobs/{id}"))
@@ -548,6 +567,74 @@ class Job:
         for at in range(0, len(X), ANSWER_INPUTS):
             part = X[at:at + ANSWER_INPUTS]
             yield from self.ask(query, {"inputs": part} if isinstance(part, list) else part, **parameters)["answers"]
+
+
+class Study:
+    """A study: a group of jobs. `document` is the document that the daemon sent last."""
+
+    def __init__(self, client: Client, document: Dict[str, Any]):
+        self.client, self.document = client, document
+
+    id = property(lambda self: self.document["id"])
+    state = property(lambda self: self.document["state"])
+    states = property(lambda self: self.document["states"], doc="number of jobs in each state")
+    fraction = property(lambda self: self.document["fraction"], doc="share of all work that is done")
+
+    def __repr__(self) -> str:
+        return f"<Study {self.id} {self.document['kind']} {self.state}, {self.document['count']} jobs>"
+
+    def refresh(self) -> "Study":
+        self.document = self.client.get(f"/v1/studies/{self.id}")
+        return self
+
+    def _act(self, verb: str) -> "Study":
+        self.document = json.loads(self.client.request("POST", f"/v1/studies/{self.id}/{verb}", repeat=False).body)
+        return self
+
+    def pause(self) -> "Study":
+        return self._act("pause")
+
+    def resume(self) -> "Study":
+        return self._act("resume")
+
+    def cancel(self) -> "Study":
+        return self._act("cancel")
+
+    def delete(self) -> None:
+        self.client.request("DELETE", f"/v1/studies/{self.id}")
+
+    def jobs(self) -> List[Job]:
+        """The jobs in the order of the grid; seeds change fastest."""
+        return [Job(self.client, document) for document in self.refresh().document["jobs"]]
+
+    def wait(self, timeout: Optional[float] = None) -> "Study":
+        """Waits until all jobs have ended. Raises JobFailed with the first job that did not succeed, TimeoutError after `timeout` seconds."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while self.client.get(f"/v1/studies/{self.id}", brief=1)["state"] not in FINISHED:
+            if end is not None and time.monotonic() >= end:
+                raise TimeoutError(f"study {self.id} has not ended after {timeout:g} s")
+            time.sleep(0.25)
+        for job in self.jobs():
+            if job.state != "succeeded":
+                raise JobFailed(f"job {job.id} of study {self.id} {job.state}", job)
+        return self
+
+    def table(self) -> Dict[str, np.ndarray]:
+        """The table of the study as columns: the fields of the grid, "jobs", "done", and for each result its median over the seeds under its
+        name, and NAME_min and NAME_max. A result with the name of a field is "result.NAME". pandas.DataFrame(study.table()) is ready to use."""
+        table = self.refresh().document["table"]
+        columns = {name: np.array([row["fields"][name] for row in table["rows"]]) for name in table["fields"]}
+        columns.update((name, np.array([row[name] for row in table["rows"]])) for name in ("jobs", "done"))
+        for name in table["results"]:
+            column = f"result.{name}" if name in table["fields"] else name
+            for part, key in (("", "median"), ("_min", "min"), ("_max", "max")):
+                values = [row["results"][name][key] for row in table["rows"]]
+                columns[column + part] = np.array([np.nan if value is None else value for value in values])
+        return columns
+
+    def chart(self, x: Optional[str] = None, y: Optional[str] = None, log: Optional[str] = None, accept: str = "image/png") -> bytes:
+        """A picture of the result `y` against the field `x`; accept: image/png or image/svg+xml."""
+        return self.client.request("GET", f"/v1/studies/{self.id}/chart" + _query({"x": x, "y": y, "log": log}), None, {"Accept": accept}).body
 
 
 class Findings(List[Dict[str, Any]]):

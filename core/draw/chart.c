@@ -5,6 +5,7 @@
 #include "core/draw/chart.h"
 
 #include <cairo.h>
+#include <cairo-svg.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -630,7 +631,8 @@ static enum status surface_error(cairo_status_t failed, struct error *err)
 }
 
 /* Computes the sizes with a surface of one pixel, then draws on a surface of the right size. */
-static enum status render(const struct chart *chart, cairo_surface_t **surface, struct error *err)
+/* Draws a chart: into memory, or if `svg` is not NULL, as an SVG file that is appended to it. */
+static enum status render(const struct chart *chart, struct buf *svg, cairo_surface_t **surface, struct error *err)
 {
     struct sheet sheet = {.chart = chart};
     *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
@@ -644,7 +646,8 @@ static enum status render(const struct chart *chart, cairo_surface_t **surface, 
         return error_set(err, STATUS_LIMIT, NULL, "a chart has at most %d pixels a side; this would have %.0f x %.0f",
                          CHART_SIDE_MAX, sheet.width, sheet.height);
     cairo_surface_destroy(*surface);
-    *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)sheet.width, (int)sheet.height);
+    *surface = svg ? cairo_svg_surface_create_for_stream(append, svg, sheet.width, sheet.height)
+                   : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)sheet.width, (int)sheet.height);
     sheet.cairo = cairo_create(*surface);
     draw_sheet(&sheet);
     failed = cairo_status(sheet.cairo);
@@ -652,15 +655,18 @@ static enum status render(const struct chart *chart, cairo_surface_t **surface, 
     return failed ? surface_error(failed, err) : STATUS_OK;
 }
 
-enum status chart_png(const struct chart *chart, struct buf *out, struct error *err)
+static enum status write_file(const struct chart *chart, bool svg, struct buf *out, struct error *err)
 {
     cairo_surface_t *surface = NULL;
     enum status status = check(chart, err);
     if (status)
         return status;
-    status = render(chart, &surface, err);
+    status = render(chart, svg ? out : NULL, &surface, err);
     if (!status) {
-        cairo_status_t failed = cairo_surface_write_to_png_stream(surface, append, out);
+        if (svg)
+            cairo_surface_finish(surface); /* writes the end of the file */
+        cairo_status_t failed =
+            svg ? cairo_surface_status(surface) : cairo_surface_write_to_png_stream(surface, append, out);
         if (out->failed)
             status = buf_status(out, "the chart's file", err);
         else if (failed)
@@ -668,4 +674,14 @@ enum status chart_png(const struct chart *chart, struct buf *out, struct error *
     }
     cairo_surface_destroy(surface);
     return status;
+}
+
+enum status chart_png(const struct chart *chart, struct buf *out, struct error *err)
+{
+    return write_file(chart, false, out, err);
+}
+
+enum status chart_svg(const struct chart *chart, struct buf *out, struct error *err)
+{
+    return write_file(chart, true, out, err);
 }

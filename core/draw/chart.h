@@ -1,7 +1,7 @@
 /* Charts of results: lines, points, error bars, reference lines and bands, and heat maps, in several panels.
  *
- * A chart is a plain description that borrows its numbers. chart_png() draws it with cairo in DejaVu Sans;
- * chart_csv() writes the same numbers as text, so that every picture comes with its data. The picture leaves out
+ * A chart is a plain description that borrows its numbers. chart_png() and chart_svg() draw it with cairo in DejaVu
+ * Sans; chart_csv() writes the same numbers as text, so that every picture comes with its data. The picture leaves out
  * values that are not finite, and on a logarithmic axis values that are not above zero; a line is interrupted there.
  * The CSV has empty fields for these values. Functions keep no state; any thread. */
 #ifndef MOTIF_CORE_DRAW_CHART_H
@@ -107,6 +107,8 @@ int chart_ticks(double min, double max, bool log, int room, double at[CHART_TICK
 /* Appends a PNG to `out`. STATUS_INVALID: a panel or heat map is inconsistent. STATUS_LIMIT: the picture or the file is
  * too large. */
 enum status chart_png(const struct chart *chart, struct buf *out, struct error *err);
+/* Works like chart_png(), but appends an SVG. */
+enum status chart_svg(const struct chart *chart, struct buf *out, struct error *err);
 /* Appends the header "panel,series,x,y,low,high,value" and a row for each point, each value of a heat map and each
  * reference. Numbers have 9 significant digits. */
 enum status chart_csv(const struct chart *chart, struct buf *out, struct error *err);

@@ -34,7 +34,8 @@ static const char tables[] =
     "  owner TEXT NOT NULL,"    /* owner: name of the token that submitted the job; '': none */
     "  executor TEXT NOT NULL," /* executor: '' selects the daemon's default */
     "  ranks INTEGER NOT NULL,"
-    "  trace TEXT NOT NULL" /* trace: the traceparent of the request that submitted the job; '': none */
+    "  trace TEXT NOT NULL," /* trace: the traceparent of the request that submitted the job; '': none */
+    "  study TEXT NOT NULL"  /* study: id of the study that the job belongs to; '': none */
     ") STRICT;"
     "CREATE INDEX job_queue ON job(priority DESC, num) WHERE state = 'queued';"
     "CREATE INDEX job_by_state ON job(state, id);"
@@ -42,6 +43,20 @@ static const char tables[] =
     "CREATE INDEX job_by_source ON job(source_job, id) WHERE source_job <> '';"
     "CREATE INDEX job_by_name ON job(name, id) WHERE name <> '';"
     "CREATE INDEX job_by_owner ON job(owner) WHERE owner <> '' AND state IN ('queued', 'running', 'paused');"
+
+    "CREATE INDEX job_by_study ON job(study) WHERE study <> '';"
+
+    /* A study is a group of jobs that were submitted together. A trigger deletes its row together with its last job. */
+    "CREATE TABLE study("
+    "  id TEXT PRIMARY KEY,"
+    "  kind TEXT NOT NULL, preset TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL,"
+    "  grid TEXT NOT NULL, seeds INTEGER NOT NULL,"
+    "  created_at INTEGER NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TRIGGER study_gone AFTER DELETE ON job"
+    " WHEN old.study <> '' AND NOT EXISTS (SELECT 1 FROM job WHERE study = old.study AND study <> '') BEGIN"
+    "  DELETE FROM study WHERE id = old.study;"
+    "END;"
 
     "CREATE TABLE job_tag("
     "  tag TEXT NOT NULL,"

@@ -1,6 +1,5 @@
-/* Changes jobs. Every change of state goes through apply_event(): it looks the event up in the table of job_state.c,
- * and writes the state, its times and its event. */
-#include "storage/jobs/submit_key.h"
+/* Changes jobs. Every change of state goes through job_apply_event(): it looks the event up in the table of
+ * job_state.c, and writes the state, its times and its event. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -9,9 +8,8 @@
 
 /* ---- the life of a job --------------------------------------------------------------------------------- */
 
-/* Applies an event to a job. Sets *state and *requested whenever the job exists, also if the event is refused. */
-static enum status apply_event(struct db *db, int64_t job, enum job_event event, struct command *command,
-                               enum job_state *state, enum requested_state *requested, struct error *err)
+enum status job_apply_event(struct db *db, int64_t job, enum job_event event, struct command *command,
+                            enum job_state *state, enum requested_state *requested, struct error *err)
 {
     sqlite3_stmt *stmt;
     bool known = false; /* whether the job exists and its state is valid */
@@ -66,123 +64,11 @@ enum status job_recover(struct db *db, int64_t *count, struct error *err)
         enum status status = db_integer(db, &job, 0, err, "SELECT num FROM job WHERE state = 'running' LIMIT 1", "");
         if (status != STATUS_OK || job == 0)
             return status;
-        status = apply_event(db, job, JOB_EVENT_YIELD, NULL, &state, &requested, err);
+        status = job_apply_event(db, job, JOB_EVENT_YIELD, NULL, &state, &requested, err);
         if (status != STATUS_OK)
             return status;
         ++*count;
     }
-}
-
-/* ---- submit ------------------------------------------------------------------------------------------ */
-
-struct submit {
-    struct command base;
-    const struct storage_submit *in;
-    char *id;
-    enum storage_submit_outcome outcome;
-};
-
-static enum status check_source(struct db *db, const struct storage_submit *in, struct error *err)
-{
-    int64_t source, checkpoint;
-    enum status status = job_number(db, in->source_job, &source, err);
-    if (status != STATUS_OK)
-        return status == STATUS_NOT_FOUND ? error_set(err, status, NULL, "no such source job") : status;
-    status = db_integer(db, &checkpoint, 0, err, "SELECT id FROM checkpoint WHERE job = ? AND seq = ? AND complete",
-                        "ii", source, in->source_checkpoint);
-    if (status != STATUS_OK)
-        return status;
-    if (checkpoint == 0)
-        return error_set(err, STATUS_NOT_FOUND, NULL, "the source job has no such checkpoint");
-    return STATUS_OK;
-}
-
-static enum status owner_is_full(struct db *db, const struct storage_submit *in, bool *full, struct error *err)
-{
-    int64_t jobs;
-    if (in->owner_limit <= 0 || in->owner == NULL || in->owner[0] == '\0')
-        return STATUS_OK;
-    enum status status = db_integer(
-        db, &jobs, 0, err,
-        "SELECT count(*) FROM job WHERE owner = ? AND owner <> '' AND state IN ('queued', 'running', 'paused')", "t",
-        in->owner);
-    *full = status == STATUS_OK && jobs >= in->owner_limit;
-    return status;
-}
-
-static enum status submit_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
-{
-    struct submit *s = (struct submit *)command;
-    const struct storage_submit *in = s->in;
-    bool sourced = in->source_job != NULL && in->source_job[0] != '\0', full = false;
-    const struct submit_key key = {or_empty(in->owner), in->key, in->fingerprint, clock_now_ms()};
-    enum status status = submit_key_find(db, &key, s->id, &s->outcome, err);
-    if (status != STATUS_OK || s->outcome != STORAGE_CREATED)
-        return status;
-    status = owner_is_full(db, in, &full, err);
-    if (status != STATUS_OK || full) {
-        s->outcome = STORAGE_OWNER_FULL;
-        return status;
-    }
-    if (storage->options.queue_limit > 0) {
-        int64_t queued;
-        status = db_integer(db, &queued, 0, err, "SELECT number FROM tally WHERE what = 'queued'", "");
-        if (status == STATUS_OK && queued >= storage->options.queue_limit)
-            status = error_set(err, STATUS_UNAVAILABLE, NULL, "the queue is full (%lld jobs): try again later",
-                               (long long)queued);
-    }
-    if (status == STATUS_OK && sourced)
-        status = check_source(db, in, err);
-    int64_t now = db_stamp(db);
-    if (status == STATUS_OK)
-        status = id_next(&storage->ids, now, s->id, err);
-    const struct storage_job row = {
-        .kind = in->kind,
-        .preset = in->preset,
-        .name = in->name,
-        .owner = in->owner,
-        .task = in->task,
-        .state = JOB_QUEUED,
-        .priority = in->priority,
-        .threads = in->threads,
-        .executor = in->executor,
-        .ranks = in->ranks > 0 ? in->ranks : 1,
-        .trace = in->trace,
-        .config = in->config,
-        .params = in->params,
-        .source_job = in->source_job,
-        .source_checkpoint = sourced ? in->source_checkpoint : 0,
-        .created_at = now,
-    };
-    int64_t job = 0;
-    if (status == STATUS_OK)
-        status = job_insert(db, s->id, &row, 0, &job, err);
-    if (status == STATUS_OK && in->tags != NULL)
-        status = job_set_tags(db, job, in->tags, err);
-    if (status == STATUS_OK)
-        status = submit_key_keep(db, &key, job, err);
-    if (status == STATUS_OK)
-        status = event_add(db, job, "state", job_state_name(JOB_QUEUED), err);
-    s->base.adds_events = true;
-    return status;
-}
-
-enum status storage_job_submit(struct storage *storage, const struct storage_submit *submit, char id[STORAGE_ID],
-                               enum storage_submit_outcome *outcome, struct error *err)
-{
-    struct submit s = {.base = {.run = submit_run}, .in = submit, .id = id};
-    id[0] = '\0';
-    if (submit->kind == NULL || submit->config == NULL)
-        return error_set(err, STATUS_INVALID, NULL, "a job needs a kind and a configuration");
-    if (submit->name != NULL && strlen(submit->name) >= STORAGE_NAME)
-        return error_set(err, STATUS_INVALID, "/name", "must be shorter than %d bytes", STORAGE_NAME);
-    enum status status = submit_key_check(submit->key, err);
-    if (status == STATUS_OK)
-        status = writer_call(storage, &s.base, err);
-    if (status != STATUS_OK)
-        id[0] = '\0';
-    *outcome = s.outcome;
-    return status;
 }
 
 /* ---- patch, request, claim, leave ----------------------------------------------------------------------- */
@@ -253,7 +139,7 @@ static enum status change_run(struct storage *storage, struct db *db, struct com
         status = db_run(db, err, "UPDATE job SET result = ?, error = ? WHERE num = ?", "tti", c->result, c->error, job);
     if (status != STATUS_OK)
         return status;
-    status = apply_event(db, job, c->event, command, &c->state, &c->requested, err);
+    status = job_apply_event(db, job, c->event, command, &c->state, &c->requested, err);
     if (status != STATUS_OK)
         return status;
     if (c->event == JOB_EVENT_YIELD || c->event == JOB_EVENT_SUCCEED || c->event == JOB_EVENT_FAIL)
@@ -316,7 +202,7 @@ static enum status claim_run(struct storage *storage, struct db *db, struct comm
         return status;
     if (job == 0)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no job is queued");
-    return apply_event(db, job, JOB_EVENT_CLAIM, command, &c->state, &c->requested, err);
+    return job_apply_event(db, job, JOB_EVENT_CLAIM, command, &c->state, &c->requested, err);
 }
 
 static enum status claim(struct storage *storage, struct change *change, char id[STORAGE_ID], struct error *err)
@@ -429,10 +315,38 @@ enum status storage_job_rewind(struct storage *storage, const char *id, int64_t 
     return writer_call(storage, &r.base, err);
 }
 
+enum status job_delete_finished(struct db *db, int64_t job, struct error *err)
+{
+    int64_t waiting;
+    enum status status = db_integer(db, &waiting, 0, err,
+                                    "SELECT count(*) FROM job WHERE source_job <> ''"
+                                    " AND source_job = (SELECT id FROM job WHERE num = ?)"
+                                    " AND state IN ('queued', 'running', 'paused')",
+                                    "i", job);
+    if (status != STATUS_OK)
+        return status;
+    if (waiting > 0)
+        return error_set(err, STATUS_CONFLICT, NULL, "%lld unfinished jobs start from this one", (long long)waiting);
+    /* The key of a study belongs to one of its jobs. If this job is deleted before the others, another one gets the
+     * key, so that a repeated request still finds the study. */
+    status = db_run(db, err,
+                    "UPDATE idempotency SET job = (SELECT o.num FROM job AS o WHERE o.study = j.study AND o.study <> ''"
+                    " AND o.num <> ?1 ORDER BY o.num LIMIT 1) FROM job AS j WHERE j.num = ?1 AND idempotency.job = ?1"
+                    " AND j.study <> '' AND EXISTS (SELECT 1 FROM job AS o WHERE o.study = j.study AND o.study <> ''"
+                    " AND o.num <> ?1)",
+                    "i", job);
+    if (status != STATUS_OK)
+        return status;
+    status = delete_job_later(db, job, err);
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err, "DELETE FROM job WHERE num = ?", "i", job);
+}
+
 static enum status delete_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
 {
     struct rewind *r = (struct rewind *)command;
-    int64_t job, final, waiting;
+    int64_t job, final;
     enum status status = job_number(db, r->id, &job, err);
     if (status != STATUS_OK)
         return status;
@@ -442,18 +356,7 @@ static enum status delete_run(struct storage *storage, struct db *db, struct com
         return status;
     if (!final)
         return error_set(err, STATUS_CONFLICT, NULL, "only a finished job can be deleted: cancel it first");
-    status = db_integer(db, &waiting, 0, err,
-                        "SELECT count(*) FROM job WHERE source_job = ? AND source_job <> ''"
-                        " AND state IN ('queued', 'running', 'paused')",
-                        "t", r->id);
-    if (status != STATUS_OK)
-        return status;
-    if (waiting > 0)
-        return error_set(err, STATUS_CONFLICT, NULL, "%lld unfinished jobs start from this one", (long long)waiting);
-    status = delete_job_later(db, job, err);
-    if (status != STATUS_OK)
-        return status;
-    return db_run(db, err, "DELETE FROM job WHERE num = ?", "i", job);
+    return job_delete_finished(db, job, err);
 }
 
 enum status storage_job_delete(struct storage *storage, const char *id, struct error *err)

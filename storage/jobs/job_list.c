@@ -19,7 +19,8 @@
     " AND (?8 IS NULL OR EXISTS (SELECT 1 FROM job_tag AS t WHERE t.tag = ?8 AND t.job = job.num))"                    \
     " AND (?9 IS NULL OR owner = ?9) AND (?10 IS NULL OR preset = ?10)"                                                \
     " AND (?11 = 0 OR EXISTS (SELECT 1 FROM checkpoint AS c WHERE c.job = job.num AND c.complete))"                    \
-    " AND (?12 IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(?12) AS f WHERE NOT coalesce(" CONDITION ", 0)))"
+    " AND (?12 IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(?12) AS f WHERE NOT coalesce(" CONDITION ", 0)))"        \
+    " AND (?14 IS NULL OR study = ?14)"
 /* One statement for each index that can select the rows, so that the time for a page depends on the length of the page
  * and not on the size of the table. */
 #define NEWEST FILTERS " AND id < ?1 ORDER BY id DESC LIMIT ?6"
@@ -45,6 +46,8 @@ static const char *statement_of(const struct storage_job_filter *f)
 {
     if (f->sort != NULL || f->ascending)
         return f->ascending ? SORTED(">", "ASC") : SORTED("<", "DESC");
+    if (f->study != NULL && f->study[0] != '\0')
+        return SELECT " INDEXED BY job_by_study WHERE study = ?14 AND study <> ''" NEWEST;
     if (f->source_job != NULL)
         return SELECT " INDEXED BY job_by_source WHERE source_job = ?4 AND source_job <> ''" NEWEST;
     if (f->name != NULL && f->name[0] != '\0')
@@ -78,6 +81,8 @@ static enum status query_list(struct db *db, sqlite3_stmt **stmt, const struct s
         code = sqlite3_bind_int(*stmt, 11, f->has_checkpoint);
     if (code == SQLITE_OK)
         code = sqlite3_bind_text(*stmt, 12, f->result, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(*stmt, 14, f->study, -1, SQLITE_STATIC);
     if (code == SQLITE_OK && sorted)
         code = sqlite3_bind_text(*stmt, 13, f->sort != NULL ? f->sort : "created_at", -1, SQLITE_STATIC);
     return code == SQLITE_OK ? STATUS_OK : db_fail(db, code, err);

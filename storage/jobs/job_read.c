@@ -36,6 +36,7 @@ enum status job_row_read(sqlite3_stmt *stmt, struct arena *arena, struct storage
     out->ranks = sqlite3_column_int(stmt, 23);
     out->trace = db_text(stmt, 24, arena, &ok);
     out->tags = db_text(stmt, 25, arena, &ok);
+    out->study = db_text(stmt, 26, arena, &ok);
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a job");
 }
 

@@ -37,6 +37,7 @@ enum status job_insert(struct db *db, const char *id, const struct storage_job *
         DB_TEXT("executor", or_empty(job->executor)),
         DB_INTEGER("ranks", job->ranks),
         DB_TEXT("trace", or_empty(job->trace)),
+        DB_TEXT("study", or_empty(job->study)),
         DB_TEXT("config", job->config),
         DB_TEXT("params", job->params),
         DB_TEXT("progress", job->progress),

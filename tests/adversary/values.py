@@ -19,9 +19,8 @@ PLANTED = {"features": 16, "inputs": 8, "width": 16, "l0": 2, "seeds": 1, "batch
            "iterations": 3, "alternations": 1}
 # (kind, preset, small configuration)
 BASES = (("sparling", "digitcircle-quick", TINY), ("sparling", "splicing", SEQUENCES), ("sparling", "latex-ocr", FORMULAS), ("superposition", "fig3", SPARSE),
-         ("superposition", "rug", SPARSE), ("superposition", "scaling", SPARSE), ("factors", "synthetic", TABLE), ("factors", "fig3", TABLE),
-         ("environments", "tree-linear", TREE), ("environments", "tree-baselines", TREE), ("pathways", "single-layer", CODES), ("pathways", "decoders", CODES),
-         ("dictionary", "planted-quick", PLANTED), ("dictionary", "learning-or-encoding", PLANTED))
+         ("superposition", "rug", SPARSE), ("factors", "synthetic", TABLE), ("environments", None, TREE), ("pathways", "single-layer", CODES), ("pathways", "decoders", CODES),
+         ("dictionary", "planted-quick", PLANTED))
 TEXTS = ("", "0", "1", "0.5", "0.1,0.9", "2,4,8", "1,1,1", "1e308", "-1", "nan", "none", "trained,rug", "nmf", "vae,vsc", "../../etc/passwd", "a" * 300,
          "\x1b[31mred", "\u202egnp", ",,,", "relu,gated", "none,oracle")
 

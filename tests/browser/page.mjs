@@ -375,6 +375,31 @@ await report.test("several jobs are cancelled and deleted together, after a conf
   }
 });
 
+await report.test("a study is one row that opens into its jobs, and its page draws any result against any field", async () => {
+  const study = await daemon.call("POST", "/v1/studies", { ...tiny({ total_samples: 40, width: undefined }), name: "widths", grid: { width: [16, 24] }, seeds: 2 });
+  jobs.study = study.id;
+  await until("four jobs", async () => (await daemon.call("GET", `/v1/studies/${study.id}?brief=1`)).states.succeeded === 4);
+  await show(page, "#/?q=widths");
+  const row = page.locator("tr.study", { hasText: "widths" });
+  await row.getByText("4 of 4 done").waitFor();
+  if (await page.locator("tr.member").count()) throw new Error("the jobs of a study are shown before it is opened");
+  await row.getByRole("button", { name: /^Jobs of widths/ }).click();
+  await until("the rows of four jobs", async () => (await page.locator("tr.member").count()) === 4);
+  await page.locator("tr.member", { hasText: "widths: width=24 seed=2" }).waitFor();
+  await row.getByRole("link", { name: "widths" }).click();
+  const picture = page.locator("img.made");
+  await picture.waitFor();
+  const first = await picture.getAttribute("src");
+  await page.getByLabel("Result").selectOption("fpe");
+  await until("another picture", async () => (await picture.count()) === 1 && (await picture.getAttribute("src")) !== first && (await picture.getAttribute("alt")).includes("against width"));
+  if (!page.url().includes("y=fpe")) throw new Error("the address does not contain the result");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
+  const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
+  if (lines.length !== 3 || !lines[0].startsWith("width,jobs,done,")) throw new Error(lines.join());
+  await page.getByRole("link", { name: "widths: width=16 seed=1" }).click();
+  await page.getByRole("link", { name: "study" }).waitFor(); // from a job back to its study
+});
+
 await report.test("the configuration highlights what was set for the job, beside the value of the preset", async () => {
   await show(page, `#/jobs/${jobs[2]}/config`);
   const row = page.locator("tr", { hasText: "image_size" }).first();
@@ -621,7 +646,7 @@ const places = () => ({
   training: [`#/jobs/${jobs[2]}`, "Motif errors"], gallery: [`#/jobs/${jobs[2]}/motifs`, "of 100 inputs"], logos: [`#/jobs/${jobs.bases}/motifs`, "of 100 inputs"], latents: [`#/jobs/${jobs.latents}/latents`, "latents, measured on"],
   motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], inputs: [`#/jobs/${jobs[2]}/motifs?seed=3`, "all active positions"], letters: [`#/jobs/${jobs.bases}/motifs?seed=3`, "all active positions"],
   fromData: ["#/new?dataset=bases", "Predicted time"], result: [`#/jobs/${jobs[2]}/result`, "Confusion matrix"],
-  config: [`#/jobs/${jobs[2]}/config`, "Seed of the training samples"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],
+  study: [`#/studies/${jobs.study}`, "width=24"], config: [`#/jobs/${jobs[2]}/config`, "Seed of the training samples"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],
   factors: [`#/jobs/${jobs.factors}/factors`, "factor 0"], tree: [`#/jobs/${jobs.tree}/tree`, "latent 0"], layers: [`#/jobs/${jobs.pathways}/layers`, "stripe sparsity"],
 });
 

@@ -31,6 +31,7 @@ FACTORS = {"epochs": 4, "restarts": 1, "screen_epochs": 2}
 DICTIONARY = {"features": 16, "inputs": 6, "roots": 2, "width": 8, "l0": 2, "batch": 64, "total_samples": 6400, "test_samples": 500,
               "pursuit_samples": 20}
 PATHWAYS = {"filters": 2, "filter_length": 32, "length": 128, "nonzeros": "1,2,4", "trials": 10}
+STUDY = {"kind": "pathways", "config": {name: value for name, value in PATHWAYS.items() if name != "trials"}, "grid": {"trials": [10, 20]}, "seeds": 2}
 WORDS_MAX, ITEMS_MAX, LINES_MAX = 100, 2, 45
 MEMBERS_MAX = (30, 6, 4, 3)  # members of an object that the page shows, by nesting depth
 
@@ -55,8 +56,8 @@ and times are those of this run. For programs, `GET /openapi.json` describes the
   Each route below lists its own errors. Queries and the routes of trainers also have the errors of the two tables below. [Limits](limits.md) lists
   the errors that any route can return.
 
-- **Safe repetition.** `POST /v1/jobs` and `POST /v1/imports` with an `Idempotency-Key` can be repeated; the same key returns the same job. Keys
-  belong to a token: another token with the same key gets its own job.
+- **Safe repetition.** `POST /v1/jobs`, `POST /v1/studies` and `POST /v1/imports` with an `Idempotency-Key` can be repeated; the same key returns the
+  same job or study. Keys belong to a token: another token with the same key gets its own job.
 
 - **Configuration.** A request gives the fields of the job's kind ([fields](fields.md)) as flat names or as objects by group
   (`{"model": {"width": 32}}`). Boolean fields accept true, false, "yes" and "no". An answer contains the fields that apply to the job as
@@ -95,6 +96,7 @@ MEMBERS = """
 | `task` | `train`, or `evaluate` for an evaluation on request |
 | `owner` | the name of the token that submitted the job; null without a token |
 | `config` | the fields that apply to the job, with every value that the daemon filled in |
+| `study` | the id of the study that the job belongs to; null without one |
 | `from` | the job and checkpoint that the training started from; null for a fresh start |
 | `evaluation` | what an evaluation job measures; null for a training |
 | `progress` | the position of the training, and the remaining time in seconds |
@@ -199,6 +201,14 @@ class Run:
                 return document
             time.sleep(0.05)
         raise AssertionError(f"{job} is {document['state']}")
+
+    def await_study(self, study, state):
+        for _ in range(1200):
+            document = self.daemon.ask("GET", f"/v1/studies/{study}?brief=1")[2]
+            if document["state"] == state:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"study {study} is {document['state']}")
 
     def stream(self, pattern, job=None):
         path = pattern.replace("{id}", job or "")
@@ -340,6 +350,16 @@ class Run:
             example("POST", f"{at}/{verb}", names={"id": steered})
             self.await_state(steered, state)
         example("DELETE", at, names={"id": steered})
+        study, one = "/v1/studies/{id}", {"id": example("POST", "/v1/studies", body={**STUDY, "name": "noise"})[2]["id"]}
+        self.await_study(one["id"], "succeeded")
+        example("GET", "/v1/studies", "?limit=1")
+        example("GET", study, names=one, headers={"Accept": "text/csv"})
+        example("GET", study + "/chart", "?x=trials", names=one)
+        slow = {"id": self.daemon.ask("POST", "/v1/studies", {**long, "seeds": 3})[2]["id"]}
+        for verb in ("pause", "resume", "cancel"):
+            example("POST", f"{study}/{verb}", names=slow)
+            self.await_study(slow["id"], {"pause": "paused", "resume": "running", "cancel": "cancelled"}[verb])
+        example("DELETE", study, names=slow)
         self.trainer(self.daemon.ask("POST", "/v1/jobs", long)[2]["id"])
         example("PUT", "/v1/datasets/{name}", raw=CSV.encode(), headers={"Content-Type": "text/csv"}, names={"name": "table"})
         example("GET", "/v1/datasets")

@@ -21,7 +21,8 @@ static inline int stop_serving(void **state)
     return code;
 }
 
-/* Asserts that the page of the kind lists at least `presets` presets, and that each has a dry run. If a preset reads a
+/* Asserts that the page of the kind lists at least `presets` presets, and that each has a dry run: as a study if it has
+ * a grid or several seeds, else as a job. If a preset reads a
  * data set, the answer of its dry run must name the data set that is missing. */
 static inline void assert_kind(const char *kind, int presets)
 {
@@ -34,7 +35,9 @@ static inline void assert_kind(const char *kind, int presets)
     assert_true(cJSON_GetArraySize(all) >= presets);
     cJSON_ArrayForEach (preset, all) {
         snprintf(body, sizeof body, "{\"kind\":\"%s\",\"preset\":\"%s\"}", kind, json_text(preset, "name"));
-        post(served.url, "/v1/jobs?dry_run=1", body, &dry);
+        bool study = json_number(preset, "seeds") > 1 ||
+                     cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(preset, "grid")) > 0;
+        post(served.url, study ? "/v1/studies?dry_run=1" : "/v1/jobs?dry_run=1", body, &dry);
         if (dry.status == 422) {
             const cJSON *errors = cJSON_GetObjectItemCaseSensitive(dry.json, "errors");
             const char *pointer = json_text(cJSON_GetArrayItem(errors, 0), "pointer");

@@ -6,32 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/client/study_show.h"
+#include "api/client/commands/submit.h"
 #include "api/client/ctl.h"
 #include "api/client/submission.h"
 #include "core/base/utf8.h"
 
 static const struct config_field options[] = {
-    OPTION_TEXT("preset", "NAME", "start from this preset (motifctl kinds lists them)"),
-    OPTION_TEXT("config", "FILE", "JSON file with a configuration or a whole submission; - is standard input"),
-    OPTION_TEXT("set", "FIELD=VALUE", "set one configuration field; may be repeated"),
-    OPTION_TEXT("kind", "KIND", "the method; only needed without a preset"),
-    OPTION_TEXT("name", "NAME", "name of the job"),
-    OPTION_TEXT("tag", "TAG", "word by which lists can be filtered; may be repeated"),
-    OPTION_INTEGER("priority", "N", NULL, -1000000, 1000000, "-100 to 100; the queue runs higher priorities first (0)"),
-    OPTION_INTEGER("threads", "N", NULL, -1000000, 1000000,
-                   "number of threads of this job; it does not change the results"),
-    OPTION_TEXT("executor", "NAME",
-                "what trains the job: thread, process, mpirun or slurm, if the daemon has it (the daemon's first)"),
-    OPTION_INTEGER(
-        "ranks", "N", NULL, -1000000, 1000000,
-        "number of processes that share the work, for mpirun and slurm (1); it changes the last bits of the results"),
-    OPTION_TEXT("key", "KEY", "Idempotency-Key; repeated submissions with the same key return the same job (random)"),
-    OPTION_TEXT("like", "JOB", "start from the kind, preset and configuration of another job"),
-    OPTION_TEXT("from", "JOB[:SEQ]", "start from the weights of another job's checkpoint"),
-    OPTION_FLAG("watch", "follow the job to its end"),
-    OPTION_FLAG("require",
-                "with --watch: exit with 4 if the job has learned only a part, with 5 if it has not learned"),
-    OPTION_FLAG("dry-run", "print the predicted cost; store nothing"),
+    SUBMIT_OPTIONS,
     OPTIONS_END,
 };
 
@@ -100,39 +82,73 @@ static int kind_of_dataset(struct ctl *ctl, const char *dataset, const char *pre
     return code;
 }
 
-/* Finds in the server's list the kind that has a preset of this name. If several kinds have one, takes the first of
- * them that accepts the data set. */
-static int kind_of_preset(struct ctl *ctl, const cJSON *body, const char *preset, char *kind, size_t bytes)
+/* Returns the entry of a preset in the server's list of kinds; NULL: there is none. */
+static const cJSON *preset_of(const cJSON *kinds, const char *kind, const char *preset)
 {
-    cJSON *document = NULL;
     const cJSON *entry = NULL, *item = NULL;
+    cJSON_ArrayForEach (entry, kinds) {
+        const char *of = json_string(entry, "kind");
+        cJSON_ArrayForEach (item, json_member(entry, "presets"))
+            if (of && strcmp(of, kind) == 0 && json_string(item, "name") &&
+                strcmp(json_string(item, "name"), preset) == 0)
+                return item;
+    }
+    return NULL;
+}
+
+/* Finds in the server's list of kinds the one that has a preset of this name. If several have one, takes the first of
+ * them that accepts the data set. */
+static int kind_of_preset(struct ctl *ctl, const cJSON *kinds, const cJSON *body, const char *preset, char *kind,
+                          size_t bytes)
+{
+    const cJSON *entry = NULL;
     const char *dataset = json_string(json_member(body, "config"), "dataset_name");
     char first[64] = "", all[256] = "";
-    int count = 0, code = ctl_get(ctl, "/v1/kinds", &document);
+    int count = 0, code = CTL_SUCCESS;
     kind[0] = 0;
-    cJSON_ArrayForEach (entry, json_member(document, "kinds")) {
-        cJSON_ArrayForEach (item, json_member(entry, "presets")) {
-            const char *name = cJSON_IsString(item) ? item->valuestring : json_string(item, "name");
-            const char *of = json_string(entry, "kind");
-            if (!name || !of || strcmp(name, preset) != 0)
-                continue;
-            if (count++ == 0)
-                snprintf(first, sizeof(first), "%s", of);
-            add_name(all, sizeof(all), of);
-        }
+    cJSON_ArrayForEach (entry, kinds) {
+        const char *of = json_string(entry, "kind");
+        if (!of || !preset_of(kinds, of, preset))
+            continue;
+        if (count++ == 0)
+            snprintf(first, sizeof(first), "%s", of);
+        add_name(all, sizeof(all), of);
     }
-    cJSON_Delete(document);
-    if (code == CTL_SUCCESS && count == 0)
+    if (count == 0)
         return ctl_usage(ctl, "there is no preset %.80s; `motifctl kinds` lists them", preset);
-    if (code == CTL_SUCCESS && count > 1 && !dataset)
+    if (count > 1 && !dataset)
         return ctl_usage(ctl,
                          "more than one kind has a preset %.80s: %s; choose a kind with --kind, or a data set with "
                          "--set dataset_name=NAME",
                          preset, all);
-    if (code == CTL_SUCCESS && count > 1)
+    if (count > 1)
         code = kind_of_dataset(ctl, dataset, preset, kind, bytes);
     if (!kind[0])
         snprintf(kind, bytes, "%s", first); /* if no kind accepts the data set, the server's answer says why */
+    return code;
+}
+
+/* Adds the kind of the preset if the body has none, and finds out whether the preset is a study. */
+static int read_preset(struct ctl *ctl, cJSON *body, bool *study)
+{
+    const char *preset = json_string(body, "preset"), *given = json_string(body, "kind");
+    char kind[64];
+    cJSON *document = NULL;
+    *study = json_member(body, "grid") || json_member(body, "seeds");
+    if (!preset && !given)
+        return ctl_usage(ctl, "nothing to train: give --preset NAME, or --kind KIND with --config or --set");
+    if (!preset || (given && *study))
+        return CTL_SUCCESS;
+    int code = ctl_get(ctl, "/v1/kinds", &document);
+    const cJSON *kinds = json_member(document, "kinds");
+    if (code == CTL_SUCCESS && !given) {
+        code = kind_of_preset(ctl, kinds, body, preset, kind, sizeof(kind));
+        if (code == CTL_SUCCESS)
+            submission_text(body, "kind", kind);
+    }
+    if (code == CTL_SUCCESS)
+        *study = *study || submission_is_study(body, preset_of(kinds, json_string(body, "kind"), preset));
+    cJSON_Delete(document);
     return code;
 }
 
@@ -156,14 +172,13 @@ static int copy_job(struct ctl *ctl, const char *which, cJSON *body)
     return code;
 }
 
-static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
+int submit_fill(struct ctl *ctl, const struct options *args, cJSON *body, bool *study)
 {
     static const char *const texts[] = {"preset", "kind", "name", "executor"};
-    static const char *const integers[] = {"priority", "threads", "ranks"};
+    static const char *const integers[] = {"priority", "threads", "ranks", "seeds"};
     struct error err = {0};
-    char kind[64];
     long long number = 0;
-    const char *path = options_value(args, "config"), *preset, *from = options_value(args, "from");
+    const char *path = options_value(args, "config"), *from = options_value(args, "from");
     if (options_has(args, "like")) {
         if (path || options_has(args, "preset") || options_has(args, "kind"))
             return ctl_usage(ctl,
@@ -183,6 +198,10 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
     for (size_t i = 0; i < args->option_count; i++)
         if (strcmp(args->options[i].name, "set") == 0 &&
             submission_set(body, args->options[i].value, &err) != STATUS_OK)
+            return ctl_usage(ctl, "%s", err.message);
+    for (size_t i = 0; i < args->option_count; i++)
+        if (strcmp(args->options[i].name, "grid") == 0 &&
+            submission_grid(body, args->options[i].value, &err) != STATUS_OK)
             return ctl_usage(ctl, "%s", err.message);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (options_value(args, texts[i]))
@@ -207,15 +226,7 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
     for (size_t i = 0; i < args->option_count; i++)
         if (strcmp(args->options[i].name, "tag") == 0)
             submission_tag(body, args->options[i].value);
-    preset = json_string(body, "preset");
-    if (json_string(body, "kind"))
-        return CTL_SUCCESS;
-    if (!preset)
-        return ctl_usage(ctl, "nothing to train: give --preset NAME, or --kind KIND with --config or --set");
-    int code = kind_of_preset(ctl, body, preset, kind, sizeof(kind));
-    if (code == CTL_SUCCESS)
-        submission_text(body, "kind", kind);
-    return code;
+    return read_preset(ctl, body, study);
 }
 
 static void view_dry_run(struct ctl *ctl, const cJSON *answer)
@@ -224,6 +235,7 @@ static void view_dry_run(struct ctl *ctl, const cJSON *answer)
         const char *name, *title;
         void (*write)(char *out, size_t bytes, double value);
     } lines[] = {
+        {"count", "jobs", term_count},
         {"parameters", "parameters", term_count},
         {"flops_per_sample", "floating-point operations per sample", term_count},
         {"flops", "floating-point operations", term_count},
@@ -276,40 +288,47 @@ static void view_warnings(const cJSON *answer)
     }
 }
 
-static int submit_body(struct ctl *ctl, const struct options *args, const cJSON *body)
+int submit_send(struct ctl *ctl, const struct options *args, const cJSON *body, bool study)
 {
-    cJSON *job = NULL;
-    bool dry_run = options_has(args, "dry-run");
-    char *text = cJSON_PrintUnformatted(body);
-    struct http_request request = {.method = "POST", .path = dry_run ? "/v1/jobs?dry_run=1" : "/v1/jobs", .body = text};
-    int code = dry_run ? ctl_repeat(ctl, &request, &job) : ctl_create(ctl, &request, args, &job);
+    cJSON *made = NULL;
+    bool dry_run = options_has(args, "dry-run"), watch = options_has(args, "watch") && !dry_run;
+    char path[64], *text = cJSON_PrintUnformatted(body);
+    snprintf(path, sizeof(path), "/v1/%s%s", study ? "studies" : "jobs", dry_run ? "?dry_run=1" : "");
+    struct http_request request = {.method = "POST", .path = path, .body = text};
+    int code = dry_run ? ctl_repeat(ctl, &request, &made) : ctl_create(ctl, &request, args, &made);
     cJSON_free(text);
     if (code != CTL_SUCCESS)
         return code;
-    const char *id = json_string(job, "id");
+    const char *id = json_string(made, "id");
     if (!ctl->json)
-        view_warnings(job);
+        view_warnings(made);
     if (ctl->quiet && id)
         fprintf(ctl->out.stream, "%s\n", id);
     else if (dry_run && !ctl->json)
-        view_dry_run(ctl, job);
-    else if (ctl->json && !options_has(args, "watch"))
-        ctl_print_json(ctl, job);
+        view_dry_run(ctl, made);
+    else if (ctl->json && !watch)
+        ctl_print_json(ctl, made);
+    else if (!ctl->json && id && study)
+        fprintf(ctl->out.stream, "submitted %s as study %s with %.0f jobs\n", job_title(made), id,
+                json_number(made, "count"));
     else if (!ctl->json && id)
-        fprintf(ctl->out.stream, "submitted %s as %s\n", job_title(job), id);
+        fprintf(ctl->out.stream, "submitted %s as %s\n", job_title(made), id);
     fflush(ctl->out.stream);
-    if (!dry_run && options_has(args, "watch") && id)
+    if (watch && id && study)
+        code = watch_study(ctl, id, 600);
+    else if (watch && id)
         code = watch_job(ctl, id, options_has(args, "require") ? WATCH_LEARNED : WATCH_SUCCESS, 0.5, 600);
-    cJSON_Delete(job);
+    cJSON_Delete(made);
     return code;
 }
 
 static int run(struct ctl *ctl, const struct options *args)
 {
+    bool study;
     cJSON *body = cJSON_CreateObject();
-    int code = fill(ctl, args, body);
+    int code = submit_fill(ctl, args, body, &study);
     if (code == CTL_SUCCESS)
-        code = submit_body(ctl, args, body);
+        code = submit_send(ctl, args, body, study);
     cJSON_Delete(body);
     return code;
 }
@@ -321,7 +340,8 @@ const struct command command_submit = {
     .text = "Combines a preset, a JSON file and single fields. --set overrides the file, and the file overrides the "
             "preset. With --like, all fields that --set does not change have the values of another job.\nPrints the id "
             "of the "
-            "job. If a value of --set is valid JSON, it is read as JSON, else as text.",
+            "job. If a value of --set is valid JSON, it is read as JSON, else as text.\nIf the preset is a study, "
+            "submits all its jobs; --watch then follows the whole study (motifctl study).",
     .example = "  motifctl submit --preset digitcircle-quick --watch\n"
                "  motifctl submit --preset digitcircle --set seed=7 --set learning_rate=5e-4 --name seven\n"
                "  motifctl submit --like latest --set seed=2 --watch\n"

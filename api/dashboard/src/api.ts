@@ -11,7 +11,7 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export interface Job {
   id: string; kind: string; preset: string | null; name: string | null; task: "train" | "evaluate"; state: State;
   requested_state: "paused" | "cancelled" | null; priority: number; threads: number; config: Record<string, Json>;
-  from: { job: string; checkpoint: number } | null; progress: Progress;
+  from: { job: string; checkpoint: number } | null; progress: Progress; study: string | null;
   warnings?: Fault[]; owner: string | null; tags?: string[];
   result: Record<string, Json> | null; error: Record<string, Json> | null;
   created_at: string; started_at: string | null; finished_at: string | null; links: Record<string, string>;
@@ -21,7 +21,14 @@ export interface Field {
   choices?: string[]; allowed: string; unit: string; meaning: string;
   group: string; level: "basic" | "advanced" | "research"; applies: string | null;
 }
-export interface Preset { name: string; meaning: string; settings: Record<string, Json>; config: Record<string, Json> }
+export interface Preset { name: string; meaning: string; settings: Record<string, Json>; config: Record<string, Json>; grid: Record<string, Json[]>; seeds: number }
+/** A group of jobs; lists have no table. */
+export interface Study {
+  id: string; kind: string; preset: string | null; name: string | null; owner: string | null; state: State; grid: Record<string, Json[]>; seeds: number;
+  count: number; states: Record<State, number>; fraction: number; created_at: string; finished_at: string | null; links: Record<string, string>;
+}
+export interface StudyRow { fields: Record<string, Json>; jobs: number; done: number; results: Record<string, { count: number; median: number | null; min: number | null; max: number | null }> }
+export interface WholeStudy extends Study { jobs: Job[]; table: { fields: string[]; results: string[]; rows: StudyRow[] } }
 export interface Metric { name: string; unit: string; meaning: string }
 /** A file format that a query reads or writes. */
 export interface FileFormat { name: string; media_type: string; endings: string[]; meaning?: string }

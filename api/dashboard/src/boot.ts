@@ -6,8 +6,8 @@ import { FIRST_NAMES, metricsPath, POINTS } from "./first";
 declare const VIEWS: Record<string, string[]>;
 
 const [place = "", job, part] = location.hash.split("?")[0].replace(/^#\/?/, "").split("/");
-const FILES: Record<string, string> = { "": "jobs", new: "submit", data: "datasets" };
-for (const href of new Set((job ? ["job", part || "curves"] : [FILES[place] ?? place]).flatMap((name) => VIEWS[name] ?? [])))
+const FILES: Record<string, string> = { "": "jobs", new: "submit", data: "datasets", studies: "study" };
+for (const href of new Set((job && place === "jobs" ? ["job", part || "curves"] : [FILES[place] ?? place]).flatMap((name) => VIEWS[name] ?? [])))
   document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
 
 const [, id, more] = /^#\/jobs\/([0-9A-Z]{26})(.*)/.exec(location.hash) ?? [];

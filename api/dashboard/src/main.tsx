@@ -13,6 +13,7 @@ const NAV: [string, string, string][] = [["", "Jobs", "jobs"], ["new", "New job"
 
 const JobsPage = later(() => import("./pages/jobs").then((m) => m.JobsPage));
 const JobPage = later(() => import("./pages/job").then((m) => m.JobPage));
+const StudyPage = later(() => import("./pages/study").then((m) => m.StudyPage));
 const SubmitPage = later(() => import("./pages/submit").then((m) => m.SubmitPage));
 const ComparePage = later(() => import("./pages/compare").then((m) => m.ComparePage));
 const DataPage = later(() => import("./pages/datasets").then((m) => m.DataPage));
@@ -59,6 +60,7 @@ function TokenForm() {
 function Page() {
   const [first = "", id = ""] = route.value.path;
   if (first === "jobs" && id) return <JobPage key={id} id={id} />;
+  if (first === "studies" && id) return <StudyPage key={id} id={id} />;
   if (first === "new") return <SubmitPage />;
   if (first === "compare") return <ComparePage />;
   if (first === "data") return <DataPage />;
@@ -82,7 +84,7 @@ function App() {
         <a class="brand" href="#/" aria-label="motifd, list of jobs"><span aria-hidden="true" class="mark" />motifd</a>
         <nav aria-label="Pages">
           {NAV.map(([path, text, name]) => (
-            <a key={name} href={href(path)} aria-current={here === path || (path === "" && here === "jobs") ? "page" : undefined}>{text}</a>
+            <a key={name} href={href(path)} aria-current={here === path || (path === "" && (here === "jobs" || here === "studies")) ? "page" : undefined}>{text}</a>
           ))}
         </nav>
         <LiveMark />

@@ -20,9 +20,10 @@
 #include "tests/support/sanitized.h"
 #include "tests/unit/api/api_sweep.h"
 
-enum subject { NONE, QUEUED, RUNNING, PAUSED, FINISHED, TRAINED, SET };
+enum subject { NONE, QUEUED, RUNNING, PAUSED, FINISHED, TRAINED, SET, STUDY, PAUSED_STUDY, ENDED_STUDY };
 
 static const char job_body[] = "{\"kind\":\"echo\",\"name\":\"one\",\"config\":{\"density\":0.1}}";
+static const char study_body[] = "{\"kind\":\"echo\",\"grid\":{\"density\":[0.1,0.2]},\"config\":{\"span\":2}}";
 static const char input[] = "{\"inputs\":[{\"sample\":{\"seed\":1}}]}";
 static const char csv[] = "a,b,label\n1,2,x\n3,4,y\n5,6,x\n";
 
@@ -40,6 +41,11 @@ static const struct request_case writes[] = {
     {"POST", "/v1/jobs/@/cancel", NULL, 202, QUEUED, {NULL}, {NULL}, false},
     {"POST", "/v1/jobs/@/pause", NULL, 202, RUNNING, {NULL}, {NULL}, false},
     {"POST", "/v1/jobs/@/resume", NULL, 202, PAUSED, {NULL}, {NULL}, false},
+    {"POST", "/v1/studies", study_body, 201, NONE, {"Idempotency-Key"}, {"t@"}, false},
+    {"POST", "/v1/studies/@/cancel", NULL, 202, STUDY, {NULL}, {NULL}, false},
+    {"POST", "/v1/studies/@/pause", NULL, 202, STUDY, {NULL}, {NULL}, false},
+    {"POST", "/v1/studies/@/resume", NULL, 202, PAUSED_STUDY, {NULL}, {NULL}, false},
+    {"DELETE", "/v1/studies/@", NULL, 204, ENDED_STUDY, {NULL}, {NULL}, false},
     {"DELETE", "/v1/jobs/@", NULL, 204, FINISHED, {NULL}, {NULL}, false},
     {"POST", "/v1/jobs/@/evaluation", "{\"samples\":10}", 201, TRAINED, {"Idempotency-Key"}, {"e@"}, false},
     {"POST", "/v1/imports", "#weights", 201, NONE, {"Content-Type"}, {"application/octet-stream"}, false},
@@ -53,6 +59,13 @@ static const struct request_case writes[] = {
 static const struct request_case reads[] = {
     {"POST", "/v1/jobs?dry_run=1", job_body, 200, NONE, {NULL}, {NULL}, true},
     {"POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"density\":7}}", 422, NONE, {NULL}, {NULL}, false},
+    {"POST", "/v1/studies?dry_run=1", study_body, 200, NONE, {NULL}, {NULL}, true},
+    {"POST", "/v1/studies", "{\"kind\":\"echo\",\"grid\":{\"density\":[7]}}", 422, NONE, {NULL}, {NULL}, false},
+    {"GET", "/v1/studies", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/v1/studies/@", NULL, 200, STUDY, {NULL}, {NULL}, true},
+    {"GET", "/v1/studies/@", NULL, 200, STUDY, {"Accept"}, {"text/csv"}, true},
+    {"GET", "/v1/studies/swept", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/v1/studies/@/chart?y=loss", NULL, 200, STUDY, {"Accept"}, {"image/svg+xml"}, false},
     {"GET", "/v1/jobs?limit=5", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@/metrics?max_points=9", NULL, 200, NONE, {NULL}, {NULL}, true},
@@ -144,7 +157,7 @@ static const struct request_case reads[] = {
 
 /* ---- what is stored ------------------------------------------------------------------------------------------- */
 
-enum { COUNTS = 8 };
+enum { COUNTS = 9 };
 struct stored {
     char subject[200];
     int64_t count[COUNTS];
@@ -178,6 +191,7 @@ static bool equal(const struct stored *a, const struct stored *b)
 struct bench {
     struct api_fixture *f;
     char job[STORAGE_ID], data[96]; /* job: id of a job with every kind of content; data: folder of the data sets */
+    char study[STORAGE_ID];         /* a study with results */
     struct sweep sweep;
     int made;
     sqlite3 *db;
@@ -188,7 +202,10 @@ static const char look_sql[] =
     "SELECT (SELECT state || ' ' || requested_state || ' ' || priority || ' ' || name FROM job WHERE id = ?1),"
     " (SELECT count(*) FROM job), (SELECT count(*) FROM idempotency), (SELECT count(*) FROM checkpoint WHERE complete),"
     " (SELECT count(*) FROM chain), (SELECT count(*) FROM artifact), (SELECT count(*) FROM series WHERE job > 0),"
-    " (SELECT count(*) FROM pragma_foreign_key_check)";
+    " (SELECT count(*) FROM pragma_foreign_key_check),"
+    " (SELECT count(*) FROM study)"
+    " + (SELECT 1000 * count(*) FROM job WHERE study <> '' AND state = 'paused')"
+    " + (SELECT 1000000 * count(*) FROM job WHERE study <> '' AND state = 'cancelled')";
 
 /* Reads the database over a separate connection. */
 static struct stored look(struct bench *b, const char *id)
@@ -211,6 +228,16 @@ static void plain_job(struct api_fixture *f, const char *config, char id[STORAGE
     struct storage_submit in = {.kind = "echo", .name = "plain", .config = config};
     enum storage_submit_outcome outcome;
     assert_int_equal(storage_job_submit(f->storage, &in, id, &outcome, &f->err), STATUS_OK);
+}
+
+static void plain_study(struct api_fixture *f, const char *name, char id[STORAGE_ID])
+{
+    struct storage_submit in[2] = {{.kind = "echo", .config = "{\"density\":0.1}"},
+                                   {.kind = "echo", .config = "{\"density\":0.2}"}};
+    const struct storage_study_submit study = {
+        .name = name, .grid = "{\"density\":[0.1,0.2]}", .seeds = 1, .jobs = in, .count = 2};
+    enum storage_submit_outcome outcome;
+    assert_int_equal(storage_study_submit(f->storage, &study, id, &outcome, &f->err), STATUS_OK);
 }
 
 static void end_job(struct api_fixture *f, const char *id)
@@ -236,6 +263,12 @@ static void prepare(struct bench *b, enum subject subject, char id[STORAGE_ID])
     (void)snprintf(id, STORAGE_ID, "s%d", b->made++);
     if (subject == SET) {
         make_set(b, id);
+    } else if (subject == STUDY || subject == PAUSED_STUDY || subject == ENDED_STUDY) {
+        plain_study(f, "", id);
+        if (subject != STUDY)
+            assert_int_equal(storage_study_request(
+                                 f->storage, id, subject == PAUSED_STUDY ? JOB_EVENT_PAUSE : JOB_EVENT_CANCEL, &f->err),
+                             STATUS_OK);
     } else if (subject != NONE) {
         plain_job(f, "{}", id);
         if (subject == PAUSED)
@@ -256,6 +289,7 @@ static void clear(struct bench *b, const char *subject)
 {
     char id[STORAGE_ID];
     end_job(b->f, subject);
+    (void)storage_study_request(b->f->storage, subject, JOB_EVENT_CANCEL, &b->f->err);
     while (storage_job_claim(b->f->storage, id, &b->f->err) == STATUS_OK)
         end_job(b->f, id);
 }
@@ -295,11 +329,11 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
         if (!done && (a.status == c->status || !equal(&changed, &none))) {
             complain("%s %s, %s %s %d: %d, and neither done nor not: '%s' of '%s', jobs %+d keys %+d checkpoints %+d "
                      "links %+d "
-                     "artifacts %+d series %+d broken %+d sets %+d",
+                     "artifacts %+d series %+d broken %+d studies %+d sets %+d",
                      c->method, c->target, b->sweep.fault->name, sweep_mode(forever), place, a.status, changed.subject,
                      whole.subject, (int)changed.count[0], (int)changed.count[1], (int)changed.count[2],
                      (int)changed.count[3], (int)changed.count[4], (int)changed.count[5], (int)changed.count[6],
-                     (int)changed.count[7]);
+                     (int)changed.count[7], (int)changed.count[8]);
         }
         free(a.bytes);
         /* repeat the request when it has failed, or when repeating it cannot change anything */
@@ -371,6 +405,12 @@ static int setup(void **state)
                      STATUS_OK);
     assert_int_equal(storage_artifact_put(f->storage, bench.job, "a.png", "image/png", "abc", 3, &f->err), STATUS_OK);
     finish_job(f, bench.job, "{\"accuracy\":1}");
+    char member[STORAGE_ID];
+    plain_study(f, "swept", bench.study);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(storage_job_claim(f->storage, member, &f->err), STATUS_OK);
+        finish_job(f, member, i == 0 ? "{\"loss\":1.5}" : "{\"loss\":2,\"seed\":1}");
+    }
     make_set(&bench, "kept");
     bench.sweep = (struct sweep){.f = f};
     bench.sweep.bodies[0] = keep_body(f, "#weights", path_of(bench.job, "/checkpoints/latest"));
@@ -401,7 +441,8 @@ static void reads_survive_every_failed_allocation(void **state)
     for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
         for (int k = 0; k < 2 * SWEEP_FAULTS; k++) {
             b->sweep.fault = &sweep_faults[k / 2];
-            int walked = sweep_read(&b->sweep, &reads[i], b->job, k % 2, fault_stride(SANITIZED ? 3 : 1));
+            int walked = sweep_read(&b->sweep, &reads[i], reads[i].subject == STUDY ? b->study : b->job, k % 2,
+                                    fault_stride(SANITIZED ? 3 : 1));
             print_message("%-4s %-40.40s %s %s: %d\n", reads[i].method, reads[i].target, b->sweep.fault->name,
                           sweep_mode(k % 2), walked);
         }

@@ -232,6 +232,27 @@ static void a_submission_without_an_answer_is_repeated_with_the_same_key(void **
                         "{\"config\":{\"seed\":7},\"preset\":\"quick\",\"name\":\"first\",\"kind\":\"sparling\"}");
 }
 
+static void a_preset_that_is_a_study_is_submitted_with_all_its_jobs(void **state)
+{
+#define KINDS                                                                                                          \
+    "GET /v1/kinds ", HEAD("200 OK", "") "{\"kinds\":[{\"kind\":\"line\",\"presets\":[{\"name\":\"many\","             \
+                                         "\"grid\":{\"p\":[1,2]},\"seeds\":2}]}]}"
+    BEGIN({KINDS}, {"POST /v1/studies ", HEAD("201 Created", "") "{\"id\":\"S1\",\"kind\":\"line\",\"count\":4}"},
+          {KINDS}, {"POST /v1/jobs ", HEAD("201 Created", "") QUEUED},
+          {"POST /v1/studies ", HEAD("201 Created", "") "{\"id\":\"S2\",\"kind\":\"line\",\"count\":3}"});
+    run(&got, script.port, "submit --preset many --set p=1");
+    assert_int_equal(got.code, 0);
+    assert_string_equal(got.out, "submitted line as study S1 with 4 jobs\n");
+    run(&got, script.port, "submit --preset many --set p=1 --set seed=3"); /* one job: everything is decided */
+    assert_int_equal(got.code, 0);
+    run(&got, script.port, "study submit --kind line --grid p=1,.5,x --seeds 2 -q");
+    end(&script);
+    assert_string_equal(got.out, "S2\n");
+    assert_string_equal(strstr(script.requests[4], "\r\n\r\n") + 4,
+                        "{\"grid\":{\"p\":[1,0.5,\"x\"]},\"kind\":\"line\",\"seeds\":2}");
+    assert_true(strlen(header(script.requests[4], "Idempotency-Key")) >= 16);
+}
+
 static void every_fault_of_a_configuration_is_shown(void **state)
 {
     BEGIN({"POST /v1/jobs ",
@@ -558,6 +579,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_submission_without_an_answer_is_repeated_with_the_same_key),
+        cmocka_unit_test(a_preset_that_is_a_study_is_submitted_with_all_its_jobs),
         cmocka_unit_test(every_fault_of_a_configuration_is_shown),
         cmocka_unit_test(an_unknown_preset_is_a_usage_error),
         cmocka_unit_test(a_dry_run_stores_nothing_and_shows_the_cost),

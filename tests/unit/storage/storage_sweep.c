@@ -59,6 +59,8 @@ static const char *const tables[] = {
     "version, "
     "owner, "
     "source_checkpoint FROM job ORDER BY num",
+    "SELECT s.name, s.grid, s.seeds, s.owner, count(*) FROM study AS s JOIN job AS j ON j.study = s.id GROUP BY s.id",
+    "SELECT count(*) FROM study",
     "SELECT what, number, bytes FROM tally ORDER BY what",
     "SELECT owner, key, job, hex(fingerprint) FROM idempotency ORDER BY owner, key",
     "SELECT job, seq, step, coalesce(density, ''), bytes, hex(sha256), stage_end, pinned, complete FROM checkpoint "

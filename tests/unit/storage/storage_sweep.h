@@ -53,7 +53,7 @@ int sweep_teardown(void **state);
 
 extern struct sweep_made {
     char path[96];
-    char done[STORAGE_ID], queued[STORAGE_ID], paused[STORAGE_ID];
+    char done[STORAGE_ID], queued[STORAGE_ID], paused[STORAGE_ID], study[STORAGE_ID], ended_study[STORAGE_ID];
 } made;
 void sweep_make(struct fixture *f);
 /* Brings the queued job into the state that a call needs. */

@@ -33,6 +33,18 @@ static enum status add_checkpoint(struct fixture *f, const char *id, int64_t ste
     return storage_checkpoint_commit(writer, &seq, &f->err);
 }
 
+static enum status add_study(struct fixture *f, const char *key, char id[STORAGE_ID])
+{
+    struct storage_submit in[3];
+    enum storage_submit_outcome outcome;
+    for (int i = 0; i < 3; i++)
+        in[i] = (struct storage_submit){.kind = "factors", .config = "{}", .priority = -50};
+    in[0].key = key;
+    const struct storage_study_submit study = {
+        .name = "three", .grid = "{\"p\":[1,2,3]}", .seeds = 1, .jobs = in, .count = 3};
+    return storage_study_submit(f->storage, &study, id, &outcome, &f->err);
+}
+
 void sweep_make(struct fixture *f)
 {
     char id[STORAGE_ID];
@@ -58,6 +70,9 @@ void sweep_make(struct fixture *f)
     submit(f, "sparling", low, made.paused);
     OK(storage_job_request(f->storage, made.paused, JOB_EVENT_PAUSE, NULL, NULL, &f->err));
     submit(f, "pathways", 0, made.queued);
+    OK(add_study(f, "a study", made.study));
+    OK(add_study(f, NULL, made.ended_study));
+    OK(storage_study_request(f->storage, made.ended_study, JOB_EVENT_CANCEL, &f->err));
     struct storage_token token = {.hash = {7}, .name = "anna", .scope = 2};
     OK(storage_token_add(f->storage, &token, &f->err));
     struct storage_audit entry = {
@@ -108,6 +123,26 @@ static enum status list_jobs(struct fixture *f)
             answer_add("%s %d,", jobs[k].id, (int)jobs[k].state);
         answer_add("%d\n", more);
     }
+    return status;
+}
+
+static enum status read_studies(struct fixture *f)
+{
+    struct storage_study one, *studies;
+    struct storage_job *jobs;
+    const struct storage_study_filter filter = {.limit = 5};
+    size_t count = 0;
+    bool more;
+    enum status status = storage_study_get(f->storage, made.study, &f->arena, &one, &f->err);
+    if (status == STATUS_OK)
+        status = storage_study_list(f->storage, &filter, &f->arena, &studies, &count, &more, &f->err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        answer_add("%s %s %lld %lld,", studies[i].id, studies[i].grid, (long long)studies[i].count,
+                   (long long)studies[i].jobs[JOB_CANCELLED]);
+    if (status == STATUS_OK)
+        status = storage_study_jobs(f->storage, made.study, "", 9, &f->arena, &jobs, &count, &f->err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        answer_add("%s %s %s,", one.id, jobs[i].id, jobs[i].study);
     return status;
 }
 
@@ -320,6 +355,23 @@ static enum status submit_evaluation(struct fixture *f)
     return submit_with(f, &in);
 }
 
+static enum status submit_study(struct fixture *f)
+{
+    char id[STORAGE_ID];
+    enum status status = add_study(f, "third", id);
+    if ((status == STATUS_OK) != (id[0] != '\0'))
+        complain("a study that %s has the id '%s'\n", status_name(status), id);
+    return status;
+}
+static enum status pause_study(struct fixture *f)
+{
+    return storage_study_request(f->storage, made.study, JOB_EVENT_PAUSE, &f->err);
+}
+static enum status delete_study(struct fixture *f)
+{
+    return storage_study_delete(f->storage, made.ended_study, &f->err);
+}
+
 static enum status patch_job(struct fixture *f)
 {
     int priority = 3;
@@ -484,6 +536,7 @@ static enum status fail_notice(struct fixture *f)
 const struct sweep_call sweep_reads[] = {
     {"job", get_job, AS_IT_IS, false},
     {"jobs", list_jobs, AS_IT_IS, false},
+    {"studies", read_studies, AS_IT_IS, false},
     {"owner's bytes", owner_bytes, AS_IT_IS, false},
     {"metrics", read_metrics, AS_IT_IS, false},
     {"events", read_events, AS_IT_IS, false},
@@ -501,6 +554,9 @@ const struct sweep_call sweep_reads[] = {
 const struct sweep_call sweep_writes[] = {
     {"submit", submit_keyed, AS_IT_IS, false},
     {"submit evaluation", submit_evaluation, AS_IT_IS, false},
+    {"submit study", submit_study, AS_IT_IS, false},
+    {"pause study", pause_study, AS_IT_IS, false},
+    {"delete study", delete_study, AS_IT_IS, false},
     {"patch", patch_job, AS_IT_IS, false},
     {"pause", pause_queued, AS_IT_IS, false},
     {"resume", resume_paused, AS_IT_IS, false},

@@ -127,7 +127,7 @@ export function JobPage({ id }: { id: string }) {
   return (
     <>
       <div class="page-head">
-        <div><p class="crumbs"><a href="#/">Jobs</a> / {job.kind}{job.preset ? ` / ${job.preset}` : ""}{job.from && <> / from <a href={href(`jobs/${job.from.job}`)}>{job.from.job.slice(-6)}</a></>} <code>{job.id}</code></p>
+        <div><p class="crumbs"><a href="#/">Jobs</a> / {job.study && <><a href={href(`studies/${job.study}`)}>study</a> / </>}{job.kind}{job.preset ? ` / ${job.preset}` : ""}{job.from && <> / from <a href={href(`jobs/${job.from.job}`)}>{job.from.job.slice(-6)}</a></>} <code>{job.id}</code></p>
           <Name job={job} changed={changed} fail={setFailed} /></div>
         <Actions job={job} changed={changed} fail={setFailed} />
       </div>

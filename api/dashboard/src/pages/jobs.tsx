@@ -1,6 +1,6 @@
-// The table of jobs. The page loads the list once and then applies the events of the daemon. Columns, sorting and filters are the user's choice.
+// The table of jobs and studies. A study is one row that opens into its jobs. The page loads the list once and then applies the events of the daemon. Columns, sorting and filters are the user's choice.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, kinds, seen, send, type Job, type Progress, type State } from "../api";
+import { get, kinds, seen, send, type Job, type Progress, type State, type Study } from "../api";
 import { ago, DASH, duration, moment, number, percent, title } from "../format";
 import { follow } from "../live";
 import { go, href, note, route } from "../router";
@@ -58,7 +58,7 @@ export function sorted(jobs: Job[], by: string): Job[] {
 
 function Row({ job, columns, picked, pick }: { job: Job; columns: Column[]; picked: boolean; pick: () => void }) {
   return (
-    <tr>
+    <tr class={job.study ? "member" : undefined}>
       <td class="pick"><input type="checkbox" checked={picked} onChange={pick} aria-label={`Select ${title(job)}, ${job.id.slice(-6)}`} /></td>
       <th scope="row" data-label="Job"><a href={href(`jobs/${job.id}`)}>{title(job)}</a>
         <span class="sub">{job.task === "evaluate" ? "evaluation · " : ""}{job.kind}{job.preset && job.name ? ` · ${job.preset}` : ""} · <code>{job.id.slice(-6)}</code></span></th>
@@ -67,10 +67,49 @@ function Row({ job, columns, picked, pick }: { job: Job; columns: Column[]; pick
   );
 }
 
-/** Loads the list and applies events to its jobs. */
-function useJobs(query: string) {
+/** The cell of a study in a column of the table; most columns apply to single jobs only. */
+function studyCell(study: Study, column: string): preact.ComponentChildren {
+  if (column === "state") return <StateMark job={{ state: study.state, requested_state: null }} />;
+  if (column === "progress") return <span class="measure"><span>{study.states.succeeded} of {study.count} done</span><Bar value={study.fraction} label="Progress" /></span>;
+  if (column === "created") return <time dateTime={study.created_at} title={moment(study.created_at)}>{ago(study.created_at)}</time>;
+  return column === "kind" || column === "preset" || column === "owner" ? study[column] ?? DASH : DASH;
+}
+
+/** The row of a study, and the rows of its jobs while it is open. */
+function StudyRows({ study, columns, picked, pick, show }: { study: Study; columns: Column[]; picked: string[]; pick: (id: string) => void; show: (jobs: Job[]) => void }) {
+  const [open, setOpen] = useState(false);
+  const whole = useLoad(open ? `${study.id} ${study.fraction} ${JSON.stringify(study.states)}` : null, (signal) => get<{ jobs: Job[] }>(`/v1/studies/${study.id}`, signal).then(({ jobs }) => { show(jobs); return jobs; }));
+  return (
+    <>
+      <tr class="study">
+        <td class="pick"><button type="button" class="plain fold" aria-expanded={open} aria-label={`Jobs of ${title(study)}, ${study.id.slice(-6)}`} onClick={() => setOpen(!open)}>{open ? "▾" : "▸"}</button></td>
+        <th scope="row" data-label="Job"><a href={href(`studies/${study.id}`)}>{title(study)}</a>
+          <span class="sub">study of {study.count} jobs · {study.kind}{Object.keys(study.grid).length > 0 && ` · ${Object.keys(study.grid).join(", ")}`} · <code>{study.id.slice(-6)}</code></span></th>
+        {columns.map((c) => <td key={c.id} class={c.num ? "num" : ""} data-label={c.title}>{studyCell(study, c.id)}</td>)}
+      </tr>
+      {open && whole.data?.map((job) => <Row key={job.id} job={job} columns={columns} picked={picked.includes(job.id)} pick={() => pick(job.id)} />)}
+    </>
+  );
+}
+
+/** Loads the studies; null: none. Loads them again every two seconds while one has unfinished jobs. */
+function useStudies(query: string | null) {
+  const loaded = useLoad(query, (signal) => get<{ studies: Study[] }>(`/v1/studies?limit=50${query}`, signal).then((page) => page.studies));
+  const busy = query !== null && (loaded.data ?? []).some((s) => s.finished_at === null);
+  useEffect(() => {
+    if (!busy) return undefined;
+    const timer = setInterval(loaded.reload, 2000);
+    return () => clearInterval(timer);
+  }, [busy, query]);
+  return { studies: query === null ? [] : loaded.data ?? [], reload: loaded.reload, fault: query === null ? null : loaded.fault };
+}
+
+/** Loads the list and applies events to its jobs. Calls `changed` when a job has another state. */
+function useJobs(query: string, changed: () => void) {
   const [list, setList] = useState<List | null>(null);
   const [fault, setFault] = useState<unknown>(null);
+  const notify = useRef(changed);
+  notify.current = changed;
   const waiting = useRef(new Map<string, Partial<Job>>()), timer = useRef(0), latestLoad = useRef(0);
 
   const load = (cursor?: string) => {
@@ -94,8 +133,11 @@ function useJobs(query: string) {
     setList((old) => {
       if (!old) return old;
       const known = new Set(old.jobs.map((j) => j.id));
-      // a job that ends gets a result and other links, which the events do not contain
-      if ([...changes].some(([id, change]) => !known.has(id) || change.state)) void load();
+      // a job that ends gets a result and other links, which the events do not contain; an unknown job may belong to a study
+      if ([...changes].some(([id, change]) => change.state || (!known.has(id) && !query.includes("study=none")))) {
+        void load();
+        notify.current();
+      }
       return { ...old, jobs: old.jobs.map((job) => (changes.has(job.id) ? { ...job, ...changes.get(job.id) } : job)) };
     });
   };
@@ -173,19 +215,31 @@ function ColumnChoice({ shown, set, columns }: { shown: string[]; set: (ids: str
   );
 }
 
+/** Without another order, studies are between the jobs by their age; else they come first. */
+function inOrder(jobs: Job[], studies: Study[], by: string): (Job | Study)[] {
+  return by ? [...studies, ...jobs] : [...studies, ...jobs].sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
 export function JobsPage() {
   const q = route.value.query, state = q.get("state") ?? "", kind = q.get("kind") ?? "", words = q.get("q") ?? "", owner = q.get("owner") ?? "", tag = q.get("tag") ?? "", by = q.get("sort") ?? "";
-  const { list, fault, load } = useJobs(Object.entries({ state, kind, owner, tag }).map(([name, value]) => value && `&${name}=${encodeURIComponent(value)}`).join(""));
+  const encoded = (values: Record<string, string>) => Object.entries(values).map(([name, value]) => value && `&${name}=${encodeURIComponent(value)}`).join("");
+  const single = Boolean(state || tag); // studies have no single state and no tags: these filters show their jobs instead
+  const groups = useStudies(single ? null : encoded({ kind, owner }));
+  const { list, fault, load } = useJobs(encoded({ state, kind, owner, tag, study: single ? "" : "none" }), groups.reload);
+  const [members, setMembers] = useState<Job[]>([]); // jobs of studies that are open
   const [picked, setPicked] = useState<string[]>([]), [own, setOwn] = useState<string[] | null>(storedColumns);
   useEffect(() => { document.title = "Jobs · motifd"; }, []);
   const known = useLoad("kinds", () => kinds());
   const names = known.data?.map((k) => k.kind) ?? (kind ? [kind] : []), jobs = list?.jobs ?? [];
   const met = [...seen.values()], owners = [...new Set([...met.map((j) => j.owner ?? ""), owner])].filter(Boolean), tags = [...new Set([...met.flatMap((j) => j.tags ?? []), tag])].filter(Boolean);
-  const shown = sorted(jobs.filter((j) => `${title(j)} ${j.kind} ${j.preset} ${j.id}`.toLowerCase().includes(words.toLowerCase())), by);
+  const matches = (j: Job | Study) => `${title(j)} ${j.kind} ${j.preset} ${j.id}`.toLowerCase().includes(words.toLowerCase());
+  const shown = sorted(jobs.filter(matches), by), studies = groups.studies.filter(matches);
   // columns of which no job has a value are left out, unless the user chose them
-  const ids = own ?? COLUMNS.filter((c) => c.usual && (c.id === "state" || jobs.some((j) => c.order(j) !== null))).map((c) => c.id), columns = COLUMNS.filter((c) => ids.includes(c.id));
+  const ids = own ?? COLUMNS.filter((c) => c.usual && (c.id === "state" || jobs.some((j) => c.order(j) !== null) || (studies.length > 0 && ["progress", "created"].includes(c.id)))).map((c) => c.id), columns = COLUMNS.filter((c) => ids.includes(c.id));
   const setColumns = (next: string[]) => { setOwn(next); try { localStorage.setItem(STORE, JSON.stringify(next)); } catch { /* without storage, the choice lasts until the page is closed */ } };
-  const selected = jobs.filter((j) => picked.includes(j.id)), every = shown.length > 0 && shown.every((j) => picked.includes(j.id));
+  const show = (opened: Job[]) => setMembers((old) => [...old.filter((j) => !opened.some((o) => o.id === j.id)), ...opened]);
+  const pick = (id: string) => setPicked((now) => (now.includes(id) ? now.filter((other) => other !== id) : [...now, id]));
+  const selected = [...jobs, ...members].filter((j) => picked.includes(j.id)), every = shown.length > 0 && shown.every((j) => picked.includes(j.id));
   const head = (id: string, text: string, num?: boolean) => {
     const now = by === id ? "ascending" : by === `-${id}` ? "descending" : undefined;
     return <th key={id} scope="col" class={num ? "num" : ""} aria-sort={now}><button type="button" class="sort" onClick={() => note({ sort: now === "descending" ? id : now ? null : `-${id}` })}>{text}<span aria-hidden="true">{now === "ascending" ? " ↑" : now ? " ↓" : ""}</span></button></th>;
@@ -204,20 +258,19 @@ export function JobsPage() {
           <a class="button primary" href={href("new")}>New job</a>
         </div>
       </div>
-      <Fault fault={fault} />
-      {selected.length > 0 && <Selection jobs={selected} done={() => void load()} clear={() => setPicked([])} />}
-      {list && shown.length === 0 && <p class="empty">{jobs.length || state || kind || owner || tag ? "No job passes these filters." : <>No jobs yet. <a href={href("new")}>Submit a first job</a>.</>}</p>}
-      {shown.length > 0 && (
+      <Fault fault={fault ?? groups.fault} />
+      {selected.length > 0 && <Selection jobs={selected} done={() => { void load(); groups.reload(); }} clear={() => setPicked([])} />}
+      {list && shown.length + studies.length === 0 && <p class="empty">{jobs.length || state || kind || owner || tag ? "No job passes these filters." : <>No jobs yet. <a href={href("new")}>Submit a first job</a>.</>}</p>}
+      {shown.length + studies.length > 0 && (
         <div class="scroll wide" tabIndex={0} role="region" aria-label="Jobs">
           <table class="jobs">
             <caption class="hidden">{by ? "Jobs" : "Jobs, newest first"}</caption>
             <thead><tr><th scope="col" class="pick"><input type="checkbox" aria-label="Select all jobs" checked={every} onChange={() => setPicked(every ? [] : shown.map((j) => j.id))} /></th>
               {head("name", "Job")}{columns.map((c) => head(c.id, c.title, c.num))}</tr></thead>
             <tbody>
-              {shown.map((job) => (
-                <Row key={job.id} job={job} columns={columns} picked={picked.includes(job.id)}
-                  pick={() => setPicked((now) => (now.includes(job.id) ? now.filter((id) => id !== job.id) : [...now, job.id]))} />
-              ))}
+              {inOrder(shown, studies, by).map((item) => ("states" in item
+                ? <StudyRows key={item.id} study={item} columns={columns} picked={picked} pick={pick} show={show} />
+                : <Row key={item.id} job={item} columns={columns} picked={picked.includes(item.id)} pick={() => pick(item.id)} />))}
             </tbody>
           </table>
         </div>

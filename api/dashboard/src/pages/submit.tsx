@@ -6,7 +6,8 @@ import { bytes, duration, number } from "../format";
 import { go, note, route } from "../router";
 import { Choice, Facts, Fault, Section, useLoad } from "../ui/base";
 
-interface Estimate { parameters: number; samples: number; flops: number; bytes: number; checkpoint_bytes: number; predicted_seconds: number; config: Record<string, Json>; prediction: { basis: string } }
+/** The cost of a job, or of all jobs of a study together. */
+interface Estimate { count?: number; parameters: number; samples: number; flops: number; bytes: number; checkpoint_bytes: number; predicted_seconds: number; prediction?: { basis: string } }
 type Texts = Record<string, string>;
 
 /** The JSON value of a text in the form. A text that is no number stays text, so that the daemon reports the error. */
@@ -58,20 +59,20 @@ const faultOf = (faults: FieldFault[], pointer: string) => faults.find((f) => f.
 
 function EstimateBox({ estimate }: { estimate: Estimate }) {
   return (
-    <Facts items={[["Predicted time", duration(estimate.predicted_seconds)], ["Parameters", number(estimate.parameters)], ["Samples", number(estimate.samples)],
+    <Facts items={[...(estimate.count ? [["Jobs", number(estimate.count)] as [string, string]] : []), ["Predicted time", duration(estimate.predicted_seconds)], ["Parameters", number(estimate.parameters)], ["Samples", number(estimate.samples)],
       ["Operations", `${number(estimate.flops)} FLOP`], ["Memory", bytes(estimate.bytes)], ["Size of a checkpoint", bytes(estimate.checkpoint_bytes)]]} />
   );
 }
 
 /** Sends a dry run of the form 250 ms after its last change. */
-function useDryRun(body: Record<string, Json> | null) {
+function useDryRun(path: string, body: Record<string, Json> | null) {
   const [state, setState] = useState<{ estimate: Estimate | null; faults: FieldFault[]; fault: unknown }>({ estimate: null, faults: [], fault: null });
-  const text = JSON.stringify(body);
+  const text = path + JSON.stringify(body);
   useEffect(() => {
     if (!body) return undefined;
     let gone = false;
     const timer = setTimeout(() => {
-      send<Estimate>("POST", "/v1/jobs?dry_run=1", body).then(
+      send<Estimate>("POST", `${path}?dry_run=1`, body).then(
         (estimate) => { if (!gone) setState({ estimate, faults: [], fault: null }); },
         (e) => { if (!gone) setState(e instanceof Problem && e.status === 422 ? { estimate: null, faults: e.faults, fault: null } : { estimate: null, faults: [], fault: e }); },
       );
@@ -82,7 +83,11 @@ function useDryRun(body: Record<string, Json> | null) {
 }
 
 /** Used for a kind without presets: all fields have their defaults. */
-const NO_PRESET: Preset = { name: "defaults", meaning: "Every field has its default value.", settings: {}, config: {} };
+const NO_PRESET: Preset = { name: "defaults", meaning: "Every field has its default value.", settings: {}, config: {}, grid: {}, seeds: 1 };
+
+/** Whether a preset is a study for these settings: its grid has a field, or it has several seeds, that they do not decide. */
+const isStudy = (preset: Preset, config: Record<string, Json>): boolean =>
+  Object.keys(preset.grid).some((name) => config[name] === undefined) || (preset.seeds > 1 && config.seed === undefined);
 
 function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | null; datasets: string[]; fitting: string[] | null }) {
   const q = route.value.query, data = q.get("dataset");
@@ -103,7 +108,8 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
   if (priority.trim() !== "0") body.priority = Number.isFinite(Number(priority)) && priority.trim() ? Number(priority) : priority;
   const dataField = fields.find((f) => f.name === DATA_FIELD), chosen = texts[DATA_FIELD] ?? String(preset.config[DATA_FIELD] ?? "");
   const waits = dataField !== undefined && chosen === ""; // a data set must be chosen first
-  const checked = useDryRun(waits ? null : body);
+  const path = isStudy(preset, config) ? "/v1/studies" : "/v1/jobs";
+  const checked = useDryRun(path, waits ? null : body);
   const set = (field: string) => (text: string | null) => setTexts((now) => {
     const next = { ...now };
     if (text === null) delete next[field];
@@ -114,8 +120,8 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
     e.preventDefault();
     setBusy(true);
     try {
-      const job = await send<Job>("POST", "/v1/jobs", body, { "Idempotency-Key": key.current });
-      go(`jobs/${job.id}`);
+      const made = await send<{ id: string }>("POST", path, body, { "Idempotency-Key": key.current });
+      go(`${path.slice(4)}/${made.id}`);
     } catch (problem) {
       setFailed(problem);
       key.current = idempotencyKey();
@@ -150,6 +156,7 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
           {dataField && faultOf(faults, `/config/${DATA_FIELD}`) && <p class="wrong" role="alert">{faultOf(faults, `/config/${DATA_FIELD}`)}</p>}
           <p><strong>{kind.title}.</strong> {kind.summary}</p>
           <p class="muted">{preset.name}: {preset.meaning.replace(/\.$/, "")}.</p>
+          {path === "/v1/studies" && <p>This preset is a study. It trains a job for each combination of {Object.entries(preset.grid).filter(([n]) => config[n] === undefined).map(([n, v]) => `${n} (${v.join(", ")})`).join(" and ") || "settings"}{preset.seeds > 1 && `, each with ${preset.seeds} seeds`}.</p>}
         </Section>
         <Section title="Settings" aside={changedOf(rest) > 0 ? <button type="button" class="small" onClick={() => setTexts(texts[DATA_FIELD] ? { [DATA_FIELD]: texts[DATA_FIELD] } : {})}>Reset {changedOf(rest)} changed</button> : <span class="muted">none changed</span>}>
           <input type="search" class="find" placeholder={`Search ${rest.length} fields`} aria-label="Find a field" value={search} onInput={(e) => setSearch((e.currentTarget as HTMLInputElement).value)} />
@@ -160,7 +167,7 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
       </div>
       <aside>
         <Section title="Estimate">
-          {waits ? <p class="muted">{datasets.length ? "Choose a data set." : <>Upload a data set on the page <a href="#/data">Data</a> first.</>}</p> : checked.estimate ? <><EstimateBox estimate={checked.estimate} /><p class="muted">The speed is {checked.estimate.prediction.basis}.</p></> : faults.length > 0 ? <p class="wrong" role="status">{faults.length === 1 ? "One field has an invalid value." : `${faults.length} fields have invalid values.`}</p> : <p class="muted">…</p>}
+          {waits ? <p class="muted">{datasets.length ? "Choose a data set." : <>Upload a data set on the page <a href="#/data">Data</a> first.</>}</p> : checked.estimate ? <><EstimateBox estimate={checked.estimate} />{checked.estimate.prediction && <p class="muted">The speed is {checked.estimate.prediction.basis}.</p>}</> : faults.length > 0 ? <p class="wrong" role="status">{faults.length === 1 ? "One field has an invalid value." : `${faults.length} fields have invalid values.`}</p> : <p class="muted">…</p>}
           {loose.map((f) => <p class="wrong" key={f.pointer}><code>{f.pointer}</code> {f.detail}</p>)}
           <Fault fault={(waits ? null : checked.fault) ?? failed} />
           <button class="primary big" disabled={busy || waits || faults.length > 0}>Submit</button>

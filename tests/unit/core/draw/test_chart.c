@@ -310,6 +310,25 @@ static void inconsistent_charts_are_refused(void **state)
     buf_close(&bytes);
 }
 
+static void svg_has_lines_and_an_end(void **state)
+{
+    const double x[] = {1, 2, 3}, y[] = {3, 1, 2};
+    const struct chart_series line = {.mark = CHART_LINE_POINTS, .colour = -1, .x = x, .y = y, .count = 3};
+    const struct chart_panel panel = {NULL, CHART_AXIS("p"), CHART_AXIS("loss"), &line, 1, NULL, 0, NULL};
+    const struct chart chart = {.panels = &panel, .panel_count = 1, .width = 640, .height = 400};
+    struct buf bytes;
+    buf_init(&bytes, CHART_BYTES);
+    assert_int_equal(chart_svg(&chart, &bytes, NULL), STATUS_OK);
+    buf_append(&bytes, "", 1);
+    assert_non_null(strstr(bytes.data, "<svg "));
+    assert_non_null(strstr(bytes.data, "<path "));
+    assert_non_null(strstr(bytes.data, "</svg>"));
+    buf_close(&bytes);
+    buf_init(&bytes, 100);
+    assert_int_equal(chart_svg(&chart, &bytes, NULL), STATUS_LIMIT);
+    buf_close(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +337,7 @@ int main(void)
         cmocka_unit_test(colours_equal_the_published_maps),
         cmocka_unit_test(a_line_is_drawn_where_it_belongs),
         cmocka_unit_test(pictures_grow_for_long_texts),
+        cmocka_unit_test(svg_has_lines_and_an_end),
         cmocka_unit_test(an_axis_may_run_downwards),
         cmocka_unit_test(places_of_an_axis_show_their_names),
         cmocka_unit_test(a_heat_map_is_drawn_with_row_0_below_or_above),

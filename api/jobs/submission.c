@@ -1,0 +1,177 @@
+/* Checks a job completely before it is stored (submission.h). */
+#include "api/jobs/submission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/jobs/job_name.h"
+#include "api/jobs/quota.h"
+#include "api/jobs/repeat.h"
+#include "protocol/config_json.h"
+#include "core/base/hash.h"
+
+/* speed of one core of a current server, which estimates assume until a training on this machine has been measured */
+#define ASSUMED_GFLOPS 30.0
+
+/* Computes a hash of the route and the canonical body, so that white space and the order of members make no difference.
+ */
+static bool fingerprint(struct exchange *x, const cJSON *body, uint8_t out[HASH_BYTES])
+{
+    struct buf text;
+    buf_init(&text, 2 * API_BODY_MAX);
+    buf_format(&text, "%s %s", x->match.route->method, x->match.route->pattern);
+    for (size_t i = 0; i < x->match.count; i++)
+        buf_format(&text, " %s", x->match.values[i]);
+    buf_text(&text, "\n");
+    json_canonical(body, &text);
+    bool ok = !text.failed;
+    if (ok)
+        hash_bytes(text.data, text.size, out);
+    buf_close(&text);
+    return ok;
+}
+
+bool submission_admit(struct exchange *x, struct storage_submit *row, const cJSON *body)
+{
+    const char *trace = exchange_header(x, "traceparent");
+    row->trace = trace != NULL && traceparent_valid(trace) ? trace : NULL; /* as W3C Trace Context requires */
+    row->owner = x->request->who;
+    row->owner_limit = x->api->options.share.jobs;
+    if (!repeat_key(x, &row->key))
+        return false;
+    if (!fingerprint(x, body, row->fingerprint)) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+        return false;
+    }
+    if (api_draining(x->api)) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and accepts no more jobs.");
+        return false;
+    }
+    return share_has_room(x);
+}
+
+void submission_respond_full(struct exchange *x, const struct storage_submit *row)
+{
+    respond_problem(x, PROBLEM_TOO_MANY,
+                    "This token has %lld unfinished jobs, which is the limit: wait until one finishes, or cancel one.",
+                    (long long)row->owner_limit);
+}
+
+/* Finds the job and the checkpoint of "from". Adds a fault if the job or the checkpoint does not exist, or if the job
+ * is of another kind. */
+static enum status find_source(struct exchange *x, struct api_job_spec *spec, int64_t *seq, struct api_faults *faults,
+                               struct error *err)
+{
+    *seq = 0;
+    if (spec->from_job[0] == '\0')
+        return STATUS_OK;
+    if (spec->method->warm_start == NULL) {
+        api_faults_add(faults, "/from", "jobs of kind %s cannot start from another job's model", spec->method->kind);
+        return STATUS_INVALID;
+    }
+    struct storage_job source;
+    char id[STORAGE_ID];
+    enum status status = job_name_find(x, spec->from_job, true, id, err);
+    if (status == STATUS_OK)
+        status = storage_job_get(x->api->options.storage, id, &x->arena, &source, err);
+    if (status == STATUS_NOT_FOUND) {
+        api_faults_add(faults, "/from/job", "there is no job %.80s; must be an id, a name or latest", spec->from_job);
+        return STATUS_INVALID;
+    }
+    if (status == STATUS_CONFLICT) {
+        api_faults_add(faults, "/from/job", "%s", err->message);
+        return STATUS_INVALID;
+    }
+    if (status != STATUS_OK)
+        return status;
+    if (!method_starts_from(spec->method, source.kind)) {
+        api_faults_add(faults, "/from/job", "is of kind %s; must be %s", source.kind, spec->method->kind);
+        return STATUS_INVALID;
+    }
+    struct storage_checkpoint checkpoint;
+    memcpy(spec->from_job, id, sizeof id);
+    status = storage_checkpoint_find(x->api->options.storage, spec->from_job, spec->from_checkpoint, &checkpoint, err);
+    if (status == STATUS_NOT_FOUND) {
+        api_faults_add(faults, "/from/checkpoint", "the job has no such checkpoint");
+        return STATUS_INVALID;
+    }
+    *seq = checkpoint.seq;
+    return status;
+}
+
+enum status submission_read(struct exchange *x, const cJSON *body, bool of_study, bool dry, struct submission *s,
+                            struct api_faults *faults, struct error *err)
+{
+    const struct api_options *options = &x->api->options;
+    const struct api_job_rules rules = {.methods = options->methods,
+                                        .method_count = options->method_count,
+                                        .threads_max = options->threads_max,
+                                        .data = options->data,
+                                        .executors = options->executors,
+                                        .of_study = of_study};
+    size_t before = faults->count + faults->more;
+    *s = (struct submission){.seq = 0};
+    enum status status = job_spec_read(&rules, body, &s->spec, faults, err);
+    if (status == STATUS_OK)
+        status = find_source(x, &s->spec, &s->seq, faults, err);
+    if (status == STATUS_OK)
+        status = method_estimate(s->spec.method, s->spec.config, options->data, &s->estimate, err);
+    if (status != STATUS_OK)
+        return status;
+    share_check_threads(
+        x, s->spec.ranks > 1 ? (s->spec.threads > 0 ? s->spec.threads : 1) * s->spec.ranks : s->spec.threads, faults);
+    struct error refused = {0};
+    if (!dry && job_memory_check(x->api, &s->estimate, "/config", &refused) != STATUS_OK)
+        api_faults_add(faults, "/config", "%s", refused.message);
+    if (faults->count + faults->more > before)
+        return error_set(err, STATUS_INVALID, "", "the job has faults");
+    return STATUS_OK;
+}
+
+void submission_close(struct submission *s)
+{
+    api_job_spec_close(&s->spec);
+}
+
+enum status submission_row(struct exchange *x, const struct submission *s, struct storage_submit *row,
+                           struct error *err)
+{
+    const struct api_job_spec *spec = &s->spec;
+    char *config = api_config_write(&spec->method->config, spec->config);
+    const char *kept = config != NULL ? arena_strdup(&x->arena, config) : NULL;
+    free(config);
+    if (kept == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
+    *row = (struct storage_submit){
+        .kind = spec->method->kind,
+        .preset = spec->preset,
+        .name = spec->name,
+        .tags = spec->tags[0] != '\0' ? spec->tags : NULL,
+        .config = kept,
+        .task = JOB_TRAIN,
+        .priority = spec->priority,
+        .threads = spec->threads,
+        .executor = spec->executor,
+        .ranks = spec->ranks,
+        .source_job = spec->from_job[0] != '\0' ? spec->from_job : NULL,
+        .source_checkpoint = s->seq,
+    };
+    return STATUS_OK;
+}
+
+struct prediction submission_predict(const struct exchange *x, const struct submission *s)
+{
+    struct api_system system;
+    api_facts(x->api, &system);
+    double pace = system.pace > 0 ? system.pace : 1;
+    struct prediction p = {.flops = s->estimate.flops_per_sample * (double)s->estimate.samples};
+    p.measured = system.gflops_per_thread > 0 && s->estimate.gflops <= 0;
+    p.gflops_per_thread = s->estimate.gflops > 0 ? s->estimate.gflops * pace
+                          : p.measured           ? system.gflops_per_thread
+                                                 : ASSUMED_GFLOPS;
+    p.threads = s->spec.threads > 0 ? s->spec.threads : system.threads_per_job > 0 ? system.threads_per_job : 1;
+    if (system.cores > 0 && p.threads > system.cores)
+        p.threads = system.cores; /* more threads than cores do not increase the speed */
+    p.seconds = p.flops / (p.gflops_per_thread * 1e9 * p.threads);
+    return p;
+}
