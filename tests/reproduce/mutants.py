@@ -24,7 +24,7 @@ MUTANTS = [
     ("core/metrics/interval.c", "+ square / 4) / count)", "+ square / 2) / count)", "interval", "an interval is too wide"),
     ("core/metrics/binning.c", "(entropy + bits * density)", "(entropy + bits)", "binning", "a wrong formula"),
     ("core/formats/npy_header.c", "if (length + 1 >= size)", "if (length >= size + 8)", "fuzz_npy", "a text in a header overflows the stack"),
-    ("core/formats/file_type.c", '{"tif", "tiff"}', '{"tif"}', "file_type", "an ending is missing"),
+    ("core/formats/file_type.c", '"application/x-npy"', '"application/npy"', "file_type", "a media type has a wrong name"),
     ("core/kernels/fast/rows.c", "acc = v_add(acc, LOAD(x + r * ld_x + j));", "acc = v_add(acc, v_load(x + r * ld_x + j));", "kernels_rows",
      "a kernel reads beyond the last row, with the right result"),
     ("core/kernels/fast/rows.c", "STORE(x + i, v_mul(LOAD(x + i), f));", "STORE(x + i, v_add(LOAD(x + i), f));", "kernels_rows", "a sum instead of a product"),

@@ -1,13 +1,5 @@
 /* Runs a method with several numbers of threads and with pauses, and compares the results byte by byte (run_test.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/support/run_test.h"
 
 void run_test_configure(const struct method *method, void *config, const struct config_setting *settings)

@@ -1,14 +1,8 @@
 /* Tests position matrices: information, trimming, Fisher's test, files, and the alignment of windows with a planted
  * motif. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/genomics/files/motif_file.h"
 #include "core/genomics/letters.h"

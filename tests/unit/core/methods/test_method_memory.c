@@ -10,15 +10,8 @@
  * The test skips some allocations, with a stride that grows, unless MOTIF_FAULT_STRIDE=1. An argument names a single
  * method. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "protocol/json_sink.h"
 #include "core/draw/picture.h"
 #include "tests/support/fault.h"

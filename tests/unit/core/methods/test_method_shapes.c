@@ -1,14 +1,6 @@
 /* Tests that a method compares the shapes of a checkpoint with its configuration before it allocates. A small
  * checkpoint is opened with a configuration whose model needs hundreds of megabytes, as a hostile import would. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "tests/support/fault.h"
 #include "tests/support/run_test.h"
 #include "tests/support/short_runs.h"

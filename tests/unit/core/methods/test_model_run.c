@@ -1,12 +1,6 @@
 /* Tests which checkpoints of earlier versions a run of one model opens. Those of a job of several cases contain a row
  * of outcomes for each case, and the index of the case whose model they have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/methods/shared/model_run.h"
 #include "tests/support/assert_ok.h"

@@ -1,15 +1,8 @@
 /* Tests multi-start: the choice of a fit, names in snapshots, failures. A fit has one weight, to which each update adds
  * the index of the fit's start plus 1. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/parallel/comm.h"
 #include "core/base/parallel/thread_pool.h"
 #include "core/methods/shared/multi_start.h"

@@ -1,15 +1,9 @@
 /* Tests that the predicted time of a sweep is right within a factor of two. The test counts processor time, because
  * other programs share the processor. Builds without optimisation or with a sanitizer are slower than any prediction
  * and are skipped. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/kernels/kernels.h"
 #include "core/kernels/pace.h"
 #include "tests/support/run_test.h"

@@ -1,12 +1,8 @@
 /* Tests that steps are short, in cases in which they once were long. A cancelled job ends after its current step. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/method.h"
 #include "tests/support/run_env.h"
 #include "tests/support/sanitized.h"

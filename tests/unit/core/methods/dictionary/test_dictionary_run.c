@@ -1,15 +1,8 @@
 /* Tests runs of dictionary: exact resume for every learner, threads, what trained dictionaries find, results,
  * artifacts, refused configurations. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/coding/plain.h"
 #include "core/kernels/blas.h"
 #include "core/methods/dictionary/dictionary.h"

@@ -2,18 +2,11 @@
  * for every learner and scale. Folders of other programs are read by the rules of SAELens. Exported files have the
  * format of a published file. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <archive.h>
 #include <archive_entry.h>
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/formats/archive.h"
 #include "core/formats/json/tensors.h"

@@ -1,15 +1,9 @@
 /* Tests the parts of the factors method: data, priors, networks, one fit, restarts. */
 #include <malloc.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/data/tables/synthetic.h"
 #include "core/methods/factors/config.h"

@@ -2,17 +2,10 @@
  * drawn features, queries, refusals. */
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/superposition/features.h"
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"

@@ -1,14 +1,7 @@
 /* Checks the pictures of a model by the tables that are stored with them. Also lets each allocation fail. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/draw/png.h"
 #include "core/methods/superposition/run_int.h"
 #include "core/methods/superposition/superposition.h"

@@ -1,14 +1,7 @@
 /* Tests runs of superposition: stop rules, results, artifacts, queries. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/kernels/blas.h"
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
