@@ -390,9 +390,9 @@ await report.test("a study is one row that opens into its jobs, and its page dra
   const picture = page.locator("img.made");
   await picture.waitFor();
   const first = await picture.getAttribute("src");
-  await page.getByLabel("Result").selectOption("fpe");
+  await page.getByRole("combobox", { name: /^Result/ }).selectOption("fne");
   await until("another picture", async () => (await picture.count()) === 1 && (await picture.getAttribute("src")) !== first && (await picture.getAttribute("alt")).includes("against width"));
-  if (!page.url().includes("y=fpe")) throw new Error("the address does not contain the result");
+  if (!page.url().includes("y=fne")) throw new Error("the address does not contain the result");
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
   const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
   if (lines.length !== 3 || !lines[0].startsWith("width,jobs,done,")) throw new Error(lines.join());
