@@ -311,13 +311,6 @@ static const struct api_answer dataset_answers[] = {
     {200, JSON, "Dataset", "The data set's document."}, PROBLEM(404, "There is no such data set."), END};
 static const struct api_answer preview_answers[] = {
     {200, "image/png", NULL, "A picture of the first samples."}, PROBLEM(404, "There is no such data set."), END};
-static const struct api_answer data_answers[] = {
-    {200, "application/x-npz", NULL,
-     "The samples, labels and names as arrays of NumPy. An upload of this file gives the same data set. The length is "
-     "known, but ranges are not supported."},
-    PROBLEM(404, "There is no such data set, or it is a folder of the operator."),
-    PROBLEM(409, "The labels or boxes of this data set do not fit the arrays of an .npz file."),
-    END};
 static const struct api_answer put_answers[] = {
     {201, JSON, "Dataset", "The data set is on disk. Location is its address."},
     {200, JSON, "Dataset", "The same data set existed already."},
@@ -520,8 +513,6 @@ const struct api_route api_routes[] = {
      collection_media_types, NULL, dataset_query, put_answers, datasets_put, NULL},
     GET("/v1/datasets/{name}", "showDataset", API_SCOPE_READ, NULL, dataset_answers, datasets_show,
         "Shapes, vocabulary and statistics of a data set"),
-    GET("/v1/datasets/{name}/data", "downloadDataset", API_SCOPE_READ, NULL, data_answers, datasets_data,
-        "Download a data set as .npz"),
     GET("/v1/datasets/{name}/preview", "previewDataset", API_SCOPE_READ, NULL, preview_answers, datasets_preview,
         "A picture of a data set's first samples"),
     {"DELETE", "/v1/datasets/{name}", "deleteDataset", "Delete a data set that no unfinished job uses", API_SCOPE_ADMIN,

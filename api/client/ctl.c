@@ -265,36 +265,6 @@ int ctl_may_replace(struct ctl *ctl, const char *file)
     return ctl_usage(ctl, "%.200s exists and is not a regular file", file);
 }
 
-int ctl_download(struct ctl *ctl, const struct http_request *request, const char *file)
-{
-    struct http_answer answer = {.status = 0};
-    struct http_request into = *request;
-    struct error err = {0};
-    char part[4096];
-    if (snprintf(part, sizeof part, "%s.part", file) >= (int)sizeof part)
-        return ctl_usage(ctl, "the name %.80s... is too long", file);
-    int code = ctl_may_replace(ctl, file);
-    if (code != CTL_SUCCESS)
-        return code;
-    into.file = fopen(part, "wb");
-    if (!into.file) {
-        error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", file);
-        return ctl_fault(ctl, CTL_FAILED, &err);
-    }
-    code = ctl_call(ctl, &into, &answer, NULL);
-    bool closed = fclose(into.file) == 0;
-    if (code == CTL_SUCCESS && (!closed || rename(part, file) != 0)) {
-        error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", file);
-        code = ctl_fault(ctl, CTL_FAILED, &err);
-    }
-    if (code != CTL_SUCCESS)
-        (void)remove(part);
-    else if (!ctl->json && !ctl->quiet)
-        fprintf(ctl->out.stream, "%s: %lld bytes\n", file, (long long)answer.file_bytes);
-    http_answer_close(&answer);
-    return code;
-}
-
 void ctl_print_json(struct ctl *ctl, const cJSON *json)
 {
     char *text = ctl->yaml ? NULL : cJSON_PrintUnformatted(json);

@@ -76,8 +76,6 @@ int ctl_repeat(struct ctl *ctl, const struct http_request *request, cJSON **json
 int ctl_create(struct ctl *ctl, const struct http_request *request, const struct options *args, cJSON **json);
 /* Sends a request and writes the body of the answer to a file. */
 int ctl_save(struct ctl *ctl, const struct http_request *request, const char *file);
-/* Like ctl_save(), for bodies of any size: the arriving bytes go to FILE.part, which is renamed to FILE at the end. */
-int ctl_download(struct ctl *ctl, const struct http_request *request, const char *file);
 /* Returns CTL_SUCCESS if a download may replace FILE: it does not exist, or is a regular file. Otherwise prints a usage
  * error, because the rename would replace a device or a pipe, and cannot replace a folder. */
 int ctl_may_replace(struct ctl *ctl, const char *file);

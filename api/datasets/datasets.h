@@ -8,7 +8,6 @@ void datasets_put(struct exchange *x);
 void datasets_list(struct exchange *x);
 void datasets_show(struct exchange *x);
 void datasets_preview(struct exchange *x);
-void datasets_data(struct exchange *x);
 void datasets_delete(struct exchange *x);
 void uploads_show(struct exchange *x);
 

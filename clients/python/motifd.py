@@ -11,7 +11,6 @@ interface can do. Every daemon serves this file at /motifd.py.
 from __future__ import annotations
 
 import base64
-import errno
 import hashlib
 import html
 import http.client
@@ -19,7 +18,6 @@ import io
 import json
 import os
 import random
-import shutil
 import socket
 import ssl
 import struct
@@ -344,49 +342,6 @@ class Client:
                     raise
                 offset = 0
         raise AssertionError("unreachable")
-
-    def dataset(self, name: str, path: Optional[str] = None) -> Optional[Dict[str, np.ndarray]]:
-        """Downloads an uploaded data set: its arrays, or with `path` an .npz file there. The arrays are those that an upload may have; an upload of the
-        file gives the same data set."""
-        if path is not None:
-            with tempfile.NamedTemporaryFile(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path) + ".", delete=False) as file:
-                try:
-                    self._download(f"/v1/datasets/{urllib.parse.quote(name, safe='')}/data", file)
-                    os.replace(file.name, path)
-                except BaseException:
-                    os.unlink(file.name)
-                    raise
-            return None
-        with tempfile.TemporaryFile() as file:
-            self._download(f"/v1/datasets/{urllib.parse.quote(name, safe='')}/data", file)
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as arrays:
-                return dict(arrays)
-
-    def _download(self, path: str, file: BinaryIO) -> None:
-        """Writes the body of an answer to a file. After a broken connection, the download begins again."""
-        for attempt in range(self.retries + 1):
-            connection = self._connect()
-            try:
-                file.seek(0)
-                file.truncate()
-                response = self._send(connection, "GET", path, None, {"Accept": "*/*"})
-                if response.status == 200:
-                    shutil.copyfileobj(response, file, 1 << 20)
-                    if file.tell() != int(response.headers["Content-Length"]):
-                        raise http.client.IncompleteRead(b"")
-                    return file.flush()
-                if response.status not in (429, 503) or attempt == self.retries:
-                    raise _problem(response.status, response.read(), f"GET {path}")
-                _pause(attempt, response.headers.get("Retry-After"))
-            except (OSError, http.client.HTTPException) as error:
-                if isinstance(error, MotifdError) or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-                    raise
-                if attempt == self.retries:
-                    raise Unreachable(f"{self.url}: the download broke: {error}") from error
-                _pause(attempt)
-            finally:
-                connection.close()
 
     def events(self, job: Optional[str] = None, after: Optional[str] = None) -> Iterator[Tuple[str, Dict[str, Any]]]:
         """Yields (event, data): all events of one job until it ends, or without `job` the events of all jobs from now on. When the connection breaks, the

@@ -151,7 +151,7 @@ def uploads(target, dice):
     offset = f"&offset={dice.choice((0, 1, len(body)))}" if path and dice.random() < 0.2 else ""
     calls = [lambda name=name: target.ask(token, "PUT", f"/v1/datasets/{name}{path}{offset}", body, "text/csv") for name in names[:3]]
     calls += [lambda: broken_upload(target, token, names[3], body, dice.randrange(len(body))), lambda: target.ask("root", "DELETE", f"/v1/datasets/{names[0]}"),
-              lambda: target.ask(token, "GET", f"/v1/datasets/{names[1]}/preview"), lambda: target.ask(token, "GET", f"/v1/datasets/{names[2]}/data"),
+              lambda: target.ask(token, "GET", f"/v1/datasets/{names[1]}/preview"),
               lambda: target.ask(token, "PUT", f"/v1/datasets/{names[0]}{path}", b"", "text/csv")]
     same_time(calls)
     used = sum(dataset["bytes"] for dataset in (target.ask("root", "GET", "/v1/datasets")[1] or {}).get("datasets", ()) if dataset.get("owner") == token)

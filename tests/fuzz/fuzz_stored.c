@@ -1,5 +1,5 @@
 /* Fuzz target of stored data sets. An input is the file of a data set, with changed bytes. The reader must refuse it,
- * or return a consistent data set. The export must refuse the returned set, or make a file of the announced size. */
+ * or return a consistent data set. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -7,27 +7,9 @@
 #include <unistd.h>
 
 #include "core/data/uploads/collection.h"
-#include "core/data/uploads/collection_export.h"
 
 const struct fuzz_seed fuzz_seeds[] = {FUZZ_SEED("MOTIFPK1\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")};
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
-
-/* Reads the whole export. Sizes of arrays may be large in damaged data sets, so it reads at most the first megabyte. */
-static void export_all(const struct collection *c)
-{
-    enum { MOST = 1 << 20 };
-    struct error err = {0};
-    struct collection_export *file;
-    unsigned char block[4096];
-    enum status status = collection_export_open(c, &file, &err);
-    FUZZ_CHECK(status == err.code);
-    for (uint64_t at = 0; !status && at < collection_export_bytes(file) && at < MOST;) {
-        size_t got = collection_export_read(file, at, block, sizeof block);
-        FUZZ_CHECK(got > 0);
-        at += got;
-    }
-    collection_export_close(file);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -49,8 +31,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             sum += c.box[j][4];
     }
     FUZZ_CHECK(sum == sum || sum != sum);
-    if (status == STATUS_OK)
-        export_all(&c);
     collection_close(&c);
     close(file);
     return 0;

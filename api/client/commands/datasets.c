@@ -1,4 +1,4 @@
-/* `motifctl datasets`: uploads, lists, shows, previews, downloads and deletes data sets. The command announces the
+/* `motifctl datasets`: uploads, lists, shows, previews and deletes data sets. The command announces the
  * SHA-256 of a file before it uploads the file. If the upload is interrupted, the same command can therefore resume
  * it. */
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 static const struct config_field options[] = {
     OPTION_TEXT("format", "NAME", "put: format of the file; default: from the ending of its name"),
 #include "core/data/uploads/options.inc"
-    OPTION_TEXT("output", "FILE", "preview: file for the picture (NAME.png); get: file for the data set (NAME.npz)"),
+    OPTION_TEXT("output", "FILE", "preview: file for the picture (NAME.png)"),
     OPTIONS_END,
 };
 
@@ -373,7 +373,7 @@ static void view_list(struct ctl *ctl, const cJSON *document)
     term_table(&ctl->out, &table);
 }
 
-/* Shows, downloads or deletes a data set, or saves its picture. */
+/* Shows or deletes a data set, or saves its picture. */
 static int act(struct ctl *ctl, const struct options *args, const char *verb)
 {
     struct buf path, file;
@@ -384,9 +384,9 @@ static int act(struct ctl *ctl, const struct options *args, const char *verb)
     buf_init(&file, 256);
     buf_text(&path, "/v1/datasets/");
     http_escape(&path, name);
-    bool picture = strcmp(verb, "preview") == 0, data = strcmp(verb, "get") == 0;
-    buf_text(&path, picture ? "/preview" : data ? "/data" : "");
-    buf_format(&file, "%s.%s", name, data ? "npz" : "png");
+    bool picture = strcmp(verb, "preview") == 0;
+    buf_text(&path, picture ? "/preview" : "");
+    buf_format(&file, "%s.png", name);
     request.path = path.data;
     if (path.failed || file.failed) {
         code = ctl_usage(ctl, "the name is too long, or there is not enough memory for it");
@@ -395,9 +395,6 @@ static int act(struct ctl *ctl, const struct options *args, const char *verb)
     } else if (picture) {
         request.accept = "image/png";
         code = ctl_save(ctl, &request, output ? output : file.data);
-    } else if (data) {
-        request.accept = "application/x-npz";
-        code = ctl_download(ctl, &request, output ? output : file.data);
     } else {
         struct http_answer answer;
         request.method = "DELETE";
@@ -414,7 +411,7 @@ static const char *unused(const struct options *args, const char *verb)
 {
     for (const struct config_field *o = options; o->name; o++) {
         bool output = strcmp(o->name, "output") == 0;
-        bool used = output ? strcmp(verb, "preview") == 0 || strcmp(verb, "get") == 0 : strcmp(verb, "put") == 0;
+        bool used = strcmp(verb, output ? "preview" : "put") == 0;
         if (options_has(args, o->name) && !used)
             return o->name;
     }
@@ -424,8 +421,7 @@ static const char *unused(const struct options *args, const char *verb)
 static int run(struct ctl *ctl, const struct options *args)
 {
     const char *verb = args->positional_count > 0 ? args->positional[0] : "list";
-    bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "get") == 0 ||
-               strcmp(verb, "delete") == 0;
+    bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "delete") == 0;
     const char *odd = unused(args, verb);
     if (odd)
         return ctl_usage(ctl, "--%s is not an option of datasets %s", odd, verb);
@@ -435,23 +431,20 @@ static int run(struct ctl *ctl, const struct options *args)
         return put(ctl, args);
     if (one && args->positional_count == 2)
         return act(ctl, args, verb);
-    return ctl_usage(ctl, "datasets [list] | put NAME FILE | show NAME | preview NAME | get NAME | delete NAME");
+    return ctl_usage(ctl, "datasets [list] | put NAME FILE | show NAME | preview NAME | delete NAME");
 }
 
 const struct command command_datasets = {
     .name = "datasets",
-    .arguments = "[list | put NAME FILE | show NAME | preview NAME | get NAME | delete NAME]",
-    .summary = "upload, list, show, download and delete data sets of your own",
+    .arguments = "[list | put NAME FILE | show NAME | preview NAME | delete NAME]",
+    .summary = "upload, list, show and delete data sets of your own",
     .text =
         "Use `put` to train on your own data. The server checks the file while it arrives, and lists the formats "
         "that it reads in\n`GET /v1/datasets`. A data set never changes. Repeat the command to resume an interrupted "
-        "upload. `show` prints the names with their counts, and draws the first samples. `get` downloads the data set "
-        "as "
-        ".npz; an upload of this file gives the same data set.",
+        "upload. `show` prints the names with their counts, and draws the first samples.",
     .example = "  motifctl datasets put digits digits.npz\n"
                "  motifctl datasets show digits\n"
                "  motifctl datasets preview digits\n"
-               "  motifctl datasets get digits --output copy.npz\n"
                "  motifctl submit --preset dataset --set dataset_name=digits",
     .options = options,
     .least = 0,

@@ -13,7 +13,7 @@
 enum splicing_base { BASE_A, BASE_C, BASE_G, BASE_T, BASE_N };
 enum { SPLICING_BASES = 4 };
 
-/* Class of a position, in the order of SpliceAI's files. A donor is the first base of an intron, an acceptor its last.
+/* Class of a position. A donor is the first base of an intron, an acceptor its last.
  */
 enum splicing_class { SITE_NONE, SITE_ACCEPTOR, SITE_DONOR };
 enum { SPLICING_CLASSES = 3 };

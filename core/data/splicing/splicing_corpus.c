@@ -1,4 +1,4 @@
-/* Opens a folder of genes, as FASTA and GFF3 or as SpliceAI's HDF5 files, and reads either through one interface. */
+/* Opens a folder of genes and cuts them into windows. */
 #include "core/data/splicing/splicing_corpus.h"
 
 #include <dirent.h>
@@ -10,26 +10,16 @@
 #include "core/base/random/mt19937.h"
 #include "core/data/dataset.h"
 #include "core/data/splicing/splicing_genes.h"
-#include "core/formats/spliceai_h5.h"
-
-/* The reader of SpliceAI's files returns indices of its one-hot axes, and this file uses them as enum splicing_base and
- * enum splicing_class. */
-_Static_assert((int)SPLICEAI_BASES == (int)SPLICING_BASES && (int)SPLICEAI_BASES == (int)BASE_N &&
-                   (int)SPLICEAI_CLASSES == (int)SPLICING_CLASSES,
-               "numbers of bases and classes");
 
 struct splicing_corpus {
     struct genes genes;
     struct genes_windows windows[2]; /* windows of the training set and of the test set */
-    struct splicing_h5 *h5[2];       /* file of the training set and of the test set; NULL: the corpus is `genes` */
 };
-
-static const char *const h5_names[2] = {"dataset_train_all.h5", "dataset_test_0.h5"};
 
 /* Names of the files in a folder; "" if the folder has no such file. */
 struct listing {
     char fasta[256], gff[256];
-    int fastas, gffs, h5s;
+    int fastas, gffs;
 };
 
 static bool ends_with(const char *name, const char *end)
@@ -52,14 +42,11 @@ static enum status list_folder(const char *folder, struct listing *list, struct 
             snprintf(list->gff, sizeof list->gff, "%s", entry->d_name);
             list->gffs++;
         }
-        for (int i = 0; i < 2; i++)
-            list->h5s += strcmp(entry->d_name, h5_names[i]) == 0;
     }
     closedir(dir);
-    if (list->h5s != 2 && (list->fastas == 0 || list->gffs == 0))
-        return error_set(err, STATUS_NOT_FOUND, NULL, "the folder of genes needs a .fa and a .gff3 file, or %s and %s",
-                         h5_names[0], h5_names[1]);
-    if (list->h5s != 2 && (list->fastas > 1 || list->gffs > 1))
+    if (list->fastas == 0 || list->gffs == 0)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "the folder of genes needs a .fa and a .gff3 file");
+    if (list->fastas > 1 || list->gffs > 1)
         return error_set(err, STATUS_INVALID, NULL,
                          "the folder of genes contains %d .fa and %d .gff3 files; it needs one of each", list->fastas,
                          list->gffs);
@@ -92,23 +79,6 @@ static enum status open_genes(struct splicing_corpus *c, const char *folder, con
     return genes_windows(&c->genes, GENES_TEST, length, flank, &c->windows[1], err);
 }
 
-static enum status open_h5(struct splicing_corpus *c, const char *folder, int length, int flank, struct error *err)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < 2; i++) {
-        char path[DATASET_PATH];
-        status = join(folder, h5_names[i], path, err);
-        if (!status)
-            status = splicing_h5_open(path, &c->h5[i], err);
-        if (!status && (splicing_h5_length(c->h5[i]) != length || splicing_h5_flank(c->h5[i]) != flank))
-            status = error_set(err, STATUS_INVALID, NULL,
-                               "windows of %s have %d labelled bases and flanks of %d; set the configuration's window "
-                               "and flank to these",
-                               h5_names[i], splicing_h5_length(c->h5[i]), splicing_h5_flank(c->h5[i]));
-    }
-    return status;
-}
-
 enum status splicing_corpus_open(const char *folder, const char *source, int length, int flank,
                                  struct splicing_corpus **corpus, struct error *err)
 {
@@ -118,8 +88,7 @@ enum status splicing_corpus_open(const char *folder, const char *source, int len
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a corpus");
     enum status status = list_folder(folder, &list, err);
     if (!status)
-        status = list.h5s == 2 ? open_h5(c, folder, length, flank, err)
-                               : open_genes(c, folder, &list, source, length, flank, err);
+        status = open_genes(c, folder, &list, source, length, flank, err);
     if (!status && (splicing_corpus_windows(c, false) == 0 || splicing_corpus_windows(c, true) == 0))
         status = error_set(err, STATUS_LIMIT, NULL,
                            "too few loci: one of the training and the test set has no window; add loci");
@@ -138,23 +107,19 @@ void splicing_corpus_close(struct splicing_corpus *corpus)
 {
     if (corpus == NULL)
         return;
-    for (int i = 0; i < 2; i++) {
-        splicing_h5_close(corpus->h5[i]);
+    for (int i = 0; i < 2; i++)
         genes_windows_close(&corpus->windows[i]);
-    }
     genes_close(&corpus->genes);
     free(corpus);
 }
 
 int64_t splicing_corpus_windows(const struct splicing_corpus *corpus, bool test)
 {
-    return corpus->h5[test] != NULL ? splicing_h5_windows(corpus->h5[test]) : corpus->windows[test].count;
+    return corpus->windows[test].count;
 }
 
 enum status splicing_corpus_order(const struct splicing_corpus *corpus, int64_t seed, int64_t *order, struct error *err)
 {
-    if (corpus->h5[0] != NULL)
-        return splicing_h5_order(corpus->h5[0], seed, order, err);
     int count = (int)corpus->windows[0].count, *permutation = malloc((size_t)count * sizeof *permutation);
     struct mt19937 rng;
     if (permutation == NULL)
@@ -167,11 +132,8 @@ enum status splicing_corpus_order(const struct splicing_corpus *corpus, int64_t 
     return STATUS_OK;
 }
 
-enum status splicing_corpus_read(const struct splicing_corpus *corpus, bool test, int64_t index, uint8_t *bases,
-                                 uint8_t *classes, struct error *err)
+void splicing_corpus_read(const struct splicing_corpus *corpus, bool test, int64_t index, uint8_t *bases,
+                          uint8_t *classes)
 {
-    if (corpus->h5[test] != NULL)
-        return splicing_h5_read(corpus->h5[test], index, bases, classes, err);
     genes_window(&corpus->genes, &corpus->windows[test], index, bases, classes);
-    return STATUS_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef MOTIF_CORE_DATA_TABLES_FEATURES_H
 #define MOTIF_CORE_DATA_TABLES_FEATURES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/error.h"
@@ -31,6 +32,13 @@ void features_destroy(struct features *features); /* NULL is allowed */
 
 /* Sets the names of the features to copies of names: [columns]; NULL: no names. */
 enum status features_name(struct features *features, char *const *names, struct error *err);
+
+/* Reads an uploaded table from its folder (core/data/uploads/collection.h) and keeps its `most` columns of the largest
+ * deviation, in their order; ties go to the first column. titles: whether the ids of the rows become their titles. The
+ * caller destroys *features. STATUS_NOT_FOUND: the folder has no upload. STATUS_INVALID: the upload is not a table, or
+ * has fewer than two rows. */
+enum status features_of_upload(const char *folder, int most, bool titles, struct features **features,
+                               struct error *err);
 
 /* The fold of each row, in [0, folds), from numpy's legacy generator at seed 42, as in the published splits. fold:
  * [rows] */

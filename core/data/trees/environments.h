@@ -43,20 +43,13 @@ enum status environments_simulate(const struct tree *tree, const struct environm
                                   int per_node, uint32_t set, struct thread_pool *pool,
                                   struct environments **environments, struct error *err);
 
-/* environments_read() reads a data set's folder. The folder contains a tree (tree_edges.tsv or tree.nwk) and its data
- * as two tables or as one table, or it contains only an upload:
- * - two tables: samples.tsv or cells.tsv, whose first column is an id; and expression.tsv or counts.tsv with one line
- *   for each feature, whose header begins with an empty field and then names the ids in the same order;
- * - one table: samples.tsv or counts.tsv with one column for each feature;
- * - an upload: set.pack. Its groups are the environments; names of groups that contain '/' are paths from the root.
+/* environments_read() reads an uploaded table with groups. The groups are the environments; names of groups that
+ * contain
+ * '/' are paths from the root of the tree.
  *
- * A row belongs to the node that a text column names. If several columns name nodes, the reader uses the column that
- * names the most different nodes. So if two columns name nodes of two levels of the tree, it uses the column of the
- * lower level. Rows that name no node are left out.
- *
- * A column called y, outcome, label or resistant is the outcome. In an upload whose labels are numbers or two names,
- * the label is the outcome. Without an outcome, or with `plant`, latent variables and an outcome are planted: z_k is
- * the tanh of the mean of some features. The `latent` sets of features are disjoint and drawn at random.
+ * A column called y, outcome, label or resistant is the outcome; without one, the label is, if the labels are numbers
+ * or two names. Without an outcome, or with `plant`, latent variables and an outcome are planted: z_k is the tanh of
+ * the mean of some features. The `latent` sets of features are disjoint and drawn at random.
  *
  * Features become log(1 + x) if they are counts (all are whole numbers, some above 30). The `features` of the largest
  * variance stay and are standardised. */
@@ -67,7 +60,7 @@ struct environments_reading {
     struct thread_pool *pool; /* environments_read() returns STATUS_CANCELLED when the pool is stopped; may be NULL */
 };
 /* Reads the tree and the rows. The caller destroys *tree and frees *environments; after an error both are NULL.
- * STATUS_NOT_FOUND: the folder has no tree. STATUS_INVALID: a fault of a file; the message names file and line. */
+ * STATUS_NOT_FOUND: the folder has no upload. STATUS_INVALID: the upload is not such a table. */
 enum status environments_read(const char *folder, const struct environments_reading *reading, struct tree **tree,
                               struct environments **environments, struct error *err);
 

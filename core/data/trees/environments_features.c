@@ -1,4 +1,4 @@
-/* The last steps of every reader of environments: they choose and standardise the features for training. If a data set
+/* The last steps of the reader of environments: they choose and standardise the features for training. If a data set
  * has no outcome, they plant latent variables and an outcome with known weights. */
 #include <math.h>
 #include <stdlib.h>

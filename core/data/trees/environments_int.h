@@ -1,4 +1,4 @@
-/* Functions that the simulation, the readers and the planting of environments share. Private to core/data/trees. */
+/* Functions that the simulation, the reader and the planting of environments share. Private to core/data/trees. */
 #ifndef MOTIF_CORE_DATA_TREES_ENVIRONMENTS_INT_H
 #define MOTIF_CORE_DATA_TREES_ENVIRONMENTS_INT_H
 
@@ -14,14 +14,10 @@ enum status environments_table(int rows, int features, int latent, int nodes, st
 void environments_weights(const struct tree *tree, const struct environments_outcome *outcome, struct environments *e);
 /* Whether a column of this name is the outcome. */
 bool environments_outcome_name(const char *name);
-/* Last step of every reader: chooses and standardises the features, then plants latent variables and an outcome if
+/* Last step of the reader: chooses and standardises the features, then plants latent variables and an outcome if
  * e->latent > 0. */
 enum status environments_finish(const struct tree *tree, const struct environments_reading *reading,
                                 struct environments *e, struct error *err);
-/* Reads a data set that a user uploaded. STATUS_NOT_FOUND: the folder is not an upload. After other errors *tree and
- * *environments may be set; the caller releases them. */
-enum status environments_uploaded(const char *folder, const struct environments_reading *reading, struct tree **tree,
-                                  struct environments **environments, struct error *err);
 /* Computes the outcome of a row that belongs to `node`, from its latent variables z: [latent] and its noise. */
 float environments_outcome_at(const struct environments *e, int node, const float *z, double noise);
 

@@ -1,15 +1,13 @@
-/* Trees: generators, the Newick parser, and the assembly of a tree from a list of edges in any order. */
+/* Trees: generators, and the assembly of a tree from a list of edges in any order. */
 #include "core/data/trees/tree.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/random/philox.h"
-#include "core/formats/delimited.h"
 
-enum { STREAM_TREE = 0x74726565, NAME_BYTES = 256 };
+enum { STREAM_TREE = 0x74726565 };
 
 /* ---- making ------------------------------------------------------------------------------------------- */
 
@@ -116,87 +114,6 @@ enum status tree_random(uint64_t seed, int leaves, struct tree **tree, struct er
     return leaf ? finish(status, tree) : status;
 }
 
-/* ---- Newick ------------------------------------------------------------------------------------------- */
-
-static const char *skip(const char *at)
-{
-    while (isspace((unsigned char)*at) || *at == '[') {
-        const char *close = *at == '[' ? strchr(at, ']') : at;
-        if (!close)
-            return at + strlen(at);
-        at = close + 1;
-    }
-    return at;
-}
-
-/* Reads a label and skips its branch length. */
-static const char *read_label(const char *at, char name[NAME_BYTES])
-{
-    size_t bytes = 0;
-    at = skip(at);
-    if (*at == '\'') {
-        for (at++; *at && (*at != '\'' || at[1] == '\''); at++) {
-            at += *at == '\'';
-            if (bytes + 1 < NAME_BYTES)
-                name[bytes++] = *at;
-        }
-        at += *at == '\'';
-    } else {
-        for (; *at && !strchr("(),:;[", *at) && !isspace((unsigned char)*at); at++)
-            if (bytes + 1 < NAME_BYTES)
-                name[bytes++] = *at;
-    }
-    name[bytes] = '\0';
-    at = skip(at);
-    if (*at == ':')
-        for (at = skip(at + 1); *at && !strchr("(),;[", *at) && !isspace((unsigned char)*at);)
-            at++;
-    return skip(at);
-}
-
-static enum status rename_node(struct tree *t, int node, const char *name, struct error *err)
-{
-    char *copy = strdup(name);
-    if (!copy)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
-    free(t->names[node]);
-    t->names[node] = copy;
-    return STATUS_OK;
-}
-
-/* Parses the text from left to right. `at` is the current node: the text that follows is its children or its label. */
-enum status tree_newick(const char *text, struct tree **tree, struct error *err)
-{
-    char name[NAME_BYTES];
-    int at = 0;
-    const char *c = skip(text);
-    enum status status = start(tree, "", err);
-    while (!status && *c && *c != ';') {
-        if (*c == '(' || (*c == ',' && at > 0)) {
-            int parent = *c == '(' ? at : (*tree)->parent[at];
-            at = (*tree)->nodes;
-            status = add_node(*tree, parent, "", err);
-            c = skip(c + 1);
-        } else if (*c == ')' && at > 0) {
-            at = (*tree)->parent[at];
-            c = skip(c + 1);
-        } else if (*c == ')' || *c == ',') {
-            break;
-        }
-        if (!status && *c != '(' && *c != ',' && *c != ')' && *c != ';' && *c) {
-            const char *before = c;
-            c = read_label(c, name);
-            bool ends = *c == '\0' || strchr(",);", *c) != NULL;
-            status = c == before || !ends
-                         ? error_set(err, STATUS_INVALID, NULL, "the Newick tree has a syntax error at \"%.20s\"", c)
-                         : rename_node(*tree, at, name, err);
-        }
-    }
-    if (!status && (at != 0 || *c != ';' || (*tree)->nodes < 2))
-        status = error_set(err, STATUS_INVALID, NULL, "the Newick tree has an open bracket or only one node");
-    return finish(status, tree);
-}
-
 /* ---- edges -------------------------------------------------------------------------------------------- */
 
 /* A name and its index; look_up() searches an array of these that is sorted by name. */
@@ -279,88 +196,6 @@ enum status tree_edges(const char *const *parents, const char *const *children, 
     return finish(status, tree);
 }
 
-/* ---- files -------------------------------------------------------------------------------------------- */
-
-struct pairs {
-    char **names; /* [2 count] names of the parent and the child of each edge */
-    int count, room;
-};
-
-static enum status read_pairs(struct delimited *d, struct pairs *p, struct error *err)
-{
-    bool more;
-    enum status status = delimited_next(d, &more, err);
-    int from = status || !more ? -1 : delimited_find(d, "parent"), to = from < 0 ? -1 : delimited_find(d, "child");
-    if (!status && (from < 0 || to < 0))
-        status = error_set(err, STATUS_INVALID, NULL, "%s needs columns parent and child", d->name);
-    while (!status && !(status = delimited_next(d, &more, err)) && more) {
-        if (p->count == p->room) {
-            int room = p->room ? 2 * p->room : 256;
-            char **names = realloc(p->names, 2 * (size_t)room * sizeof *names);
-            if (!names)
-                return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
-            p->names = names;
-            p->room = room;
-        }
-        if ((size_t)from >= d->count || (size_t)to >= d->count || p->count == TREE_NODES_MOST)
-            return error_set(
-                err, STATUS_INVALID, NULL,
-                "line %ld of %s is not an edge with a parent and a child, or exceeds the 20000 nodes that are allowed",
-                d->number, d->name);
-        char **pair = p->names + 2 * (size_t)p->count++;
-        pair[0] = strdup(d->fields[from]);
-        pair[1] = strdup(d->fields[to]);
-        if (!pair[0] || !pair[1])
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
-    }
-    return status;
-}
-
-static enum status from_pairs(struct pairs *p, struct tree **tree, struct error *err)
-{
-    const char **names = calloc(2 * (size_t)p->count + 1, sizeof *names);
-    if (!names)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
-    for (int i = 0; i < p->count; i++) {
-        names[i] = p->names[2 * i];
-        names[p->count + i] = p->names[2 * i + 1];
-    }
-    enum status status = tree_edges(names, names + p->count, p->count, tree, err);
-    free(names);
-    return status;
-}
-
-static enum status load_newick(const char *folder, struct tree **tree, struct error *err)
-{
-    struct delimited d;
-    bool more = false;
-    enum status status = delimited_open(&d, folder, "tree.nwk", '\n', NULL, err);
-    if (!status)
-        status = delimited_raw(&d, &more, err);
-    if (!status)
-        status = tree_newick(more ? d.line : "", tree, err);
-    delimited_close(&d);
-    return status;
-}
-
-enum status tree_load(const char *folder, struct tree **tree, struct error *err)
-{
-    struct delimited d;
-    struct pairs pairs = {0};
-    struct error missing = {0};
-    enum status status = delimited_open(&d, folder, "tree_edges.tsv", '\t', NULL, &missing);
-    if (status)
-        return load_newick(folder, tree, err);
-    status = read_pairs(&d, &pairs, err);
-    if (!status)
-        status = from_pairs(&pairs, tree, err);
-    for (int i = 0; i < 2 * pairs.count; i++)
-        free(pairs.names[i]);
-    free(pairs.names);
-    delimited_close(&d);
-    return status;
-}
-
 /* ---- asking ------------------------------------------------------------------------------------------- */
 
 bool tree_leaf(const struct tree *tree, int node)
@@ -385,10 +220,8 @@ int tree_leaves(const struct tree *tree, int *leaves)
 
 int tree_find(const struct tree *tree, const char *name)
 {
-    for (int v = 0; v < tree->nodes; v++) {
-        const char *colon = strchr(tree->names[v], ':');
-        if (strcmp(tree->names[v], name) == 0 || (colon && strcmp(colon + 1, name) == 0))
+    for (int v = 0; v < tree->nodes; v++)
+        if (strcmp(tree->names[v], name) == 0)
             return v;
-    }
     return -1;
 }

@@ -26,21 +26,15 @@ enum status tree_complete(int depth, int children, struct tree **tree, struct er
 enum status tree_caterpillar(int leaves, struct tree **tree, struct error *err);
 /* Splits randomly chosen leaves until there are `leaves`; a function of the seed. */
 enum status tree_random(uint64_t seed, int leaves, struct tree **tree, struct error *err);
-/* Parses Newick text: "((a,b)c:0.5,'d e')root;". Names may be quoted; lengths and comments are ignored. STATUS_INVALID:
- * the text is no tree. */
-enum status tree_newick(const char *text, struct tree **tree, struct error *err);
 /* Creates a tree from its edges (parents[i], children[i]), [count] each, in any order. STATUS_INVALID: the edges are no
  * tree; the message names the node. */
 enum status tree_edges(const char *const *parents, const char *const *children, int count, struct tree **tree,
                        struct error *err);
-/* Reads a data set's folder: tree_edges.tsv (columns parent and child) or, if that does not exist, tree.nwk.
- * STATUS_NOT_FOUND: the folder has neither. */
-enum status tree_load(const char *folder, struct tree **tree, struct error *err);
 
 bool tree_leaf(const struct tree *tree, int node);
 /* Returns the number of leaves. leaves: NULL, or receives their nodes in ascending order. */
 int tree_leaves(const struct tree *tree, int *leaves);
-/* The node of this name; if the tree's names are LEVEL:NAME, NAME alone is enough. -1: there is none. */
+/* The node of this name; -1: there is none. */
 int tree_find(const struct tree *tree, const char *name);
 
 #endif

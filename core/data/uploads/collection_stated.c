@@ -1,4 +1,4 @@
-/* Reads what an .npz file states about itself (collection_stated.h). collection_export.c writes such files. */
+/* Reads what an .npz file states about itself (collection_stated.h). */
 #include "core/data/uploads/collection_stated.h"
 
 #include <stdio.h>

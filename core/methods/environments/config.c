@@ -31,8 +31,9 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
                  "Model to fit: none is the method itself (sparse changes along the tree); the baselines have no "
                  "penalty, fit each environment alone (independent), fit one head for all (pooled), penalise weights "
                  "or squared changes instead, or know the true latent variables (oracle)."),
-    CHOICE_FIELD(data, "simulated", DATA, BASIC, NULL, "Data: simulated, or a table with its tree."),
-    TEXT_FIELD(dataset_name, "", DATA, BASIC, "data=table", "Name of the data set that holds the table and its tree."),
+    CHOICE_FIELD(data, "simulated", DATA, BASIC, NULL, "Data: simulated, or an uploaded table with its tree."),
+    TEXT_FIELD(dataset_name, "", DATA, BASIC, "data=table",
+               "Name of the data set that holds the table and, as its groups, the tree."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, "data=table",
                "First 40 digits of the hash of the data set's bytes and upload options, which the daemon fills in at "
                "submission, so that the job never continues with other data."),

@@ -40,8 +40,7 @@ enum { LATENT_MOST = 32 }; /* upper limit of the number of latent variables that
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
-/* Refuses an upload without groups or without an outcome. A folder that the operator has filled is checked only when
- * the job starts. */
+/* Refuses an upload without groups or without an outcome. */
 static enum status check_upload(const struct environments_config *c, const char *data, struct error *err)
 {
     char folder[DATASET_PATH];

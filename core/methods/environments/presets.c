@@ -39,7 +39,7 @@ static const struct method_axis corruptions[] = {{"corruption", "0 0.1 0.25 0.5 
 static const struct config_setting tissues[] = {TABLE("tissues"), {"updates", "4000"}, {"factors", "4"},
                                                 {"latent", "4"},  {"features", "12"},  {"sharpness", "0.3"},
                                                 {NULL, NULL}};
-static const struct config_setting cells[] = {CELLS("cells")};
+static const struct config_setting cells[] = {CELLS("cell-types")};
 static const struct config_setting cord_blood[] = {CELLS("cord-blood")};
 static const struct config_setting dataset[] = {{"data", "table"},         {"features", "2000"}, {"latent", "0"},
                                                 {"unseen", "0"},           {"batch", "256"},     {"updates", "4000"},
@@ -63,8 +63,8 @@ const struct method_preset environments_presets[ENVIRONMENTS_PRESETS] = {
      .settings = tree_linear, .grid = corruptions, .seeds = 3},
     {"tissues", "Gene expression of tissues with planted outcomes; reads the data set tissues.", .settings = tissues,
      .grid = four, .seeds = 3},
-    {"cells", "Gene expression of cells by type with planted outcomes; reads the data set cells.", .settings = cells,
-     .grid = four, .seeds = 3},
+    {"cells", "Gene expression of cells by type with planted outcomes; reads the data set cell-types.",
+     .settings = cells, .grid = four, .seeds = 3},
     {"cord-blood", "Gene expression of cord blood cells with planted outcomes; reads the data set cord-blood.",
      .settings = cord_blood, .grid = four, .seeds = 3},
     {"resistance", "Antibiotic resistance of bacteria along their phylogeny; reads the data set resistance.",

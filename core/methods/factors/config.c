@@ -40,15 +40,15 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
                  "other autoencoders; nmf factorises the table."),
     CHOICE_FIELD(
         data, "synthetic", DATA, BASIC, NULL,
-        "Data: synthetic (seven features of two factors), a table of ratings, word counts (abstracts) or gene counts "
-        "(cells, which accepts any table of numbers), or shifted (abstracts drawn from topics whose mixture shifts)."),
+        "Data: synthetic (seven features of two factors), or an uploaded table of ratings, word counts (abstracts) or "
+        "any numbers (cells), or shifted (abstracts drawn from topics whose mixture shifts)."),
     TEXT_FIELD(dataset_name, "", DATA, BASIC, TABLES, "Name of the data set that holds the table."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, TABLES,
                "First 40 digits of the hash of the data set's bytes and upload options, which the daemon fills in at "
                "submission, so that the job never continues with other data."),
     INTEGER_FIELD(features, "0", 0, 100000, "features", DATA, ADVANCED, TABLES,
-                  "Largest number of features to keep, chosen by frequency or variance; more features take more time, "
-                  "and 0 keeps 300 movies, 500 words or 558 genes."),
+                  "Largest number of features to keep, those of the largest variance; more features take more time, "
+                  "and 0 keeps 300 ratings, 500 words or 558 numbers."),
     INTEGER_FIELD(folds, "5", 2, 100, "folds", EVALUATION, ADVANCED, "data=ratings|abstracts|cells",
                   "Number of parts of the rows, of which `dataset` is held out; a larger number leaves more rows for "
                   "training and makes the held-out error less precise."),

@@ -49,8 +49,8 @@ static enum status resolve(void *config, const struct method_given *given, const
     enum status status = c->data == DATA_SYNTHETIC ? STATUS_OK : source_named(name, err);
     if (!status)
         status = source_resolve(name, data, c->dataset_hash, err);
-    return status || c->data != DATA_CELLS ? status
-                                           : source_fit(name, data, &c->features, &c->latent, LATENT_MOST, err);
+    return status || c->data == DATA_SYNTHETIC ? status
+                                               : source_fit(name, data, &c->features, &c->latent, LATENT_MOST, err);
 }
 
 const struct method factors_method = {

@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/tables/abstracts.h"
-#include "core/data/tables/cells.h"
-#include "core/data/tables/ratings.h"
 #include "core/data/tables/synthetic.h"
 #include "core/methods/factors/run_int.h"
 #include "core/methods/shared/table_source.h"
@@ -134,12 +131,6 @@ static enum status open_nmf(struct method_run *run, struct error *err)
                       run->base.env.pool, &run->nmf, err);
 }
 
-static void products(int rows, int columns, int depth, const float *a, const float *b, float *out)
-{
-    struct gemm_call call = {false, true, rows, columns, depth, 1, 0, a, b, out, depth, depth, columns};
-    kernels_best()->gemm(&call);
-}
-
 /* Hashes the data that the fits read, so that a checkpoint records on which data it was trained. */
 static void note_read(struct method_run *run, const struct features *f)
 {
@@ -153,24 +144,12 @@ static void note_read(struct method_run *run, const struct features *f)
 static enum status read_table(struct method_run *run, struct error *err)
 {
     const struct factors_config *c = &run->config;
-    struct ratings_filter ratings = RATINGS_FILTER;
-    struct abstracts_filter abstracts = ABSTRACTS_FILTER;
-    struct cells_filter cells = CELLS_FILTER;
     char folder[DATASET_PATH];
     if (run->table)
         return STATUS_OK;
     enum status status = source_folder(c->dataset_name, c->dataset_hash, run->base.env.data, folder, err);
-    if (status)
-        return status;
-    ratings.movies = abstracts.words = cells.genes = factors_features(c);
-    cells.products = products;
-    ratings.pool = abstracts.pool = cells.pool = run->base.env.pool;
-    if (c->data == DATA_RATINGS)
-        status = ratings_load(folder, &ratings, &run->table, err);
-    else if (c->data == DATA_ABSTRACTS || c->data == DATA_SHIFTED)
-        status = abstracts_load(folder, &abstracts, &run->table, err);
-    else
-        status = cells_load(folder, &cells, &run->table, err);
+    if (!status)
+        status = features_of_upload(folder, factors_features(c), c->data == DATA_ABSTRACTS, &run->table, err);
     if (!status)
         note_read(run, run->table);
     return status ? status : thread_pool_check(run->base.env.pool, err);

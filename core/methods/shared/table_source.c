@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 
 #include "core/data/uploads/collection.h"
-
-#include "core/data/uploads/collection.h"
 #include "core/metrics/components.h"
 
 enum { FIT_ROWS = 1000, FIT_COLUMNS = 512 }; /* count_components() reads at most this part of a table */
@@ -21,6 +19,21 @@ enum status source_named(const char *source, struct error *err)
                            "must be the name of a data set; GET /v1/datasets and `motifctl datasets` list them");
 }
 
+/* The scripts that make the data sets of the presets from published files, in tests/reproduce/data/. */
+static const struct {
+    const char *name, *script;
+} published[] = {{"movielens", "ratings.py"},      {"abstracts", "abstracts.py"},     {"cells", "cells.py"},
+                 {"tissues", "environments.py"},   {"cell-types", "environments.py"}, {"cord-blood", "environments.py"},
+                 {"resistance", "environments.py"}};
+
+static const char *script_of(const char *source)
+{
+    for (size_t i = 0; i < sizeof published / sizeof published[0]; i++)
+        if (strcmp(source, published[i].name) == 0)
+            return published[i].script;
+    return NULL;
+}
+
 enum status source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT], struct error *err)
 {
     char folder[DATASET_PATH], found[DATASET_HASH_KEPT + 1] = "";
@@ -31,6 +44,11 @@ enum status source_resolve(const char *source, const char *data, char hash[CONFI
     snprintf(hash, CONFIG_TEXT, "%s", found);
     /* Other errors mean that `source` is not a possible name; the method's check() reports them. */
     bool reported = status == STATUS_IO || status == STATUS_NOT_FOUND;
+    if (status == STATUS_NOT_FOUND && script_of(source) != NULL)
+        return error_set(err, status, "/config/dataset_name",
+                         "there is no data set %s; tests/reproduce/data/%s makes it, and `motifctl datasets put` "
+                         "uploads it",
+                         source, script_of(source));
     return reported ? error_set(err, status, "/config/dataset_name", "%s", cause.message) : STATUS_OK;
 }
 
@@ -97,24 +115,21 @@ enum status source_fit(const char *source, const char *data, int64_t *features, 
         return STATUS_OK;
     snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
     enum status status = collection_open(path, &c, &cause);
-    bool table = !status && c.kind == COLLECTION_TABLE;
-    int64_t width = table ? (int64_t)c.channels * c.rows * c.cols : 0;
-    if (table && *features > width)
+    if (status)
+        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+                         status == STATUS_NOT_FOUND ? "%s is a folder of the operator; this kind trains on uploads"
+                                                    : "%s cannot be read",
+                         source);
+    if (c.kind != COLLECTION_TABLE)
+        status = error_set(err, STATUS_INVALID, "/config/dataset_name",
+                           "is a data set of %s, but this kind trains on tables", collection_kinds[c.kind]);
+    int64_t width = (int64_t)c.channels * c.rows * c.cols;
+    if (!status && *features > width)
         *features = width;
-    if (table && *latent == 0) {
+    if (!status && *latent == 0) {
         status = count_components(&c, width, &count, err);
         *latent = count < 1 ? 1 : count > most ? most : count;
     }
-    bool other = !status && !table;
-    const char *kind = collection_kinds[c.kind];
     collection_close(&c);
-    if (other)
-        return error_set(err, STATUS_INVALID, "/config/dataset_name",
-                         "is a data set of %s, but this kind trains on tables", kind);
-    if (!table && *latent == 0)
-        return error_set(
-            err, STATUS_INVALID, "/config/latent",
-            "must be set, because %s is a folder of the operator; the default is computed only for uploaded tables",
-            source);
-    return table ? status : STATUS_OK;
+    return status;
 }

@@ -11,9 +11,9 @@
 enum status source_named(const char *source, struct error *err);
 
 /* For resolve(): writes the hash of the data set `source` to `hash`. The hash is "" for a folder that the operator has
- * filled, because only uploads have one. data: folder of data sets. STATUS_NOT_FOUND (no such data set) and STATUS_IO
- * come with the field's pointer. If `source` is not a possible name, the function returns STATUS_OK, because the
- * method's check() reports that fault. */
+ * filled, because only uploads have one. data: folder of data sets. STATUS_NOT_FOUND (no such data set; if a preset
+ * names it, the message names the script that makes it) and STATUS_IO come with the field's pointer. If `source` is not
+ * a possible name, the function returns STATUS_OK, because the method's check() reports that fault. */
 enum status source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT], struct error *err);
 
 /* The size of the table of an uploaded data set, for estimates. bytes: size of its file. Returns false if there is no
@@ -32,8 +32,8 @@ enum status source_folder(const char *source, const char *hash, const char *data
 /* Adapts two fields to the uploaded table `source`. It lowers *features to the number of the table's columns. If
  * *latent is 0, it sets *latent to the number of principal components above noise (core/metrics/components.h), in
  * [1, most]; for this it reads at most 1000 rows and 512 columns. It does nothing if `source` is not a valid name or
- * there is no such data set. STATUS_INVALID with the pointer of `dataset_name`: the data set is an upload, but not a
- * table. STATUS_INVALID with the pointer of `latent`: *latent is 0 and the data set is a folder of the operator. */
+ * there is no such data set. STATUS_INVALID with the pointer of `dataset_name`: the data set is not an uploaded table.
+ */
 enum status source_fit(const char *source, const char *data, int64_t *features, int64_t *latent, int64_t most,
                        struct error *err);
 

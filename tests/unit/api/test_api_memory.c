@@ -107,7 +107,6 @@ static const struct request_case reads[] = {
     {"GET", "/v1/datasets", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept/preview", NULL, 200, NONE, {NULL}, {NULL}, true},
-    {"GET", "/v1/datasets/kept/data", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET",
      "/v1/uploads/0000000000000000000000000000000000000000000000000000000000000000",
      NULL,

@@ -122,19 +122,10 @@ def uploads_without_a_format_or_a_file_are_usage_errors(c):
         c.run("datasets " + line).says(2, err="datasets [list] | put NAME FILE | show NAME")
 
 
-def downloads_of_a_data_set_replace_only_regular_files(c):
-    data = get("/v1/datasets/rows/data", b"DATA", kind="application/x-npz")
-    c.run("datasets get rows", data).says(0, "rows.npz: 4 bytes\n")
-    c.run("datasets get rows --output rows.npz -q", data).says(0, never="bytes")
-    os.mkdir(os.path.join(c.folder, "folder"))
-    c.run("datasets get rows --output folder", data).says(2, err="folder exists and is not a regular file")
-    c.run("datasets get rows --output no/such", data).says(1, err="no/such: cannot be written")
-    c.run(["datasets", "get", "rows", "--output", "n" * 4095], data).says(2, err="is too long")
-    c.run("datasets get rows --output x.npz", get("/v1/datasets/rows/data", {"title": "Gone"}, status=404, kind=PROBLEM)).says(2, err="error: Gone")
-    c.run("datasets get rows --output x.npz", get("/v1/datasets/rows/data", b"DATA", cut=2)).says(3, err="error: http://")
+def a_picture_of_a_data_set_is_saved(c):
     c.run("datasets preview rows", get("/v1/datasets/rows/preview", b"PNG", kind="image/png")).says(0, "rows.png: 3 bytes\n")
     c.run("datasets delete rows", answer("DELETE", "/v1/datasets/rows", status=204)).says(0)
-    assert sorted(os.listdir(c.folder)) == ["folder", "rows.npz", "rows.png"]
+    assert sorted(os.listdir(c.folder)) == ["rows.png"]
 
 
 # ---- export, artifacts, attestation, verify, import ------------------------------------------------------------------

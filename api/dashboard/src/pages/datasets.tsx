@@ -6,7 +6,6 @@ import { bytes, number } from "../format";
 import { href } from "../router";
 import { Facts, Fault, Section, useLoad } from "../ui/base";
 import { usePicture } from "../ui/pictures";
-import { Save } from "../ui/save";
 import { useUpload, type Formats } from "./upload";
 
 interface Named { name: string; alternative?: string; count?: number }
@@ -43,7 +42,7 @@ export function DataPage() {
       <Fault fault={failed ?? fault} />
       {data?.datasets.length === 0 && <p class="empty">No data sets yet. Upload a file to train on it.</p>}
       {data?.datasets.map((d) => (
-        <Section key={d.name} title={d.name} aside={<div class="tools">{d.kind !== "motifs" && <a class="button primary" href={href("new", { dataset: d.name })}>Train on this<span class="hidden"> {d.name}</span></a>}<Save path={`/v1/datasets/${d.name}/data`} name={`${d.name}.npz`} text="Download" of={d.name} large />{sure === d.name && <button type="button" onClick={() => setSure("")}>Keep</button>}<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button></div>}>
+        <Section key={d.name} title={d.name} aside={<div class="tools">{d.kind !== "motifs" && <a class="button primary" href={href("new", { dataset: d.name })}>Train on this<span class="hidden"> {d.name}</span></a>}{sure === d.name && <button type="button" onClick={() => setSure("")}>Keep</button>}<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button></div>}>
           <div class="dataset"><div>
             <Facts items={[["Kind", d.kind], ["Labels", d.target], ["Samples", number(d.samples)], ["Size of a sample", sizeOf(d)], ["File", bytes(d.bytes)]]} />
             <Names title={d.kind === "motifs" ? "motifs" : "names"} names={d.vocabulary} /><Names title="numbers" names={d.numbers ?? []} /><Names title="groups" names={d.groups ?? []} /><Names title="columns" names={d.columns ?? []} />

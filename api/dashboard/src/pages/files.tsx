@@ -39,11 +39,9 @@ export function Files({ job }: { job: Job }) {
     checkpoints: (await get<{ checkpoints: Checkpoint[] }>(`/v1/jobs/${job.id}/checkpoints`, signal)).checkpoints,
     artifacts: (await get<{ artifacts: Artifact[] }>(`/v1/jobs/${job.id}/artifacts`, signal)).artifacts,
   }));
-  const set = job.config.dataset_name;
   return (
     <>
       <Fault fault={files.fault} />
-      {typeof set === "string" && set !== "" && <Section title="Data set"><p class="tools"><Save path={`/v1/datasets/${set}/data`} name={`${set}.npz`} text="Download" of={set} /> <span class="muted">{set}, as .npz</span></p></Section>}
       <Section title="Checkpoints">
         <Table caption="Checkpoints" words={1} head={["No.", "Samples", "Density", "Accuracy", "Size", "Created", ""]}
           rows={(files.data?.checkpoints ?? []).map((c) => [`${c.seq}${c.stage_end ? " · stage end" : ""}${c.pinned ? " · pinned" : ""}`, number(c.samples), number(c.density), percent(c.accuracy), bytes(c.bytes), moment(c.created_at),

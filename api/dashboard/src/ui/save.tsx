@@ -11,12 +11,12 @@ export function saveFile(content: Blob, name: string): void {
 }
 
 /** A download button. It uses fetch, because a link cannot send the token. */
-export function Save({ path, name, text = "Save", of, large, load = () => request(path).then((answer) => answer.blob()) }: { path: string; name: string; text?: string; of?: string; large?: boolean; load?: () => Promise<Blob> }) {
+export function Save({ path, name, text = "Save", of, load = () => request(path).then((answer) => answer.blob()) }: { path: string; name: string; text?: string; of?: string; load?: () => Promise<Blob> }) {
   const [fault, setFault] = useState<unknown>(null), [busy, setBusy] = useState(false);
   const save = () => {
     setBusy(true);
     setFault(null);
     load().then((content) => saveFile(content, name)).catch(setFault).finally(() => setBusy(false));
   };
-  return <><button type="button" class={large ? "" : "small"} disabled={busy} onClick={save} aria-label={text === "Save" ? `Save ${name}` : of && `${text} ${of}`}>{text}</button>{fault ? <Fault fault={fault} /> : null}</>;
+  return <><button type="button" class="small" disabled={busy} onClick={save} aria-label={text === "Save" ? `Save ${name}` : of && `${text} ${of}`}>{text}</button>{fault ? <Fault fault={fault} /> : null}</>;
 }

@@ -29,7 +29,7 @@ struct splicing_config {
                      "Bases without a label on either side of the labelled ones; a longer flank gives the model "      \
                      "more context and takes more time."),                                                             \
     DOMAIN_TEXT(splicing, dataset, "splicing_dataset", "planted", BASIC,                                               \
-                "Sequences: planted, or the name of a data set of .fa and .gff3 files or SpliceAI's .h5 files."),      \
+                "Sequences: planted, or the name of a data set of a .fa and a .gff3 file."),      \
     DOMAIN_TEXT(splicing, source, "splicing_source", "any", ADVANCED,                                                  \
                 "Source (second column) of the GFF3 features whose introns count; any accepts all."),                  \
     DOMAIN_TEXT(splicing, motifs, "splicing_motifs", "small", ADVANCED,                                                \

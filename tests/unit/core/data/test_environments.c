@@ -10,9 +10,11 @@
 #include <cmocka.h>
 
 #include "core/data/trees/environments.h"
+#include "core/data/uploads/collection.h"
 #include "core/methods/environments/model/least.h"
 #include "core/metrics/identify.h"
 #include "tests/support/assert_ok.h"
+#include "tests/support/stored_set.h"
 
 /* ---- trees -------------------------------------------------------------------------------------------- */
 
@@ -50,26 +52,9 @@ static void complete_trees_have_the_right_edges(void **state)
     tree_destroy(tree);
 }
 
-static void newick_text_is_parsed(void **state)
-{
-    struct tree *tree;
-    assert_ok(tree_newick("((a:1.5,b)ab:2,'c d''e',(f,g:3)) [odd] root;\n", &tree, err));
-    assert_int_equal(tree->nodes, 8);
-    assert_string_equal(tree->names[0], "root");
-    int a = tree_find(tree, "a"), ab = tree_find(tree, "ab"), g = tree_find(tree, "g");
-    assert_true(a > 0 && ab > 0 && g > 0 && tree->parent[a] == ab && tree->parent[ab] == 0);
-    assert_true(tree_find(tree, "c d'e") > 0 && tree_find(tree, "x") == -1);
-    assert_string_equal(tree->names[tree->parent[g]], "");
-    tree_destroy(tree);
-    static const char *const wrong[] = {"", ";", "a;", "(a,b", "(a,b));", "(a,b)c", "a,b;", "(a,b)c)d;", "(a b,c);"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        if (tree_newick(wrong[i], &tree, NULL) != STATUS_INVALID)
-            fail_msg("\"%s\" was read", wrong[i]);
-}
-
 static void edges_make_a_tree_in_any_order(void **state)
 {
-    static const char *const parents[] = {"b", "a", "a", "b"}, *const children[] = {"c", "b", "level:e", "d"};
+    static const char *const parents[] = {"b", "a", "a", "b"}, *const children[] = {"c", "b", "e", "d"};
     struct tree *tree;
     assert_ok(tree_edges(parents, children, 4, &tree, err));
     assert_int_equal(tree->nodes, 5);
@@ -89,11 +74,13 @@ static void edges_make_a_tree_in_any_order(void **state)
 
 /* ---- edges --------------------------------------------------------------------------------------------- */
 
-/* Reads the tree ((a,b)p,(c,d)q)root. */
+/* The root has the children p and q, p has a and b, q has c and d. */
 static struct tree *small_tree(void)
 {
+    static const char *const parents[] = {"root", "p", "p", "root", "q", "q"}, *const children[] = {"p", "a", "b",
+                                                                                                    "q", "c", "d"};
     struct tree *tree;
-    assert_ok(tree_newick("((a,b)p,(c,d)q)root;", &tree, err));
+    assert_ok(tree_edges(parents, children, 6, &tree, err));
     return tree;
 }
 
@@ -338,76 +325,55 @@ static void simulations_follow_their_definition(void **state)
 
 /* ---- tables ------------------------------------------------------------------------------------------- */
 
-static void put_file(const char *folder, const char *name, const char *text)
+static void put(const char *folder, const char *text)
 {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    char path[128];
+    snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+    unlink(path);
+    rmdir(folder);
+    if (text)
+        assert_ok(stored_set(folder, "csv", text, err));
 }
 
-static void clear(const char *folder)
+static void uploads_are_read(void **state)
 {
-    static const char *const names[] = {"tree.nwk", "tree_edges.tsv", "samples.tsv", "expression.tsv"};
-    char path[256];
-    for (int i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-}
-
-static void folders_of_both_layouts_are_read(void **state)
-{
-    char folder[64] = "/tmp/motif-tree-XXXXXX";
+    char root[64] = "/tmp/motif-tree-XXXXXX", folder[96];
     struct tree *tree;
     struct environments *e;
-    struct error error = {0};
     struct environments_reading r = {2, false, {1, 2, 1, 0, 0.1}, NULL};
-    assert_non_null(mkdtemp(folder));
-    /* A table with one line for each feature, and a table that names the node of each sample. Sample s2 is left out,
-     * because its node c is not in the tree. */
-    put_file(folder, "tree.nwk", "((a,b)ab,d)root;\n");
-    put_file(folder, "samples.tsv", "id\tweek\tplace\ns1\t1\ta\ns2\t2\tc\ns3\t1\tb\ns4\t5\ta\n");
-    put_file(folder, "expression.tsv",
-             "\ts1\ts2\ts3\ts4\nflat\t1\t1\t1\t1\nhigh\t0\t3\t100\t20\nlow\t1\t2\t2\t1\nmid\t5\t1\t1\t9\n");
+    assert_non_null(mkdtemp(root));
+    snprintf(folder, sizeof folder, "%s/set", root);
+    put(folder, "group,flat,high,low,mid\nab/a,1,0,1,5\nab/b,1,100,2,1\nab/a,1,20,1,9\n");
     assert_ok(environments_read(folder, &r, &tree, &e, err));
-    assert_true(e->rows == 3 && e->features == 2 && e->latent == 2 && !e->labels);
+    assert_true(e->rows == 3 && e->features == 2 && e->latent == 2 && !e->labels && tree->nodes == 4);
     assert_string_equal(e->names[0], "high");
-    assert_int_equal(e->node[0], tree_find(tree, "a"));
-    assert_int_equal(e->node[1], tree_find(tree, "b"));
+    assert_int_equal(e->node[0], tree_find(tree, "ab/a"));
+    assert_int_equal(e->node[1], tree_find(tree, "ab/b"));
     double a = log1p(0), b = log1p(100), c = log1p(20), mean = (a + b + c) / 3;
     double sd = sqrt(((a - mean) * (a - mean) + (b - mean) * (b - mean) + (c - mean) * (c - mean)) / 3);
     assert_true(fabs((double)e->x[0] - (a - mean) / sd) < 1e-5); /* counts become log(1 + x) */
     environments_free(e);
     tree_destroy(tree);
-    put_file(folder, "expression.tsv", "\ts1\ts3\ts2\ts4\nhigh\t0\t3\t100\t20\nlow\t1\t2\t2\t1\n");
-    assert_int_equal(environments_read(folder, &r, &tree, &e, &error), STATUS_INVALID);
-    assert_non_null(strstr(error.message, "id 2"));
-    clear(folder);
-    /* A table with one column for each feature and one for the outcome; the nodes of the tree are named LEVEL:NAME */
-    put_file(folder, "tree_edges.tsv",
-             "parent\tchild\nroot\tgenus:a\ngenus:a\tsample:1.5\ngenus:a\tsample:2.5\nroot\tsample:3.5\n");
-    put_file(folder, "samples.tsv", "id\tresistant\tf0\tf1\n1.5\t0\t0.5\t3\n2.5\t1\t1\t2\n3.5\t1\t2\t2\n9\t0\t2\t2\n");
+    /* a column is the outcome */
+    put(folder, "group,resistant,f0,f1\na/1.5,0,0.5,3\na/2.5,1,1,2\n3.5,1,2,2\n");
     assert_ok(environments_read(folder, &r, &tree, &e, err));
     assert_true(e->rows == 3 && e->features == 2 && e->labels && e->latent == 0);
     assert_true(e->y[0] < 0.5F && e->y[2] > 0.5F);
-    assert_string_equal(tree->names[e->node[1]], "sample:2.5");
+    assert_string_equal(tree->names[e->node[1]], "a/2.5");
     environments_free(e);
     tree_destroy(tree);
-    put_file(folder, "samples.tsv", "id\tresistant\tf0\tf1\n8\t0\t0.5\t3\n9\t1\t1\t2\n");
+    put(folder, "f0,f1\n0.5,3\n1,2\n"); /* no groups */
     assert_int_equal(environments_read(folder, &r, &tree, &e, NULL), STATUS_INVALID);
-    clear(folder);
+    assert_true(!tree && !e);
+    put(folder, NULL);
     assert_int_equal(environments_read(folder, &r, &tree, &e, NULL), STATUS_NOT_FOUND);
-    rmdir(folder);
+    rmdir(root);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(complete_trees_have_the_right_edges),
-        cmocka_unit_test(newick_text_is_parsed),
         cmocka_unit_test(edges_make_a_tree_in_any_order),
         cmocka_unit_test(edges_are_those_that_data_can_distinguish),
         cmocka_unit_test(a_refit_without_noise_is_exact),
@@ -416,7 +382,7 @@ int main(void)
         cmocka_unit_test(symmetric_systems_are_solved),
         cmocka_unit_test(a_stopped_pool_ends_the_computation_of_metrics),
         cmocka_unit_test(simulations_follow_their_definition),
-        cmocka_unit_test(folders_of_both_layouts_are_read),
+        cmocka_unit_test(uploads_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

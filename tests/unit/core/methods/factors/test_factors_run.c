@@ -8,16 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "core/data/tables/synthetic.h"
+#include "core/data/uploads/collection.h"
 #include "core/methods/factors/factors.h"
 #include "core/methods/factors/run.h"
 #include "core/methods/factors/run_int.h"
 #include "tests/support/run_test.h"
 #include "tests/support/short_runs.h"
+#include "tests/support/stored_set.h"
 #include "tests/support/method_ask.h"
 
 static const struct method *const method = &factors_method;
@@ -50,77 +51,90 @@ static const struct config_setting shifted[] = {{"data", "shifted"},
                                                 {NULL, NULL}};
 static char data_root[64];
 
-/* Writes sixty papers of eight words each. Papers of one kind use two of the words more often. */
-static int make_papers(void)
+/* The text of a table in CSV, which grows by each number. */
+struct sheet {
+    char text[1 << 16];
+    size_t used;
+};
+
+static void add(struct sheet *s, const char *text)
+{
+    s->used += (size_t)snprintf(s->text + s->used, sizeof s->text - s->used, "%s", text);
+}
+
+static void add_number(struct sheet *s, int number, bool last)
+{
+    s->used += (size_t)snprintf(s->text + s->used, sizeof s->text - s->used, last ? "%d\n" : "%d,", number);
+}
+
+static int put(const char *name, const struct sheet *s, const char *const *ids)
 {
     char path[128];
-    snprintf(path, sizeof path, "%s/papers", data_root);
-    mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/papers/vocab.txt", data_root);
-    FILE *words = fopen(path, "wb");
-    snprintf(path, sizeof path, "%s/papers/docword.txt", data_root);
-    FILE *file = words ? fopen(path, "wb") : NULL;
-    if (!file)
-        return -1;
-    fprintf(words, "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n");
-    fprintf(file, "60\n8\n%d\n", 60 * 6);
+    struct error error = {0};
+    snprintf(path, sizeof path, "%s/%s", data_root, name);
+    enum status status = stored_set_with_ids(path, "csv", s->text, ids, &error);
+    if (status)
+        print_error("%s\n", error.message);
+    return status ? -1 : 0;
+}
+
+/* Sixty papers of eight words each. Papers of one kind use two of the words more often. */
+static int make_papers(struct sheet *s)
+{
+    add(s, "one,two,three,four,five,six,seven,eight\n");
     for (int d = 0; d < 60; d++)
-        for (int n = 0; n < 6; n++)
-            fprintf(file, "%d %d %d\n", d + 1, (d % 4 * 2 + n) % 8 + 1, n < 2 ? 9 : 1 + (d + n) % 2);
-    return fclose(words) || fclose(file);
+        for (int word = 0; word < 8; word++) {
+            int n = (word - d % 4 * 2 + 8) % 8;
+            add_number(s, n < 2 ? 9 : n < 6 ? 1 + (d + n) % 2 : 0, word == 7);
+        }
+    return put("papers", s, NULL);
 }
 
-/* Writes forty abstracts with titles, of two kinds with three words each. */
-static int make_news(void)
+/* Forty abstracts with titles, of two kinds with three words each. */
+static int make_news(struct sheet *s)
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/news", data_root);
-    mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/news/abstracts.csv", data_root);
-    FILE *file = fopen(path, "wb");
-    if (!file)
-        return -1;
-    fprintf(file, "title,abstract\n");
-    for (int d = 0; d < 40; d++)
-        fprintf(file, d % 2 ? "ice %d,snow frost cold%s\n" : "sun %d,sand heat warm%s\n", d,
-                d % 4 < 2 ? ""
-                : d % 2   ? " frost"
-                          : " heat");
-    return fclose(file);
+    static char titles[40][16];
+    const char *ids[41] = {NULL};
+    add(s, "frost,heat,cold,sand,snow,warm\n");
+    for (int d = 0; d < 40; d++) {
+        snprintf(titles[d], sizeof titles[d], d % 2 ? "ice %d" : "sun %d", d);
+        ids[d] = titles[d];
+        for (int word = 0; word < 6; word++)
+            add_number(s, word % 2 == d % 2 ? 0 : word < 2 && d % 4 >= 2 ? 2 : 1, word == 5);
+    }
+    return put("news", s, ids);
 }
 
-/* Writes the ratings of users who like the films of one of two kinds. */
-static int make_data(void **state)
+/* The ratings of users who like the films of one of two kinds. */
+static int make_films(struct sheet *s)
 {
-    char path[128];
-    strcpy(data_root, "/tmp/motif-factors-XXXXXX");
-    if (!mkdtemp(data_root))
-        return -1;
-    snprintf(path, sizeof path, "%s/films", data_root);
-    mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/films/ratings.csv", data_root);
-    FILE *file = fopen(path, "wb");
-    if (!file)
-        return -1;
-    fprintf(file, "userId,movieId,rating\n");
+    for (int m = 0; m < 60; m++) {
+        char name[16];
+        snprintf(name, sizeof name, m < 59 ? "film%d," : "film%d\n", m);
+        add(s, name);
+    }
     for (int u = 0; u < 80; u++)
         for (int m = 0; m < 60; m++)
-            if (m % 2 == u % 2 && (u * 7 + m * 5) % 11 < 9)
-                fprintf(file, "%d,%d,%d\n", u, m, 4 + (u + m) % 2);
-    return fclose(file) || make_papers() || make_news();
+            add_number(s, m % 2 == u % 2 && (u * 7 + m * 5) % 11 < 9, m == 59);
+    return put("films", s, NULL);
+}
+
+static int make_data(void **state)
+{
+    strcpy(data_root, "/tmp/motif-factors-XXXXXX");
+    return !mkdtemp(data_root) || make_films(&(struct sheet){.used = 0}) || make_papers(&(struct sheet){.used = 0}) ||
+                   make_news(&(struct sheet){.used = 0})
+               ? -1
+               : 0;
 }
 
 static int remove_data(void **state)
 {
-    static const char *const files[] = {"films/ratings.csv", "papers/vocab.txt", "papers/docword.txt",
-                                        "news/abstracts.csv"};
     static const char *const folders[] = {"films", "papers", "news"};
     char path[128];
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s/%s", data_root, files[i]);
-        unlink(path);
-    }
     for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s/" COLLECTION_FILE, data_root, folders[i]);
+        unlink(path);
         snprintf(path, sizeof path, "%s/%s", data_root, folders[i]);
         rmdir(path);
     }
