@@ -310,22 +310,17 @@ static void compute(struct exchange *x, struct query_request *a)
 {
     struct error err;
     struct model_lease lease, with = {.model = NULL};
-    struct query_run run;
     char etag[40];
     error_clear(&err);
     tag_of(x, a, etag);
     bool batch = a->rows || (a->inputs != NULL && a->inputs->count > 1);
-    if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, &run))
+    if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, a->run))
         return;
-    run.parameters = a->query->parameters;
-    /* `a` lives longer than `run`, so a->run becomes invalid when this function returns. That is safe, because only
-     * functions that are called from here read a->run. */
-    /* cppcheck-suppress autoVariables */
-    a->run = &run;
+    a->run->parameters = a->query->parameters;
     const struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
     if (open_model(x, a, &a->job, a->pick, &a->checkpoint, &lease, &err) != STATUS_OK) {
         respond_error(x, &err);
-        queries_leave(&run);
+        queries_leave(a->run);
         return;
     }
     bool pair = a->query->takes == METHOD_TAKES_MODEL;
@@ -339,12 +334,13 @@ static void compute(struct exchange *x, struct query_request *a)
             model_cache_release(x->api->models, &with);
     }
     model_cache_release(x->api->models, &lease);
-    queries_leave(&run);
+    queries_leave(a->run);
 }
 
 void query_answer(struct exchange *x)
 {
-    struct query_request a = {.query = NULL};
+    struct query_run run;
+    struct query_request a = {.run = &run};
     if (query_request_read(x, &a))
         compute(x, &a);
     query_request_close(&a);

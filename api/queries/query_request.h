@@ -25,12 +25,12 @@ struct query_request {
     int64_t item;
     enum query_form form;
     const struct method_text *text; /* with FORM_TEXT; else NULL */
-    struct query_run *run;          /* set while the query computes */
+    struct query_run *run;          /* of the caller; valid between queries_enter() and queries_leave() */
 };
 
-/* Reads a request into `a`, which the caller zeroes. The route of the request must come from a method's table
- * (query_routes.h). Returns false after it has sent an error. The caller must call query_request_close() in both
- * cases. */
+/* Reads a request into `a`, which the caller zeroes except for `run`. The route of the request must come from a
+ * method's table (query_routes.h). Returns false after it has sent an error. The caller must call query_request_close()
+ * in both cases. */
 bool query_request_read(struct exchange *x, struct query_request *a);
 void query_request_close(struct query_request *a);
 

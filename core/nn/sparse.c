@@ -113,11 +113,11 @@ static int64_t batch_values(const struct exec *e, const struct sparse *s, const 
  * quantile. */
 static bool plan_ranks(struct exec *e, const struct sparse *s, double density, struct quantile_task *task)
 {
-    struct rank *ranks = arena_alloc(e->arena, (size_t)s->config.channels * sizeof *ranks);
-    for (int c = 0; ranks != NULL && c < s->config.channels; c++)
-        ranks[c] = sparse_rank_of(s, task->batch, fmin(1.0, density * s->share[c]));
-    task->ranks = ranks;
-    return ranks != NULL;
+    struct order_statistic *orders = arena_alloc(e->arena, (size_t)s->config.channels * sizeof *orders);
+    for (int c = 0; orders != NULL && c < s->config.channels; c++)
+        orders[c] = sparse_order_of(s, task->batch, fmin(1.0, density * s->share[c]));
+    task->orders = orders;
+    return orders != NULL;
 }
 
 /* Decides whether the thresholds move after this batch and which order statistic is their quantile; allocates memory.
@@ -129,7 +129,7 @@ static bool plan_update(struct exec *e, struct sparse *s, const struct tensor *z
     task->batch = batch_values(e, s, &z->map);
     int64_t total = s->collected + task->batch;
     task->update = enough(s, total, density);
-    task->rank = sparse_rank_of(s, total, density);
+    task->order = sparse_order_of(s, total, density);
     if (s->uneven && !plan_ranks(e, s, density, task))
         return sparse_no_memory(e);
     task->quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));

@@ -31,7 +31,7 @@ struct sparse {
 };
 
 /* A quantile of n values: the k-th smallest, plus `share` times the distance to the next one. */
-struct rank {
+struct order_statistic {
     int64_t k;
     double share;
 };
@@ -41,20 +41,21 @@ struct quantile_task {
     const struct sparse *sparse;
     const struct kernels *kernels;
     struct kth_set set;
-    struct rank rank;
-    const struct rank *ranks; /* [channels] the rank of each channel if the shares differ; NULL: `rank` for all */
-    real *quantile;           /* the quantiles: [padded channels], or [1] if there is one threshold */
-    char *scratch;            /* [workers][KTH_SCRATCH_BYTES], allocated when all values of a batch are needed */
-    int64_t batch;            /* number of values of one group in this batch, over all ranks */
-    bool update;              /* the thresholds move after this batch */
-    real *values;             /* [workers][capacity] scratch of sparse_select_from_collected() */
+    struct order_statistic order;
+    const struct order_statistic
+        *orders;    /* [channels] the order of each channel if the shares differ; NULL: `order` for all */
+    real *quantile; /* the quantiles: [padded channels], or [1] if there is one threshold */
+    char *scratch;  /* [workers][KTH_SCRATCH_BYTES], allocated when all values of a batch are needed */
+    int64_t batch;  /* number of values of one group in this batch, over all ranks */
+    bool update;    /* the thresholds move after this batch */
+    real *values;   /* [workers][capacity] scratch of sparse_select_from_collected() */
     size_t capacity;
 };
 
 /* Stores STATUS_NO_MEMORY in e->error and returns false. */
 bool sparse_no_memory(struct exec *e);
 /* Returns the order statistic that is the quantile of n values for this density. */
-struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density);
+struct order_statistic sparse_order_of(const struct sparse *s, int64_t n, double density);
 /* Describes to the kernels where the values of a map lie. */
 struct kth_set sparse_set_of(const struct tensor *z);
 /* Write the quantiles to task->quantile. sparse_select_from_batch() finds the quantiles of this batch alone.

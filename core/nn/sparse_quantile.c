@@ -22,7 +22,7 @@
 #include "core/nn/select_kth.h"
 #include "core/nn/select_ranks.h"
 
-/* --- ranks of quantiles ------------------------------------------------------------------------- */
+/* --- order statistics of quantiles ---------------------------------------------------------- */
 
 bool sparse_no_memory(struct exec *e)
 {
@@ -30,16 +30,16 @@ bool sparse_no_memory(struct exec *e)
     return false;
 }
 
-struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density)
+struct order_statistic sparse_order_of(const struct sparse *s, int64_t n, double density)
 {
     double lower = 1.0 - density;
     if (s->config.interpolate) {
         double place = lower * (double)(n - 1);
         int64_t below = (int64_t)place;
-        return (struct rank){below + 1, below + 1 < n ? place - (double)below : 0.0};
+        return (struct order_statistic){below + 1, below + 1 < n ? place - (double)below : 0.0};
     }
     int64_t k = (int64_t)((double)n * lower);
-    return (struct rank){k < 1 ? 1 : k, 0.0};
+    return (struct order_statistic){k < 1 ? 1 : k, 0.0};
 }
 
 /* The density of a channel: the product of the common density, `share` and `times`, at most 1. */
@@ -49,17 +49,17 @@ static double channel_density(const struct sparse *s, int channel, double densit
 }
 
 /* The order statistic that is the quantile of one channel. */
-static struct rank rank_of_channel(const struct quantile_task *t, int channel)
+static struct order_statistic order_of_channel(const struct quantile_task *t, int channel)
 {
-    return t->ranks == NULL ? t->rank : t->ranks[channel];
+    return t->orders == NULL ? t->order : t->orders[channel];
 }
 
-/* The largest rank of any channel's quantile, counted from the largest value. */
+/* The largest order of any channel's quantile, counted from the largest value. */
 static int64_t largest_top(const struct quantile_task *t)
 {
-    int64_t k = t->rank.k;
-    for (int c = 0; t->ranks != NULL && c < t->sparse->config.channels; c++)
-        k = c == 0 || t->ranks[c].k < k ? t->ranks[c].k : k;
+    int64_t k = t->order.k;
+    for (int c = 0; t->orders != NULL && c < t->sparse->config.channels; c++)
+        k = c == 0 || t->orders[c].k < k ? t->orders[c].k : k;
     return t->batch - k + 1;
 }
 
@@ -83,21 +83,21 @@ static real between(real low, real high, double share)
     return share > 0.0 ? (real)((double)low + share * ((double)high - (double)low)) : low;
 }
 
-/* The quantiles of a block whose channels have different ranks. A call of the kernel selects the same rank for all
- * channels of the block. So the kernel is called again for each channel whose rank differs from the previous
+/* The quantiles of a block whose channels have different orders. A call of the kernel selects the same order for all
+ * channels of the block. So the kernel is called again for each channel whose order differs from the previous
  * channel's. */
 static void select_uneven_block(const struct quantile_task *t, int block, int lanes, char *scratch)
 {
     real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
     int64_t selected = -1;
     for (int i = 0; i < lanes; i++) {
-        struct rank rank = t->ranks[block * MAP_LANES + i];
-        if (rank.k != selected) {
-            t->kernels->kth_block(&t->set, block, rank.k, low, scratch);
-            t->kernels->kth_block(&t->set, block, rank.k < t->batch ? rank.k + 1 : rank.k, high, scratch);
+        struct order_statistic order = t->orders[block * MAP_LANES + i];
+        if (order.k != selected) {
+            t->kernels->kth_block(&t->set, block, order.k, low, scratch);
+            t->kernels->kth_block(&t->set, block, order.k < t->batch ? order.k + 1 : order.k, high, scratch);
         }
-        selected = rank.k;
-        t->quantile[block * MAP_LANES + i] = between(low[i], high[i], rank.share);
+        selected = order.k;
+        t->quantile[block * MAP_LANES + i] = between(low[i], high[i], order.share);
     }
 }
 
@@ -106,22 +106,22 @@ static void select_task(void *context, int chunk, int worker)
     const struct quantile_task *t = context;
     char *scratch = t->scratch + (size_t)worker * KTH_SCRATCH_BYTES;
     if (t->sparse->config.mode == SPARSE_SINGLE) {
-        real low = t->kernels->kth_all(&t->set, t->rank.k, scratch);
-        real high = t->rank.share > 0.0 ? t->kernels->kth_all(&t->set, t->rank.k + 1, scratch) : low;
-        t->quantile[0] = between(low, high, t->rank.share);
+        real low = t->kernels->kth_all(&t->set, t->order.k, scratch);
+        real high = t->order.share > 0.0 ? t->kernels->kth_all(&t->set, t->order.k + 1, scratch) : low;
+        t->quantile[0] = between(low, high, t->order.share);
         return;
     }
     real *low = t->quantile + (ptrdiff_t)chunk * MAP_LANES, high[MAP_LANES] = {0};
     int lanes = t->set.channels - chunk * MAP_LANES < MAP_LANES ? t->set.channels - chunk * MAP_LANES : MAP_LANES;
-    if (t->ranks != NULL) {
+    if (t->orders != NULL) {
         select_uneven_block(t, chunk, lanes, scratch);
         return;
     }
-    t->kernels->kth_block(&t->set, chunk, t->rank.k, low, scratch);
-    if (t->rank.share > 0.0)
-        t->kernels->kth_block(&t->set, chunk, t->rank.k + 1, high, scratch);
-    for (int i = 0; i < lanes && t->rank.share > 0.0; i++)
-        low[i] = between(low[i], high[i], t->rank.share);
+    t->kernels->kth_block(&t->set, chunk, t->order.k, low, scratch);
+    if (t->order.share > 0.0)
+        t->kernels->kth_block(&t->set, chunk, t->order.k + 1, high, scratch);
+    for (int i = 0; i < lanes && t->order.share > 0.0; i++)
+        low[i] = between(low[i], high[i], t->order.share);
 }
 
 static bool kernel_scratch(struct exec *e, struct quantile_task *t, int workers)
@@ -130,9 +130,9 @@ static bool kernel_scratch(struct exec *e, struct quantile_task *t, int workers)
     return t->scratch != NULL || sparse_no_memory(e);
 }
 
-/* Selects the quantiles from all values of this rank's batch, or of the batch that ranks share. ranks: [groups] an
- * order statistic for each group; NULL: task->rank for every group. */
-static bool select_whole_batch(struct exec *e, struct quantile_task *t, const struct rank *ranks)
+/* Selects the quantiles from all values of this rank's batch, or of the batch that ranks share. orders: [groups] an
+ * order statistic for each group; NULL: task->order for every group. */
+static bool select_whole_batch(struct exec *e, struct quantile_task *t, const struct order_statistic *orders)
 {
     const struct sparse *s = t->sparse;
     int groups = s->groups;
@@ -146,9 +146,9 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
     real *high = arena_alloc(e->arena, (size_t)groups * sizeof *high);
     bool more = false;
     for (int g = 0; k != NULL && g < groups; g++) {
-        struct rank rank = ranks == NULL ? t->rank : ranks[g];
-        k[g] = rank.k;
-        more = more || rank.share > 0.0;
+        struct order_statistic order = orders == NULL ? t->order : orders[g];
+        k[g] = order.k;
+        more = more || order.share > 0.0;
     }
     if (k == NULL || high == NULL)
         return sparse_no_memory(e);
@@ -159,7 +159,7 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
     if (more && select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, high, &e->error) != STATUS_OK)
         return false;
     for (int g = 0; g < groups && more; g++)
-        t->quantile[g] = between(t->quantile[g], high[g], (ranks == NULL ? t->rank : ranks[g]).share);
+        t->quantile[g] = between(t->quantile[g], high[g], (orders == NULL ? t->order : orders[g]).share);
     return true;
 }
 
@@ -168,11 +168,11 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
 /* The selection from few large values is tried only if the quantile is among the TOP_MOST largest values. */
 enum { TOP_MOST = 512 };
 
-/* Returns how many values of a batch should be above a bound if the quantile is the `rank`-th largest value. The result
- * is several times `rank`, because the next batch may have fewer values above the bound. */
-static int64_t top_wanted(int64_t rank)
+/* Returns how many values of a batch should be above a bound if the quantile is the `order`-th largest value. The
+ * result is several times `order`, because the next batch may have fewer values above the bound. */
+static int64_t top_wanted(int64_t order)
 {
-    return 6 * rank + 64;
+    return 6 * order + 64;
 }
 
 struct top_task {
@@ -230,7 +230,7 @@ static void take_top(struct sparse *s, struct quantile_task *task, int channel, 
     int64_t wanted = top_wanted(list->top), from = list->have - list->top;
     size_t have = (size_t)list->have;
     real low = select_kth(list->values, have, (size_t)(from + 1));
-    double share = rank_of_channel(task, channel).share;
+    double share = order_of_channel(task, channel).share;
     real high = share > 0.0 && list->top > 1 ? select_kth(list->values, have, (size_t)(from + 2)) : low;
     task->quantile[channel] = between(low, high, share);
     *sound = *sound && list->n >= 3 * list->top + 16;
@@ -263,7 +263,7 @@ static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const str
         return false;
     bool found = true, sound = true;
     for (int c = 0; c < channels && found; c++) {
-        int64_t own = task->batch - rank_of_channel(task, c).k + 1;
+        int64_t own = task->batch - order_of_channel(task, c).k + 1;
         found = all[c] >= own;
         if (found)
             take_top(s, task, c, &(struct top_list){values + (size_t)c * (size_t)most, count[c], all[c], own}, &sound);
@@ -295,7 +295,7 @@ static bool select_from_top(struct exec *e, struct sparse *s, const struct tenso
         return false; /* the caller then selects from the whole batch, which needs less memory */
     bool found = true, sound = true;
     for (int c = 0; c < s->config.channels && found; c++) {
-        int64_t n = top_values(&t, c, values), own = task->batch - rank_of_channel(task, c).k + 1;
+        int64_t n = top_values(&t, c, values), own = task->batch - order_of_channel(task, c).k + 1;
         found = n >= own;
         if (found)
             take_top(s, task, c, &(struct top_list){values, n, n, own}, &sound);
@@ -308,8 +308,8 @@ static bool select_from_top(struct exec *e, struct sparse *s, const struct tenso
 static void set_bounds(struct exec *e, struct sparse *s, const struct quantile_task *task, int64_t top)
 {
     struct quantile_task bounds = *task;
-    bounds.rank = (struct rank){task->batch - top_wanted(top), 0.0};
-    bounds.ranks = NULL;
+    bounds.order = (struct order_statistic){task->batch - top_wanted(top), 0.0};
+    bounds.orders = NULL;
     bounds.quantile = s->bound;
     if (!select_whole_batch(e, &bounds, NULL))
         return;
@@ -345,7 +345,7 @@ static size_t gather_group(const struct quantile_task *t, int group, real *value
 /* For one group, joins the values of this batch with the stored values of earlier batches. values: n values of this
  * batch (all values or the largest ones), and room for the stored ones, which the function appends. If the thresholds
  * move, it selects the quantile of all collected values; otherwise it stores the largest values again. Values that were
- * dropped earlier are smaller than all stored ones, so the quantile keeps its rank, counted from the largest value. */
+ * dropped earlier are smaller than all stored ones, so the quantile keeps its order, counted from the largest value. */
 static void collect(const struct quantile_task *t, int group, real *values, size_t n)
 {
     const struct sparse *s = t->sparse;
@@ -354,10 +354,10 @@ static void collect(const struct quantile_task *t, int group, real *values, size
     if (t->update) {
         /* number of dropped values; all are smaller than the stored ones */
         int64_t gone = s->collected + t->batch - (int64_t)n;
-        int64_t k = t->rank.k - gone < 1 ? 1 : t->rank.k - gone;
+        int64_t k = t->order.k - gone < 1 ? 1 : t->order.k - gone;
         real low = select_kth(values, n, (size_t)k);
-        real high = t->rank.share > 0.0 && (size_t)k < n ? select_kth(values, n, (size_t)k + 1) : low;
-        t->quantile[group] = between(low, high, t->rank.share);
+        real high = t->order.share > 0.0 && (size_t)k < n ? select_kth(values, n, (size_t)k + 1) : low;
+        t->quantile[group] = between(low, high, t->order.share);
         return;
     }
     int64_t keep = (int64_t)n < s->keep ? (int64_t)n : s->keep;
@@ -418,15 +418,15 @@ bool sparse_select_from_collected(struct exec *e, struct sparse *s, struct quant
 /* As reinitialised_quantiles() below, for a batch whose samples are spread over several processes. */
 static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
 {
-    struct rank *ranks = arena_alloc(e->arena, (size_t)s->groups * sizeof *ranks);
+    struct order_statistic *orders = arena_alloc(e->arena, (size_t)s->groups * sizeof *orders);
     struct quantile_task own = *task;
     bool any = false;
     own.quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
-    for (int c = 0; ranks != NULL && c < s->groups; c++) {
-        ranks[c] = sparse_rank_of(s, task->batch, channel_density(s, c, density));
+    for (int c = 0; orders != NULL && c < s->groups; c++) {
+        orders[c] = sparse_order_of(s, task->batch, channel_density(s, c, density));
         any = any || s->times[c] > 1.0;
     }
-    if (any && (ranks == NULL || own.quantile == NULL || !select_whole_batch(e, &own, ranks)))
+    if (any && (orders == NULL || own.quantile == NULL || !select_whole_batch(e, &own, orders)))
         return false;
     for (int c = 0; any && c < s->groups; c++) {
         task->quantile[c] = s->times[c] > 1.0 ? own.quantile[c] : task->quantile[c];
@@ -445,11 +445,11 @@ static bool reinitialised_quantiles(struct exec *e, struct sparse *s, struct qua
             continue;
         if (task->scratch == NULL && !kernel_scratch(e, task, 1))
             return false;
-        struct rank rank = sparse_rank_of(s, task->batch, channel_density(s, c, density));
-        task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k, low, task->scratch);
-        if (rank.share > 0.0)
-            task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k + 1, high, task->scratch);
-        task->quantile[c] = between(low[c % MAP_LANES], high[c % MAP_LANES], rank.share);
+        struct order_statistic order = sparse_order_of(s, task->batch, channel_density(s, c, density));
+        task->kernels->kth_block(&task->set, c / MAP_LANES, order.k, low, task->scratch);
+        if (order.share > 0.0)
+            task->kernels->kth_block(&task->set, c / MAP_LANES, order.k + 1, high, task->scratch);
+        task->quantile[c] = between(low[c % MAP_LANES], high[c % MAP_LANES], order.share);
         s->times[c] = fmax(1.0, s->times[c] * s->fade);
     }
     return true;
@@ -463,7 +463,7 @@ bool sparse_select_from_batch(struct exec *e, struct sparse *s, const struct ten
     bool few = s->config.mode == SPARSE_PER_CHANNEL && top <= TOP_MOST && 4 * top_wanted(top) < task->batch;
     if (few && s->bounded && s->bounded_rank == top && select_from_top(e, s, z, task, top))
         return true;
-    if (e->error.code != STATUS_OK || !select_whole_batch(e, task, task->ranks))
+    if (e->error.code != STATUS_OK || !select_whole_batch(e, task, task->orders))
         return false;
     if (few && task->batch > 0)
         set_bounds(e, s, task, top);

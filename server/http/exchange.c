@@ -1,4 +1,4 @@
-/* One request and its answer. The callbacks of libmicrohttpd move a `struct exchange` through its stages:
+/* One request and its answer. The callbacks of libmicrohttpd move a `struct http_exchange` through its stages:
  *
  *   on_target (created) → on_request, head → on_request, body pieces → on_request, body complete:
  *   suspend, a handler thread works, resume → on_request: queue the answer → on_completed (freed)
@@ -30,7 +30,7 @@
 
 enum stage { STAGE_HEAD, STAGE_BODY, STAGE_WORKING, STAGE_ANSWERED, STAGE_SENT };
 
-struct exchange {
+struct http_exchange {
     struct http *http;
     struct MHD_Connection *connection;
     struct reaper_watch *watch;
@@ -55,7 +55,7 @@ static const char no_value[] = ""; /* value of a header that has none */
 
 static const char *header_of(void *context, const char *name)
 {
-    const struct exchange *exchange = context;
+    const struct http_exchange *exchange = context;
     return guard_header(&exchange->head, name);
 }
 
@@ -69,14 +69,14 @@ static int descriptor_of(struct MHD_Connection *connection)
 /* Whether the client has closed the connection while a handler thread works for it. */
 static bool client_gone(void *context)
 {
-    const struct exchange *exchange = context;
+    const struct http_exchange *exchange = context;
     struct pollfd peer = {.fd = descriptor_of(exchange->connection), .events = POLLRDHUP};
     return poll(&peer, 1, 0) == 1;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------- */
 
-static void refuse(struct exchange *exchange, int status, const char *title, const char *detail, int retry_after)
+static void refuse(struct http_exchange *exchange, int status, const char *title, const char *detail, int retry_after)
 {
     if (exchange->has_response)
         api_response_close(&exchange->response);
@@ -87,19 +87,19 @@ static void refuse(struct exchange *exchange, int status, const char *title, con
 
 static ssize_t read_body(void *context, uint64_t offset, char *to, size_t count)
 {
-    struct exchange *exchange = context;
+    struct http_exchange *exchange = context;
     size_t got = exchange->response.read(exchange->response.read_context, offset, to, count);
     return got > 0 ? (ssize_t)got : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
 static ssize_t read_stream(void *context, uint64_t offset, char *to, size_t count)
 {
-    struct exchange *exchange = context;
+    struct http_exchange *exchange = context;
     ptrdiff_t got = exchange->stream != NULL ? streams_take(exchange->stream, to, count) : -1;
     return got >= 0 ? got : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-static enum MHD_Result send_response(struct exchange *exchange)
+static enum MHD_Result send_response(struct http_exchange *exchange)
 {
     struct api_response *response = &exchange->response;
     struct MHD_Response *out;
@@ -129,7 +129,7 @@ static enum MHD_Result send_response(struct exchange *exchange)
 static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, const char *name, size_t name_bytes,
                                       const char *value, size_t value_bytes)
 {
-    struct exchange *exchange = context;
+    struct http_exchange *exchange = context;
     if (exchange->head.header_count == HEADERS_MAX) {
         exchange->too_many_headers = true;
         return MHD_NO;
@@ -158,7 +158,7 @@ static bool lies_as_sent(const struct guard_header *header)
     return at == header->value && header->value[header->value_bytes + 1] == '\0';
 }
 
-static bool headers_lie_as_sent(const struct exchange *exchange)
+static bool headers_lie_as_sent(const struct http_exchange *exchange)
 {
     for (size_t i = 0; exchange->http->old_parser && i < exchange->head.header_count; i++)
         if (!lies_as_sent(&exchange->headers[i]))
@@ -173,7 +173,7 @@ static const struct sockaddr *address_of(struct MHD_Connection *connection)
     return info->client_addr;
 }
 
-static void name_peer(struct exchange *exchange)
+static void name_peer(struct http_exchange *exchange)
 {
     const struct sockaddr *address = address_of(exchange->connection);
     const void *bytes = address->sa_family == AF_INET6
@@ -182,21 +182,21 @@ static void name_peer(struct exchange *exchange)
     (void)inet_ntop(address->sa_family, bytes, exchange->peer, sizeof exchange->peer);
 }
 
-static void name_request(struct exchange *exchange)
+static void name_request(struct http_exchange *exchange)
 {
     uint64_t number = exchange->http->requests++;
     (void)snprintf(exchange->request.id, sizeof exchange->request.id, "%012llx-%llx",
                    (unsigned long long)(exchange->http->salt & 0xFFFFFFFFFFFFULL), (unsigned long long)number);
 }
 
-static bool answers_at_once(const struct exchange *exchange)
+static bool answers_at_once(const struct http_exchange *exchange)
 {
     return strcmp(exchange->target, "/healthz") == 0 || strcmp(exchange->target, "/readyz") == 0;
 }
 
 /* True if a caller has no permit left. A caller is the name of a token or, without one, the address of the connection.
  */
-static bool asks_too_often(struct exchange *exchange, int *wait)
+static bool asks_too_often(struct http_exchange *exchange, int *wait)
 {
     uint8_t address[16];
     size_t bytes = strlen(exchange->who);
@@ -210,7 +210,7 @@ static bool asks_too_often(struct exchange *exchange, int *wait)
 }
 
 /* Handles a complete head. Returns false when it has set a refusal as the response. */
-static bool admit(struct exchange *exchange, const char *method, const char *version)
+static bool admit(struct http_exchange *exchange, const char *method, const char *version)
 {
     struct http *http = exchange->http;
     struct guard_verdict verdict;
@@ -274,7 +274,7 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
 /* Answers a refused request. Usually the answer waits until the body has been read. It is sent at once if no body
  * follows, if the client waits for permission to send the body, or if the length of the body is unreliable or too large
  * to drop. */
-static enum MHD_Result turn_away(struct exchange *exchange)
+static enum MHD_Result turn_away(struct http_exchange *exchange)
 {
     uint64_t body_bytes = 0;
     bool has_body = guard_body(&exchange->head, &body_bytes);
@@ -290,7 +290,7 @@ static enum MHD_Result turn_away(struct exchange *exchange)
 }
 
 /* Takes a piece of the body. MHD_NO closes the connection. */
-static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t count)
+static enum MHD_Result take_body(struct http_exchange *exchange, const char *bytes, size_t count)
 {
     if (exchange->upload != NULL && !exchange->overflow && count <= exchange->body_limit - exchange->taken) {
         exchange->taken += count;
@@ -326,13 +326,13 @@ static void cut_connection(void *context)
 
 /* Writes the name under which the requests of one caller share limits: "token/NAME", or the address of a caller without
  * a token. The slash distinguishes the name of a token from an address. */
-static void name_caller(const struct exchange *exchange, char *out, size_t bytes)
+static void name_caller(const struct http_exchange *exchange, char *out, size_t bytes)
 {
     bool token = exchange->who[0] != '\0';
     (void)snprintf(out, bytes, "%s%s", token ? "token/" : "", token ? exchange->who : exchange->peer);
 }
 
-static void open_stream(struct exchange *exchange)
+static void open_stream(struct http_exchange *exchange)
 {
     struct api_response *response = &exchange->response;
     char caller[AUTH_NAME + 8];
@@ -365,7 +365,7 @@ static void open_stream(struct exchange *exchange)
 
 void exchange_work(void *item)
 {
-    struct exchange *exchange = item;
+    struct http_exchange *exchange = item;
     api_handle(exchange->http->options.api, &exchange->request, &exchange->response);
     if (exchange->response.events && strcmp(exchange->head.method, "HEAD") != 0)
         open_stream(exchange);
@@ -375,7 +375,7 @@ void exchange_work(void *item)
 }
 
 /* Answers a request whose body could not be kept. */
-static enum MHD_Result send_refused_body(struct exchange *exchange)
+static enum MHD_Result send_refused_body(struct http_exchange *exchange)
 {
     exchange->close = true;
     if (exchange->body.fault == BODY_NO_ROOM)
@@ -386,7 +386,7 @@ static enum MHD_Result send_refused_body(struct exchange *exchange)
 }
 
 /* Handles a complete request. */
-static enum MHD_Result answer(struct exchange *exchange)
+static enum MHD_Result answer(struct http_exchange *exchange)
 {
     struct http *http = exchange->http;
     if (exchange->refused)
@@ -418,7 +418,7 @@ static enum MHD_Result answer(struct exchange *exchange)
 void *exchange_on_target(void *context, const char *target, struct MHD_Connection *connection)
 {
     struct http *http = context;
-    struct exchange *exchange = calloc(1, sizeof *exchange);
+    struct http_exchange *exchange = calloc(1, sizeof *exchange);
     char *copy = strdup(target);
     if (exchange == NULL || copy == NULL) {
         free(exchange);
@@ -442,7 +442,7 @@ enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connec
                                     const char *method, const char *version, const char *upload, size_t *upload_bytes,
                                     void **state)
 {
-    struct exchange *exchange = *state;
+    struct http_exchange *exchange = *state;
     if (exchange == NULL)
         return MHD_NO;
     switch (exchange->stage) {
@@ -469,7 +469,7 @@ enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connec
 void exchange_on_completed(void *context, struct MHD_Connection *connection, void **state,
                            enum MHD_RequestTerminationCode code)
 {
-    struct exchange *exchange = *state;
+    struct http_exchange *exchange = *state;
     if (exchange == NULL)
         return;
     struct http *http = exchange->http;
