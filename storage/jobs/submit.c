@@ -137,7 +137,7 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
     struct submit *s = (struct submit *)command;
     const struct storage_submit *in = s->jobs;
     bool full = false;
-    char id[STORAGE_ID];
+    char id[STORAGE_ID] = ""; /* of a job of a study; s->id is then that of the study */
     int64_t job = 0;
     const struct submit_key key = {or_empty(in->owner), in->key, in->fingerprint, clock_now_ms()};
     enum status status = submit_key_find(db, &key, s->id, &s->outcome, err);
