@@ -80,6 +80,7 @@ static void write_progress(struct job_run *run, struct buf *out)
     sink_number(to, "target_accuracy", progress->target_accuracy);
     sink_number(to, "accuracy", progress->accuracy);
     sink_text(to, "stage", progress->stage != NULL ? progress->stage : "");
+    sink_text(to, "phase", progress->phase);
     sink_number(to, "seconds", report_seconds(run));
     sink_end_object(to);
 }

@@ -149,9 +149,18 @@ static void count_step(const struct job_run *run, int64_t samples, double second
     run->coordinator->stepped(run->coordinator->context, samples > 0 ? samples : 0, seconds, gflops);
 }
 
+/* Logs when a step has begun another phase of training. before: the phase before the step, or NULL. */
+static void log_phase(const struct job_run *run, const char *before)
+{
+    const char *phase = run->progress.phase;
+    if (phase != NULL && (before == NULL || strcmp(before, phase) != 0))
+        run_line(run, LOG_LEVEL_INFO, "phase %s begins after %lld samples", phase, (long long)run->progress.samples);
+}
+
 static enum status one_step(struct job_run *run, enum method_request *requested, struct error *err)
 {
     int64_t samples_before = run->progress.samples;
+    const char *phase_before = run->progress.phase;
     double begun = run_now();
     *requested = METHOD_CONTINUE;
     enum status status = run->method->step(run->run, requested, err);
@@ -162,6 +171,7 @@ static enum status one_step(struct job_run *run, enum method_request *requested,
     }
     if (status == STATUS_OK) {
         method_progress(run->method, run->run, &run->progress);
+        log_phase(run, phase_before);
         count_step(run, run->progress.samples - samples_before, run_now() - begun);
         status = report_flush(run, err);
     }

@@ -93,24 +93,29 @@ const struct openapi_schema openapi_schemas[] = {
     {"From", "job text, *checkpoint CheckpointPick", NULL, true},
     {"Progress",
      "step integer?, samples integer?, fraction number?, samples_per_second number?, eta_seconds number?, "
-     "density number?, target_accuracy number?, accuracy number?, stage text?",
+     "density number?, target_accuracy number?, accuracy number?, stage text?, phase text?",
      NULL, false},
+    {"Phase",
+     "name text, trains text?, objectives [text], samples number?, learning_rate LearningRate?, until text?, then "
+     "text?",
+     NULL, false},
+    {"LearningRate", "from number, to number, curve text", NULL, false},
     {"Job",
      "id text, kind text, preset text?, name text?, owner text?, tags [text], task Task, state State, requested_state "
      "RequestedState?, priority integer, "
      "threads integer, executor text?, ranks integer, traceparent text?, study text?, *config object, *warnings "
-     "[Fault], "
+     "[Fault], plan [Phase], "
      "from "
      "From?, evaluation "
-     "object?, progress "
+     "object?, phase text?, progress "
      "Progress, result object?, "
      "error object?, created_at time, started_at time?, finished_at time?, links {text}",
      NULL, false},
     {"JobItem",
      "id text, *kind text, *preset text?, *name text?, *owner text?, *tags [text], *task Task, *state State, "
      "*requested_state RequestedState?, *priority integer, *threads integer, *executor text?, *ranks integer, "
-     "*traceparent text?, *study text?, *config object, *warnings [Fault], *from From?, *evaluation object?, *progress "
-     "Progress, "
+     "*traceparent text?, *study text?, *config object, *warnings [Fault], *plan [Phase], *from From?, *evaluation "
+     "object?, *phase text?, *progress Progress, "
      "*result object?, "
      "*error object?, *created_at time, *started_at time?, *finished_at time?, *links {text}",
      NULL, false},
@@ -167,7 +172,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"JobPatch", "*name Name?, *priority Priority, *tags Tags?", NULL, true},
     {"Estimate",
      "dry_run flag, kind text, preset text?, name text?, priority integer, threads integer, config object, "
-     "warnings [Fault], parameters integer, samples integer, flops_per_sample number, flops number, bytes integer, "
+     "warnings [Fault], phase text?, plan [Phase], parameters integer, samples integer, flops_per_sample number, flops "
+     "number, bytes integer, "
      "allowed_bytes integer, checkpoint_bytes integer, predicted_seconds number, prediction Prediction",
      NULL, false},
     {"Prediction", "basis text, gflops_per_thread number, threads integer", NULL, false},

@@ -28,7 +28,7 @@ void progress_document(struct json_sink *json, const char *stored)
 {
     static const char *const names[] = {"step",        "samples", "fraction",        "samples_per_second",
                                         "eta_seconds", "density", "target_accuracy", "accuracy",
-                                        "stage"};
+                                        "stage",       "phase"};
     const struct sink *out = &json->sink;
     cJSON *root = NULL;
     if (stored != NULL)
@@ -120,12 +120,53 @@ static void source(const struct sink *out, const char *key, const struct storage
     sink_end_object(out);
 }
 
+/* Reads the stored configuration of a job. STATUS_INVALID: this build lacks one of its fields. The caller frees
+ * *config. */
+static enum status read_config(const struct method *method, const struct storage_job *job, void **config,
+                               struct error *err)
+{
+    struct api_faults faults = {.count = 0};
+    cJSON *root = NULL;
+    enum status status = json_parse(job->config, strlen(job->config), &root, err);
+    if (status == STATUS_OK)
+        status = config_start(method, NULL, config, err);
+    if (status == STATUS_OK)
+        config_read_object(method, root, "", *config, &faults);
+    cJSON_Delete(root);
+    return status == STATUS_OK && faults.count > 0 ? STATUS_INVALID : status;
+}
+
+/* Writes the phases of the job's training. The list is empty if this build lacks the kind or one of the fields. */
+static void plan_document(struct exchange *x, const struct storage_job *job)
+{
+    const struct method *method = api_method(x->api, job->kind);
+    struct error err;
+    void *config = NULL;
+    error_clear(&err);
+    if (method != NULL && read_config(method, job, &config, &err) == STATUS_OK) {
+        method_plan(method, config, x->out);
+    } else {
+        sink_begin_list(x->out, "plan");
+        sink_end_list(x->out);
+    }
+    free(config);
+}
+
+/* Writes the name of the present phase, which the stored progress contains. */
+static void phase_document(struct json_sink *json, const char *progress)
+{
+    cJSON *root = NULL;
+    if (progress != NULL)
+        json->out->failed |= json_parse(progress, strlen(progress), &root, NULL) == STATUS_NO_MEMORY;
+    sink_text(&json->sink, "phase", cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "phase")));
+    cJSON_Delete(root);
+}
+
 /* Writes the fields of the configuration that have an effect. The stored configuration contains all fields; it is
  * written unchanged if this build lacks the kind or one of the fields. */
 static void config_document(struct exchange *x, const struct storage_job *job)
 {
     const struct method *method = api_method(x->api, job->kind);
-    struct api_faults faults = {.count = 0};
     struct error err;
     void *config = NULL;
     error_clear(&err);
@@ -133,31 +174,25 @@ static void config_document(struct exchange *x, const struct storage_job *job)
         stored_json(&x->json, "config", job->config);
         return;
     }
-    cJSON *root = NULL;
-    enum status status = json_parse(job->config, strlen(job->config), &root, &err);
+    enum status status = read_config(method, job, &config, &err);
     if (status == STATUS_OK)
-        status = config_start(method, NULL, &config, &err);
-    if (status == STATUS_OK) {
-        config_read_object(method, root, "", config, &faults);
-        status = faults.count > 0 ? STATUS_INVALID : config_show(method, config, "config", x->out, &err);
-        if (status == STATUS_OK)
-            status = config_warn(method, job->preset, config, x->out, &err);
-    }
+        status = config_show(method, config, "config", x->out, &err);
+    if (status == STATUS_OK)
+        status = config_warn(method, job->preset, config, x->out, &err);
     if (status == STATUS_NO_MEMORY)
         x->response->body.failed = true;
     else if (status != STATUS_OK)
         stored_json(&x->json, "config", job->config);
-    cJSON_Delete(root);
     free(config);
 }
 
 /* Names of the members of a job document, in the order of the document. */
 static const char *const member_names[] = {
-    "id",          "kind",        "preset",          "name",     "owner",      "tags",
-    "task",        "state",       "requested_state", "priority", "threads",    "executor",
-    "ranks",       "traceparent", "study",           "config",   "warnings",   "from",
-    "evaluation",  "progress",    "result",          "error",    "created_at", "started_at",
-    "finished_at", "links"};
+    "id",         "kind",        "preset",          "name",     "owner",    "tags",
+    "task",       "state",       "requested_state", "priority", "threads",  "executor",
+    "ranks",      "traceparent", "study",           "config",   "warnings", "plan",
+    "from",       "evaluation",  "phase",           "progress", "result",   "error",
+    "created_at", "started_at",  "finished_at",     "links"};
 #define MEMBERS (sizeof member_names / sizeof member_names[0])
 
 /* Which members of a job document are written. `fields` has commas at both ends, such as ",id,name,". */
@@ -269,10 +304,14 @@ static void write_document(const struct view *v, const char *key)
     write_origin(v);
     if (v->fields != NULL ? listed(v->fields, "config") || listed(v->fields, "warnings") : v->config)
         config_document(v->x, job);
+    if (v->fields != NULL ? listed(v->fields, "plan") : v->whole)
+        plan_document(v->x, job);
     if (shows(v, "from"))
         source(v->x->out, "from", job);
     if (shows(v, "evaluation"))
         stored_json(&v->x->json, "evaluation", job->params);
+    if (shows(v, "phase"))
+        phase_document(&v->x->json, job->progress);
     if (shows(v, "progress"))
         progress_document(&v->x->json, job->progress);
     show_result(v);

@@ -54,6 +54,8 @@ static void dry_run(struct exchange *x, const struct submission *s)
         respond_error(x, &err);
         return;
     }
+    sink_null(out, "phase");
+    method_plan(spec->method, spec->config, out);
     sink_integer(out, "parameters", estimate->parameters);
     sink_integer(out, "samples", estimate->samples);
     sink_number(out, "flops_per_sample", estimate->flops_per_sample);

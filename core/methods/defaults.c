@@ -30,6 +30,40 @@ enum status method_estimate(const struct method *method, const void *config, con
     return method->estimate != NULL ? method->estimate(config, data, out, err) : STATUS_OK;
 }
 
+static void write_phase(const struct method_phase *phase, const struct sink *out)
+{
+    sink_begin_object(out, NULL);
+    sink_text(out, "name", phase->name);
+    sink_text(out, "trains", phase->trains);
+    sink_begin_list(out, "objectives");
+    for (int i = 0; i < METHOD_OBJECTIVES && phase->objectives[i] != NULL; i++)
+        sink_text(out, NULL, phase->objectives[i]);
+    sink_end_list(out);
+    sink_number(out, "samples", phase->samples);
+    if (phase->curve == NULL) {
+        sink_null(out, "learning_rate");
+    } else {
+        sink_begin_object(out, "learning_rate");
+        sink_number(out, "from", phase->rate_from);
+        sink_number(out, "to", phase->rate_to);
+        sink_text(out, "curve", phase->curve);
+        sink_end_object(out);
+    }
+    sink_text(out, "until", phase->until[0] != '\0' ? phase->until : NULL);
+    sink_text(out, "then", phase->then[0] != '\0' ? phase->then : NULL);
+    sink_end_object(out);
+}
+
+void method_plan(const struct method *method, const void *config, const struct sink *out)
+{
+    struct method_phase phases[METHOD_PHASES];
+    size_t count = method->plan != NULL ? method->plan(config, phases) : 0;
+    sink_begin_list(out, "plan");
+    for (size_t i = 0; i < count; i++)
+        write_phase(&phases[i], out);
+    sink_end_list(out);
+}
+
 void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out)
 {
     *out = (struct method_progress){.fraction = NAN,

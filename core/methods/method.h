@@ -301,6 +301,19 @@ struct method_env {
     struct method_checkpoints checkpoints;
 };
 
+/* A phase of training, as a row of a job's plan. NaN and NULL where a member does not apply. */
+enum { METHOD_PHASES = 12, METHOD_OBJECTIVES = 4, METHOD_PHASE_TEXT = 128 };
+struct method_phase {
+    const char *name;                          /* "motifs"; static text; lower-case letters, digits and '-' */
+    const char *trains;                        /* the parts of the model that change: "head"; static text */
+    const char *objectives[METHOD_OBJECTIVES]; /* what training minimises; unused ones are NULL */
+    double samples;                            /* largest number of samples */
+    double rate_from, rate_to;                 /* learning rate at the beginning and at the end */
+    const char *curve;                         /* how it changes between: "constant", "linear", "cosine" */
+    char until[METHOD_PHASE_TEXT]; /* "N validations ...": what ends the phase; "": all its samples are used */
+    char then[METHOD_PHASE_TEXT];  /* the action at its end; "": none */
+};
+
 /* Where a run stands, for progress bars. NaN where a figure does not apply. */
 struct method_progress {
     int64_t step;    /* optimiser updates */
@@ -309,6 +322,7 @@ struct method_progress {
     double density, target_accuracy, accuracy;
     double eta_samples; /* the time that is left, as an estimated number of samples as fast as those seen so far */
     const char *stage;  /* "training", "evaluating", ... static text */
+    const char *phase;  /* name of the present row of the plan; static text; NULL: none */
 };
 
 /* What a step requests from its executor. */
@@ -434,6 +448,9 @@ struct method {
     enum status (*resolve)(void *config, const struct method_given *given, const char *data, struct error *err);
     /* Reports all faults that concern several fields, by method_fault(). Default: reports none. */
     void (*check)(const void *config, const struct method_faults *faults);
+    /* Writes the phases of a training, in order, to out[METHOD_PHASES] and returns how many there are. The
+     * configuration has passed check(). Default: there are none. */
+    size_t (*plan)(const void *config, struct method_phase *out);
     /* What the configuration would cost. data: as in the environment; a method that reads a data set takes its sizes
      * from there, and assumes usual ones where `data` is NULL or has no such data set. Default: unknown (all 0). */
     enum status (*estimate)(const void *config, const char *data, struct method_estimate *out, struct error *err);
@@ -501,6 +518,8 @@ enum status method_resolve(const struct method *method, void *config, const stru
 void method_check(const struct method *method, const void *config, const struct method_faults *faults);
 enum status method_estimate(const struct method *method, const void *config, const char *data,
                             struct method_estimate *out, struct error *err);
+/* Writes the plan as the member "plan" of an object that the caller has opened: a list of objects. */
+void method_plan(const struct method *method, const void *config, const struct sink *out);
 void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out);
 enum status method_warm_start(const struct method *method, struct method_run *run, const struct snapshot_reader *from,
                               struct error *err);

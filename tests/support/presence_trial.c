@@ -108,11 +108,13 @@ void trial_end(struct trial *t)
 void trial_reload(struct trial *t)
 {
     struct run_env_bytes bytes = {0};
+    int64_t at = t->run->at;
     assert_ok(run_env_save(method, t->run, &bytes, err));
     method->destroy(t->run);
     t->run = trial_start(t);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_ok(method->load(t->run, &reader, err));
+    assert_int_equal(t->run->at, at); /* the checkpoint states the phase */
     run_env_bytes_close(&bytes);
 }
 
@@ -134,7 +136,7 @@ void trial_hash(struct trial *t, const char *prefix, char out[HASH_TEXT])
 void trial_finish(struct trial *t, char weights[65], unsigned char digest[HASH_BYTES])
 {
     struct run_env_bytes bytes = {0};
-    for (int i = 0; t->run->phase != PHASE_DONE && trial_step(t) != METHOD_DONE; i++)
+    for (int i = 0; t->run->activity != ACTIVITY_DONE && trial_step(t) != METHOD_DONE; i++)
         assert_true(i < 20000);
     assert_ok(run_env_save(method, t->run, &bytes, err));
     assert_ok(run_env_weights_hash(&bytes, weights, err));
@@ -151,11 +153,11 @@ void trial_train(const struct config_setting *more, int threads, int every, char
     trial_begin(&t, more, threads);
     for (int i = 0; trial_step(&t) != METHOD_DONE; i++) {
         assert_true(i < 20000);
-        if (every > 0 && i % every == every - 1 && t.run->phase != PHASE_CALIBRATE)
+        if (every > 0 && i % every == every - 1 && t.run->activity != ACTIVITY_CALIBRATE)
             trial_reload(&t);
         /* At most three reloads during the calibration, because after each reload the calibration collects its scores
          * again. */
-        if (t.run->phase == PHASE_CALIBRATE && every > 0 && i % (every + 97) == 0 && again++ < 3)
+        if (t.run->activity == ACTIVITY_CALIBRATE && every > 0 && i % (every + 97) == 0 && again++ < 3)
             trial_reload(&t);
     }
     trial_finish(&t, weights, digest);

@@ -3,7 +3,7 @@
 #define MOTIF_TESTS_SUPPORT_PRESENCE_TRIAL_H
 
 #include "core/base/hash.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"

@@ -4,7 +4,7 @@
 #define MOTIF_TESTS_SUPPORT_TINY_SPARLING_H
 
 #include "core/base/config.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/run_env.h"
 

@@ -41,12 +41,12 @@ static const cJSON *member(const cJSON *object, const char *name)
 
 static void a_job_document_has_every_member(void **state)
 {
-    static const char *const members[] = {"id",         "kind",       "preset",      "name",   "state",
-                                          "priority",   "config",     "progress",    "result", "error",
-                                          "created_at", "started_at", "finished_at", "links"};
+    static const char *const members[] = {"id",          "kind",     "preset", "name",  "state",      "priority",
+                                          "config",      "progress", "result", "error", "created_at", "started_at",
+                                          "finished_at", "links",    "phase",  "plan"};
     static const char *const progress[] = {"step",        "samples", "fraction",        "samples_per_second",
                                            "eta_seconds", "density", "target_accuracy", "accuracy",
-                                           "stage"};
+                                           "stage",       "phase"};
     static const char *const result[] = {"density", "fpe",        "fne",       "ce",   "e2ee",
                                          "exact",   "by_density", "confusion", "seed", "samples",
                                          "seconds", "threads",    "build",     "cpu",  "blas_core"};

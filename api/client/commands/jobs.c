@@ -162,6 +162,44 @@ static void show_head(struct buf *out, const cJSON *job, bool colour)
     table_close(&table);
 }
 
+/* Appends the plan of the training; '>' marks the present phase. */
+static void show_plan(struct buf *out, const cJSON *job, bool colour)
+{
+    const char *present = json_string(job, "phase");
+    const cJSON *phase = NULL, *item = NULL, *plan = json_member(job, "plan");
+    struct table table;
+    if (cJSON_GetArraySize(plan) == 0)
+        return;
+    table_init(&table, "  PHASE|TRAINS|ON|>MOST SAMPLES|LEARNING RATE|ENDS WHEN|THEN");
+    cJSON_ArrayForEach (phase, plan) {
+        const cJSON *rate = json_member(phase, "learning_rate");
+        const char *name = json_shown(phase, "name");
+        bool now = present && strcmp(present, name) == 0;
+        char text[160];
+        size_t length = 0;
+        snprintf(text, sizeof(text), "%s %s", now ? ">" : " ", name);
+        table_add_styled(&table, text, now ? STYLE_BOLD : STYLE_PLAIN);
+        table_add(&table, json_string(phase, "trains"));
+        text[0] = 0;
+        cJSON_ArrayForEach (item, json_member(phase, "objectives"))
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "",
+                                       cJSON_IsString(item) && length < 64 ? item->valuestring : "?");
+        table_add(&table, length ? text : NULL);
+        view_scalar(json_member(phase, "samples"), text, sizeof(text));
+        table_add(&table, text);
+        length = (size_t)snprintf(text, sizeof(text), "%.3g", json_number(rate, "from"));
+        if (json_number(rate, "to") != json_number(rate, "from"))
+            snprintf(text + length, sizeof(text) - length, ", %.20s to %.3g", json_shown(rate, "curve"),
+                     json_number(rate, "to"));
+        table_add(&table, cJSON_IsObject(rate) ? text : NULL);
+        table_add(&table, json_string(phase, "until"));
+        table_add(&table, json_string(phase, "then"));
+    }
+    buf_text(out, "\n");
+    table_write(&table, colour, out);
+    table_close(&table);
+}
+
 static int show_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128];
@@ -187,6 +225,7 @@ static int show_run(struct ctl *ctl, const struct options *args)
         show_head(&out, job, colour);
         buf_text(&out, "\n");
         view_object(&out, json_member(job, "progress"), colour);
+        show_plan(&out, job, colour);
         if (options_has(args, "config")) {
             buf_text(&out, "\n");
             view_object(&out, json_member(job, "config"), colour);
@@ -211,7 +250,7 @@ static int show_run(struct ctl *ctl, const struct options *args)
 const struct command command_show = {
     .name = "show",
     .arguments = "JOB",
-    .summary = "show a job: verdict, state, progress, result",
+    .summary = "show a job: verdict, state, progress, plan, result",
     .text = "JOB is a name, an id, the unique beginning of an id, or `latest`.",
     .example = "  motifctl show latest --config\n"
                "  motifctl show 01JD8 --json | jq .result.fpe",

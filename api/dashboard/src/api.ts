@@ -4,14 +4,19 @@ import { metricsPath, storeCharts, type ChartSpec } from "./first";
 
 export interface Progress {
   step: number | null; samples: number | null; fraction: number | null; samples_per_second: number | null;
-  eta_seconds: number | null; density: number | null; target_accuracy: number | null; accuracy: number | null; stage: string | null;
+  eta_seconds: number | null; density: number | null; target_accuracy: number | null; accuracy: number | null; stage: string | null; phase?: string | null;
+}
+/** A row of the plan of a training. */
+export interface Phase {
+  name: string; trains: string | null; objectives: string[]; samples: number | null;
+  learning_rate: { from: number; to: number; curve: string } | null; until: string | null; then: string | null;
 }
 export type State = "queued" | "running" | "paused" | "succeeded" | "failed" | "cancelled";
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export interface Job {
   id: string; kind: string; preset: string | null; name: string | null; task: "train" | "evaluate"; state: State;
   requested_state: "paused" | "cancelled" | null; priority: number; threads: number; config: Record<string, Json>;
-  from: { job: string; checkpoint: number } | null; progress: Progress; study: string | null;
+  from: { job: string; checkpoint: number } | null; progress: Progress; study: string | null; phase?: string | null; plan?: Phase[];
   warnings?: Fault[]; owner: string | null; tags?: string[];
   result: Record<string, Json> | null; error: Record<string, Json> | null;
   created_at: string; started_at: string | null; finished_at: string | null; links: Record<string, string>;

@@ -2,8 +2,19 @@
  * state. Saving and loading use the same declarations. */
 #include <string.h>
 
+#include "core/methods/sparling/evaluation/analyses.h"
+#include "core/methods/sparling/evaluation/chance.h"
+#include "core/methods/sparling/evaluation/evaluation.h"
+#include "core/methods/sparling/phases.h"
 #include "core/methods/sparling/run.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/calibrate.h"
+#include "core/methods/sparling/training/phases/compare_starts.h"
+#include "core/methods/sparling/training/phases/head_phase.h"
+#include "core/methods/sparling/training/phases/joint_phase.h"
+#include "core/methods/sparling/training/phases/motif_phase.h"
+#include "core/methods/sparling/training/presence.h"
+#include "core/methods/sparling/training/phases/restore_stage.h"
 
 struct named_integer {
     const char *name;
@@ -17,7 +28,8 @@ struct named_real {
 static enum status add_progress(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     const struct named_integer integers[] = {
-        {"run.phase", &run->phase},
+        {"run.phase", &run->at},
+        {"run.activity", &run->activity},
         {"run.updates", &run->updates},
         {"run.stage_updates", &run->stage_updates},
         {"run.samples", &run->samples},
@@ -27,7 +39,6 @@ static enum status add_progress(struct method_run *run, struct snapshot *snapsho
         {"validation.position", &run->validation_position},
         {"validation.correct", &run->validation_correct},
         {"validation.counted", &run->validation_counted},
-        {"study.off", &run->study.off},
     };
     const struct named_real reals[] = {
         {"run.accuracy", &run->accuracy},           {"run.best_accuracy", &run->best_accuracy},
@@ -122,7 +133,7 @@ static enum status add_extras(struct method_run *run, struct snapshot *snapshot,
     return status ? status : extents_declare(run, snapshot, err);
 }
 
-enum status run_declare(struct method_run *run, struct snapshot *snapshot, struct error *err)
+static enum status declare_state(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     enum status status = params_snapshot(run->network->params, snapshot, err);
     if (status != STATUS_OK)
@@ -148,7 +159,7 @@ enum status run_declare(struct method_run *run, struct snapshot *snapshot, struc
                           run->reinitialisation.rests, err);
     if (status != STATUS_OK)
         return status;
-    status = alone_snapshot(run, snapshot, err);
+    status = motif_phase_snapshot(run, snapshot, err);
     if (status != STATUS_OK)
         return status;
     status = presence_snapshot(run, snapshot, err);
@@ -163,10 +174,10 @@ enum status run_declare(struct method_run *run, struct snapshot *snapshot, struc
     status = ending_snapshot(run, snapshot, err);
     if (status != STATUS_OK)
         return status;
-    status = kept_snapshot(run, snapshot, err);
+    status = restore_snapshot(run, snapshot, err);
     if (status != STATUS_OK)
         return status;
-    status = reading_snapshot(run, snapshot, err);
+    status = head_phase_snapshot(run, snapshot, err);
     if (status != STATUS_OK)
         return status;
     status = add_evaluation(&run->evaluation, snapshot, err);
@@ -175,20 +186,18 @@ enum status run_declare(struct method_run *run, struct snapshot *snapshot, struc
     return add_extras(run, snapshot, err);
 }
 
-static enum status declare(void *owner, struct snapshot *snapshot, struct error *err)
+static enum status declare_all(void *owner, struct snapshot *snapshot, struct error *err)
 {
     struct method_run *run = owner;
-    enum status status = run_declare(run, snapshot, err);
+    enum status status = declare_state(run, snapshot, err);
     return status ? status : publish_snapshot(&run->findings, snapshot, err);
 }
 
 enum status sparling_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err)
 {
-    if (run->config.seeds > 1)
-        return distribution_save(&run->study.distribution, run, to, bytes, err);
     /* A run continues from its checkpoints, so none may contain a weight that is not finite. */
     enum status status = params_check(run->network->params, err);
-    return status ? status : snapshot_save(declare, run, to, bytes, err);
+    return status ? status : snapshot_save(declare_all, run, to, bytes, err);
 }
 
 /* Whether a row that is not evaluated yet has possible sample counts and a possible checkpoint number. */
@@ -241,42 +250,51 @@ static enum status check_data(const struct method_run *run, struct error *err)
                      run->domain.domain->name);
 }
 
+/* Whether the run can do what it does in its phase. */
+static bool is_phase_sound(const struct method_run *run)
+{
+    if (run->at < 0 || run->at >= run->plan.count)
+        return false;
+    int64_t first = plan_now(run)->rule->activity;
+    return run->activity == first || (run->activity == ACTIVITY_VALIDATE && first == ACTIVITY_TRAIN) ||
+           (run->activity == ACTIVITY_DONE && first == ACTIVITY_EVALUATE);
+}
+
 /* A stream may be damaged, so this function checks every value that decides how much memory the run allocates or how
  * long it works. */
 static enum status check_loaded(struct method_run *run, struct error *err)
 {
-    bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_CALIBRATE && run->updates >= 0 &&
-                 run->stage_updates >= 0 && run->samples >= 0 && (double)run->samples <= CONFIG_INT_MAX &&
-                 run->annealer.density > 0 && run->annealer.density <= 1;
+    bool sound = is_phase_sound(run) && run->updates >= 0 && run->stage_updates >= 0 && run->samples >= 0 &&
+                 (double)run->samples <= CONFIG_INT_MAX && run->annealer.density > 0 && run->annealer.density <= 1;
     const struct presence_phase *presence = &run->presence;
     sound = sound && presence->ended_updates >= 0 && presence->ended_updates <= run->updates &&
             presence->ended_samples >= 0 && presence->ended_samples <= run->samples && presence_sound(run) &&
-            ending_sound(run) && kept_sound(run) && reading_sound(run) && starts_sound(run) && numbers_sound(run);
-    if (sound && run->phase == PHASE_VALIDATE)
+            ending_sound(run) && restore_sound(run) && head_phase_sound(run) && starts_sound(run) && numbers_sound(run);
+    if (sound && run->activity == ACTIVITY_VALIDATE)
         sound = run->validation_position >= 0 && run->validation_position < 2 * run->config.validation_samples;
-    if (sound && run->phase == PHASE_EVALUATE)
+    if (sound && run->activity == ACTIVITY_EVALUATE)
         sound = sound_evaluation(run);
-    if (sound && run->phase == PHASE_DONE)
+    if (sound && run->activity == ACTIVITY_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
     sound = calibration_loaded(run) && sound && sound_motif_counts(run);
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
 }
 
-enum status run_loaded(struct method_run *run, struct error *err)
+static enum status check_and_follow(struct method_run *run, struct error *err)
 {
     chance_drop(&run->evaluation);
-    reading_drop(run);
+    head_phase_drop(run);
     enum status status = check_data(run, err);
     if (!status)
         status = check_loaded(run, err);
     run->evaluation.loaded = -1;
     analysis_clear(run);
     if (!status) {
-        kept_follow(run);
+        restore_follow(run);
         presence_densities(run);
     }
-    if (run->phase == PHASE_EVALUATE && run->evaluation.part > PART_TEST && run->evaluation.part != PART_EVIDENCE &&
-        run->evaluation.part < PART_BOXES)
+    if (run->activity == ACTIVITY_EVALUATE && run->evaluation.part > PART_TEST &&
+        run->evaluation.part != PART_EVIDENCE && run->evaluation.part < PART_BOXES)
         run->evaluation.position = 0;
     if (!status)
         status = extents_loaded(run, err);
@@ -285,17 +303,12 @@ enum status run_loaded(struct method_run *run, struct error *err)
 
 enum status sparling_load(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
-    if (run->config.seeds > 1)
-        return distribution_load(&run->study.distribution, run, from, err);
-    enum status status = snapshot_load(declare, run, from, SNAPSHOT_ALL, err);
-    return status ? status : run_loaded(run, err);
+    enum status status = snapshot_load(declare_all, run, from, SNAPSHOT_ALL, err);
+    return status ? status : check_and_follow(run, err);
 }
 
 enum status sparling_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
-    /* A study of several seeds can only evaluate the loaded model: sparling_step() refuses to train if study.warm is
-     * set. */
-    run->study.warm = study_of_many(run);
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
     if (!status)

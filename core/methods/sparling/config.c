@@ -145,6 +145,8 @@ double sparling_last_density(const struct sparling_config *config)
 
 double sparling_reading(const struct sparling_config *config)
 {
+    if (config->objective == OBJECTIVE_SINGLE_MOTIFS)
+        return 0;
     double most = config->reading_inputs > 0 ? SPARLING_READING_KEPT : SPARLING_READING;
     return floor(fmin((double)config->reading_samples, most * (double)config->total_samples));
 }

@@ -40,7 +40,7 @@ enum sparling_schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_LINEAR };
 enum sparling_precision { PRECISION_FLOAT, PRECISION_BF16 };
 
 struct sparling_config {
-    int64_t seed, seeds, threads;
+    int64_t seed, threads;
 
     /* Domain, and the fields of each domain. */
     int domain, objective;
@@ -172,7 +172,7 @@ double sparling_dilated_macs(const struct sparling_config *config);
 /* Multiply-adds of a forward pass over one input with `tokens` target tokens (6.716e9 for the paper's network and 8
  * tokens). */
 double sparling_macs(const struct sparling_config *config, int tokens);
-/* Number of samples of the last part of the training, where only the head trains (training/reading.c). */
+/* Number of samples of the last part of the training, where only the head trains (training/phases/head_phase.c). */
 double sparling_reading(const struct sparling_config *config);
 /* Time of the first `samples` samples of this part, divided by the time of one sample of the earlier parts. */
 double sparling_reading_time(const struct sparling_config *config, double samples);
@@ -224,9 +224,10 @@ int sparling_stages(const struct sparling_config *config);
 /* Estimated share of the training samples that are drawn before the last density begins. */
 #define SPARLING_ANNEALING 0.5
 /* Shares that training and estimate use. FALL: length of the learning rate's fall at the end, as a share of the samples
- * since the first phase (training/ending.c). READING: upper limit of the part in which only the head trains, as a share
- * of total_samples (training/reading.c); READING_KEPT: the same with reading_inputs. START: samples of a start that is
- * compared with others, as a share of presence_samples (training/starts.c). */
+ * since the first phase (training/phases/joint_phase.c). READING: upper limit of the part in which only the head
+ * trains, as a share of total_samples (training/phases/head_phase.c); READING_KEPT: the same with reading_inputs.
+ * START: samples of a start that is compared with others, as a share of presence_samples
+ * (training/phases/compare_starts.c). */
 #define SPARLING_FALL 0.35
 #define SPARLING_READING 0.25
 #define SPARLING_READING_KEPT 0.9

@@ -108,7 +108,7 @@ double sparling_macs(const struct sparling_config *c, int tokens)
 static const double FORWARD = 0.6;
 enum { ARENA_REST = 2 << 20 }; /* bytes that stay unused at the end of the arena's last blocks */
 
-static double padded(double channels)
+static double pad_channels(double channels)
 {
     return 16 * ceil(channels / 16);
 }
@@ -117,7 +117,7 @@ static double padded(double channels)
  * them for each input. */
 static double dilated_packed(const struct sparling_config *c)
 {
-    double d = padded((double)c->channels), total = 0;
+    double d = pad_channels((double)c->channels), total = 0;
     int units = domain_shape(c).positions ? dilated_units((int)c->context) : 0;
     for (int i = 0; i < units; i++) {
         int taps, dilation;
@@ -131,7 +131,7 @@ static double dilated_packed(const struct sparling_config *c)
  * copy in the forward pass, two in the backward pass (core/autodiff/ops/conv_line.c). */
 static double dilated_lines(const struct sparling_config *c)
 {
-    double d = padded((double)c->channels), width = fmin(sparling_geometry(c).cols, LINE_PIECE), total = 0;
+    double d = pad_channels((double)c->channels), width = fmin(sparling_geometry(c).cols, LINE_PIECE), total = 0;
     double threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
     int units = domain_shape(c).positions ? dilated_units((int)c->context) : 0;
     for (int i = 0; i < units; i++) {
@@ -148,7 +148,7 @@ static double dilated_lines(const struct sparling_config *c)
 static double unit_copies(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
-    double taps = (double)g.kernel_h * g.kernel_w, w = padded((double)c->width);
+    double taps = (double)g.kernel_h * g.kernel_w, w = pad_channels((double)c->width);
     double each = g.kernel_h == 3 && g.kernel_w == 3 ? taps + 36 : taps, passes = c->strands == STRANDS_BOTH ? 2 : 1;
     return passes * 2 * w * w * ((double)c->units * each + (double)c->narrow_units);
 }
@@ -158,7 +158,7 @@ static double unit_copies(const struct sparling_config *c)
 static double unit_partials(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
-    double taps = (double)g.kernel_h * g.kernel_w, w = padded((double)c->width), batch = (double)c->batch;
+    double taps = (double)g.kernel_h * g.kernel_w, w = pad_channels((double)c->width), batch = (double)c->batch;
     double strips = fmin(ceil(8 / batch), ceil(g.rows / 8.0)), passes = c->strands == STRANDS_BOTH ? 2 : 1;
     return passes * batch * strips * 2 * w * w * ((double)c->units * taps + (double)c->narrow_units);
 }
@@ -174,7 +174,7 @@ static double map_positions(const struct sparling_config *c)
  * unit, and gradients. Gradients reuse buffers, so three gradient maps are enough. */
 static double motif_model_floats(const struct sparling_config *c)
 {
-    double map = map_positions(c), w = padded((double)c->width), m = padded((double)c->channels_motif);
+    double map = map_positions(c), w = pad_channels((double)c->width), m = pad_channels((double)c->channels_motif);
     double maps = map * (w * (1 + 4 * (double)(c->units + c->narrow_units) + 3) + 3 * m);
     return c->strands == STRANDS_BOTH ? 2 * maps + map * 3 * m : maps;
 }
@@ -185,14 +185,14 @@ static double activation_floats(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
     double map = map_positions(c);
-    double m = padded((double)c->channels_motif), d = (double)c->channels;
+    double m = pad_channels((double)c->channels_motif), d = (double)c->channels;
     double f = (double)c->feed_forward, n = (double)g.grid_rows * g.grid_cols;
     double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers;
     double maps = motif_model_floats(c);
     if (domain_shape(c).positions) { /* four maps for each unit, the skip path, gradients, and the classes twice: as a
                                         map and as rows */
         double units = dilated_units((int)c->context);
-        return maps + map * (padded(d) * (4 * units + units / 4 + 5) + m + 16 + 3 * domain_shape(c).tokens) +
+        return maps + map * (pad_channels(d) * (4 * units + units / 4 + 5) + m + 16 + 3 * domain_shape(c).tokens) +
                dilated_packed(c);
     }
     double lstm = c->lstm ? n * 8 * d : 0;
@@ -287,7 +287,7 @@ static double evaluation_floats(const struct sparling_config *c)
 {
     enum { VERSIONS = 6 };
     double all = activation_floats(c), model = motif_model_floats(c), passes = c->strands == STRANDS_BOTH ? 2 : 1;
-    double w = padded((double)c->width), m = padded((double)c->channels_motif);
+    double w = pad_channels((double)c->width), m = pad_channels((double)c->channels_motif);
     if (domain_shape(c).positions)
         return FORWARD * all;
     return passes * map_positions(c) * (w * (1 + 4 * (double)(c->units + c->narrow_units)) + VERSIONS * m) +
@@ -297,7 +297,7 @@ static double evaluation_floats(const struct sparling_config *c)
 /* Bytes that op_tally() needs: numbers that it stores for each position, and the tables of its threads. */
 static double tally_bytes(const struct sparling_config *c)
 {
-    enum { MOST = 64 }; /* TALLY_MOST in counts.c */
+    enum { MOST = 64 }; /* TALLY_MOST in label_counts.c */
     double names = sparling_presence_names(c), longest = domain_shape(c).longest,
            most = longest > 1 ? longest : MOST, /* a label of one token may be a count, which can be large */
         threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
@@ -387,7 +387,7 @@ enum status sparling_estimate(const void *config, const char *data, struct metho
     out->memory_bytes = (int64_t)run_bytes(c, (double)parameters) + METHOD_BASE_BYTES + ARENA_REST;
     double samples = likely_samples(c), reading = fmin(samples, sparling_reading(c)),
            whole = samples - reading + sparling_reading_time(c, reading); /* samples if all took as long */
-    out->samples = (int64_t)samples * c->seeds;
+    out->samples = (int64_t)samples;
     out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1) * whole / samples;
     return STATUS_OK;
 }

@@ -4,8 +4,10 @@
  * drives the run. */
 #include <time.h>
 
+#include "core/methods/sparling/report.h"
 #include "core/methods/sparling/run.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/presence.h"
 
 const struct method_metric sparling_metrics[SPARLING_METRICS] = {
     {"loss", "nat",
@@ -15,6 +17,7 @@ const struct method_metric sparling_metrics[SPARLING_METRICS] = {
     {"start_loss", "nat", "Lowest presence loss that a start has reached, published at its end (starts)."},
     {"presence_unread", "", "Number of names that the motif model does not recognise yet, in the first phase."},
     {"accuracy", "", "Share of validation samples whose whole label is read correctly."},
+    {"phase", "", "Row of the job's plan that the training has reached, counted from 1."},
     {"target_accuracy", "", "Validation accuracy above which the stage ends."},
     {"density", "", "Target share of active elements in the motif map."},
     {"achieved_density", "", "Measured share of active elements in the motif maps of a training batch."},
@@ -39,9 +42,7 @@ double run_clock(void)
 
 void run_metric(struct method_run *run, const char *name, double value)
 {
-    if (study_of_many(run))
-        distribution_metric(&run->study.distribution, name, run->samples, value);
-    else if (run->env.metric)
+    if (run->env.metric)
         run->env.metric(run->env.context, name, run->samples, value);
 }
 

@@ -1,13 +1,19 @@
 /* Creating, stepping and destroying a SPARLING run: the functions behind struct method (core/methods/method.h).
  *
- * The phases of a run are in phases.c. With seeds > 1 the run is a study: each step goes through the work distribution,
- * which calls the same phases for the seed that this rank trains. */
+ * The phases of a run are in phases.c. */
 #include "core/methods/sparling/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/analyses.h"
+#include "core/methods/sparling/evaluation/chance.h"
+#include "core/methods/sparling/evaluation/evaluation.h"
+#include "core/methods/sparling/phases.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/calibrate.h"
+#include "core/methods/sparling/training/phases/head_phase.h"
+#include "core/methods/sparling/training/presence.h"
 
 /* Time of a step in seconds. It is so short that a pause takes effect at once, and long compared with the overhead of a
  * step. A step does at least one update, or one piece of a validation or evaluation, so a slow update or piece makes
@@ -39,15 +45,13 @@ static double step_seconds(const struct method_run *run)
     double limit = run->env.step_seconds;
     if (comm_size(run->env.comm) == 1)
         return limit > 0 ? limit : STEP_SECONDS;
-    if (!study_of_many(run))
-        return 0;
-    return limit > 0 ? limit : DISTRIBUTION_SECONDS;
+    return 0;
 }
 
 static enum status check_ranks(const struct method_run *run, struct error *err)
 {
     int ranks = comm_size(run->env.comm);
-    if (study_of_many(run) || ranks <= run->config.batch)
+    if (ranks <= run->config.batch)
         return STATUS_OK;
     return error_set(err, STATUS_INVALID, "/config/batch",
                      "must be at least the number of ranks (%d), because each rank takes part of the batch; got %lld",
@@ -71,7 +75,7 @@ static enum status open_data(struct method_run *run, struct error *err)
     return numbers_open(run, err);
 }
 
-/* Allocates the tables of an evaluation and of a study. Their sizes depend on the configuration and the domain. */
+/* Allocates the tables of an evaluation. Their sizes depend on the configuration and the domain. */
 static enum status allocate_tables(struct method_run *run, struct error *err)
 {
     const struct sparling_config *c = &run->config;
@@ -83,10 +87,6 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
     if (shape->positions) {
         e->topk = calloc((size_t)shape->tokens - 1, sizeof *e->topk);
         complete &= e->topk != NULL;
-    }
-    if (c->seeds > 1) {
-        run->study.motifs = calloc((size_t)c->seeds * STUDY_SAMPLES * STUDY_EACH, sizeof *run->study.motifs);
-        complete &= run->study.motifs != NULL;
     }
     if (!complete)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
@@ -117,12 +117,7 @@ static enum status open_run(struct method_run *run, struct error *err)
     status = batch_source_create(run->direct ? &run->single : &run->domain, (int)run->config.batch, &run->source, err);
     if (status != STATUS_OK)
         return status;
-    status = allocate_tables(run, err);
-    if (status != STATUS_OK)
-        return status;
-    if (study_of_many(run))
-        return study_open(run, err);
-    return STATUS_OK;
+    return allocate_tables(run, err);
 }
 
 enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,
@@ -134,10 +129,10 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     r->config = *(const struct sparling_config *)config;
     r->env = *env;
     r->rule = rule_of(&r->config);
+    plan_build(&r->config, &r->plan);
     r->direct = r->config.objective == OBJECTIVE_SINGLE_MOTIFS;
     r->piece = r->config.batch < PIECE_SAMPLES ? (int)r->config.batch : PIECE_SAMPLES;
     r->step_seconds = step_seconds(r);
-    r->study.first = r->config.seed;
     r->evaluation.loaded = -1;
     arena_init(&r->arena, ARENA_BLOCK, 0);
     enum status status = open_run(r, err);
@@ -162,11 +157,9 @@ void sparling_destroy(struct method_run *run)
     free(run->evaluation.topk);
     numbers_close(&run->numbers);
     free(run->evaluation.channels);
-    distribution_close(&run->study.distribution);
-    free(run->study.motifs);
     batch_source_destroy(run->source);
     calibration_drop(run);
-    reading_drop(run);
+    head_phase_drop(run);
     presence_close(run);
     domain_close(&run->domain);
     adam_destroy(run->adam);
@@ -175,27 +168,9 @@ void sparling_destroy(struct method_run *run)
     free(run);
 }
 
-enum status sparling_step(struct method_run *run, enum method_request *request, struct error *err)
-{
-    if (study_of_many(run) && run->study.warm)
-        return error_set(
-            err, STATUS_INVALID, "/from",
-            "is not possible with seeds above 1, because each seed starts from new weights; set seeds to 1");
-    return study_of_many(run) ? distribution_step(&run->study.distribution, run, request, err)
-                              : run_advance(run, request, err);
-}
-
 enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
 {
-    run->phase = PHASE_EVALUATE;
-    run->study.off = 1;
+    run->activity = ACTIVITY_EVALUATE;
+    run->at = plan_find(&run->plan, PHASE_EVALUATION);
     return evaluation_begin(run, what->seed, what->samples, what->samples, false, err);
-}
-
-void sparling_progress(const struct method_run *run, struct method_progress *out)
-{
-    if (study_of_many(run))
-        distribution_progress(&run->study.distribution, run, out);
-    else
-        run_progress(run, out);
 }

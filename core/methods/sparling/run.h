@@ -5,9 +5,8 @@
 #include "core/methods/findings.h"
 #include "core/methods/method.h"
 
-/* The time series of a run; report.c defines the list. The work distribution refers to a series by its index in the
- * list. */
-enum { SPARLING_METRICS = 19 };
+/* The time series of a run; report.c defines the list. */
+enum { SPARLING_METRICS = 20 };
 extern const struct method_metric sparling_metrics[SPARLING_METRICS];
 
 enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,

@@ -5,10 +5,11 @@
  *   domains/                          where samples come from (domain.h explains how to add a domain)
  *   model/network.c                   the motif model g, the sparse layer and the head h; decode.c reads labels
  *   heads/                            what depends on the kind of target: tokens, classes of positions, numbers
+ *   training/plan.c                   the phases of a training, as rows; phases.c carries them out
  *   training/                         batch.c draws samples ahead, train.c does an update or a validation, annealer.c
  *                                     lowers the density, reinitialise.c restarts unused channels
- *   phases.c, run.c, checkpoint.c     the phases of a run, its creation, what it saves; report.c its time series
- *   evaluation/                       evaluate.c measures errors, study.c compares seeds, artifacts.c draws the results
+ *   run.c, checkpoint.c, report.c     the creation of a run, what it saves, its time series
+ *   evaluation/                       evaluate.c measures errors, artifacts.c draws the results
  *   result.c                          the fields of the result
  *   queries/                          query.c, compare.c and top_activations.c answer questions about a model */
 #include "core/methods/sparling/sparling.h"
@@ -16,6 +17,7 @@
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/run.h"
+#include "core/methods/sparling/training/plan.h"
 
 static const struct method_chart charts[] = {
     {"Accuracy", {"accuracy", "target_accuracy"}, {"target_accuracy"}, "share", false, true},
@@ -67,6 +69,7 @@ const struct method sparling_method = {
     .dataset_fields = dataset_fields,
     .resolve = resolve,
     .check = sparling_check,
+    .plan = sparling_plan,
     .estimate = sparling_estimate,
     .create = sparling_create,
     .step = sparling_step,

@@ -1,8 +1,8 @@
 // The curves of a job. All charts show the same range of steps, which is in the address. The daemon reduces the number of points to what a chart can show.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { metrics, type Job, type Kind, type Point } from "../api";
+import { metrics, type Job, type Kind, type Phase, type Point } from "../api";
 import { drawsAtOnce, FIRST_NAMES, POINTS, STORED, type ChartSpec } from "../first";
-import { exponent, nameOf, percent } from "../format";
+import { DASH, exponent, nameOf, number, percent } from "../format";
 import type { LiveEvent } from "../live";
 import { note, route } from "../router";
 import { Fault } from "../ui/base";
@@ -108,6 +108,20 @@ function SpecChart({ spec, data, bands, range, job }: { spec: ChartSpec; data: D
   );
 }
 
+/** The phases of the training, the present one marked. Closed until the user opens it. */
+function Plan({ job }: { job: Job }) {
+  const plan = job.plan ?? [], now = job.progress.phase ?? job.phase;
+  if (plan.length === 0) return null;
+  const rate = (r: Phase["learning_rate"]) => (r ? (r.from === r.to ? number(r.from) : `${number(r.from)}, ${r.curve} to ${number(r.to)}`) : DASH);
+  return (
+    <details class="plan"><summary>Plan of the training{now ? `: phase ${now}` : ""}</summary>
+      <table><thead><tr>{["Phase", "Trains", "On", "Most samples", "Learning rate", "Ends when", "Then"].map((h) => <th key={h}>{h}</th>)}</tr></thead>
+        <tbody>{plan.map((p) => <tr key={p.name} aria-current={p.name === now ? "step" : undefined}>
+          <td>{p.name === now ? <strong>{p.name}</strong> : p.name}</td><td>{p.trains ?? DASH}</td><td>{p.objectives.join(", ") || DASH}</td><td>{p.samples ?? DASH}</td>
+          <td>{rate(p.learning_rate)}</td><td>{p.until ?? DASH}</td><td>{p.then ?? DASH}</td></tr>)}</tbody></table></details>
+  );
+}
+
 export function Curves({ job, kind, onEvent }: { job: Job; kind: Kind | undefined; onEvent: { current: ((event: LiveEvent | null) => void) | null } }) {
   const from = route.value.query.get("from"), to = route.value.query.get("to");
   const range: [number, number] | null = from !== null && to !== null ? [Number(from), Number(to)] : null;
@@ -121,6 +135,7 @@ export function Curves({ job, kind, onEvent }: { job: Job; kind: Kind | undefine
   return (
     <>
       <Fault fault={fault} />
+      <Plan job={job} />
       {!any && <p class="empty">{job.state === "queued" ? "The job waits for a worker. Curves appear after its first updates." : "No points yet."}</p>}
       <div class="charts">{main.map(chart)}{more && rest.map(chart)}</div>
       {any && rest.length > 0 && !more && <p><button type="button" onClick={() => setMore(true)}>{rest.length} more curves</button></p>}

@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/analyses.h"
+#include "core/methods/sparling/model/decode.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/metrics/binning.h"
 
 /* ---- single motifs ----------------------------------------------------------------------------------- */
 
@@ -72,13 +75,13 @@ static double single_error(const struct method_run *run)
 
 static const int bins_of[BINNINGS] = {16, 8, 4, 2};
 
-static int ascending(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
 }
 
-static bool keep(struct activations *list, float value)
+static bool keep_value(struct activations *list, float value)
 {
     if (list->count == list->room && list->room < ACTIVATIONS_MOST) {
         size_t room = list->room ? 2 * list->room : 256;
@@ -93,7 +96,7 @@ static bool keep(struct activations *list, float value)
     return true;
 }
 
-static enum status calibrate(struct method_run *run, const float *planes, int images, struct error *err)
+static enum status calibrate_bins(struct method_run *run, const float *planes, int images, struct error *err)
 {
     struct analysis *a = &run->evaluation.analysis;
     size_t channels = (size_t)run->config.channels_motif, positions = domain_positions(&run->domain.shape);
@@ -102,7 +105,7 @@ static enum status calibrate(struct method_run *run, const float *planes, int im
     bool room = a->lists != NULL;
     for (size_t i = 0; room && i < (size_t)images * channels * positions; i++)
         if (planes[i] > 0)
-            room = keep(&a->lists[i / positions % channels], planes[i]);
+            room = keep_value(&a->lists[i / positions % channels], planes[i]);
     return room ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate bins");
 }
 
@@ -117,7 +120,7 @@ static enum status make_bins(struct method_run *run, struct error *err)
         struct activations *list = &a->lists[c];
         if (list->count == 0)
             continue; /* without bins, later activations of this channel stay as they are */
-        qsort(list->values, list->count, sizeof *list->values, ascending);
+        qsort(list->values, list->count, sizeof *list->values, compare_values);
         for (int i = 0; i < BINNINGS; i++)
             binning_make(&a->bins[c * BINNINGS + (size_t)i], bins_of[i], list->values, list->count);
     }
@@ -165,7 +168,7 @@ enum status analysis_binning(struct method_run *run, struct network *network, co
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate bins");
     tensor_to_planes(motifs, planes);
     if (first < run->config.binning_samples)
-        return calibrate(run, planes, count, err);
+        return calibrate_bins(run, planes, count, err);
     if (!run->evaluation.analysis.bins)
         status = make_bins(run, err);
     struct arena_mark mark = arena_mark(e->arena);

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 
 #include "core/methods/shared/publish.h"
+#include "core/methods/sparling/evaluation/artifacts.h"
 #include "core/methods/sparling/queries/annotation.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 enum { EXAMPLES = 4 };
 
 /* Publishes a picture of the first examples of the domain. With DigitCircle, two of them are in Fig. 2 of the paper. */
-static enum status examples(struct method_run *run, struct error *err)
+static enum status draw_examples(struct method_run *run, struct error *err)
 {
     const struct open_domain *domain = &run->domain;
     size_t inputs = domain_inputs(&domain->shape);
@@ -49,9 +50,11 @@ void run_artifacts(struct method_run *run)
     static const struct {
         const char *name;
         enum status (*make)(struct method_run *run, struct error *err);
-    } artifacts[] = {{"motifs", examples},          {"channels", evidence_table},
-                     {"confusion", run_confusion},  {"error-by-density", run_plot_densities},
-                     {"binning", run_plot_binning}, {"study", study_artifacts}};
+    } artifacts[] = {{"motifs", draw_examples},
+                     {"channels", evidence_table},
+                     {"confusion", run_confusion},
+                     {"error-by-density", run_plot_densities},
+                     {"binning", run_plot_binning}};
     if (!run->env.artifact || run->direct)
         return;
     for (size_t i = 0; i < sizeof artifacts / sizeof artifacts[0]; i++) {

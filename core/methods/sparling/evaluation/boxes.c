@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/methods/sparling/queries/annotation.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 enum { TRUTH_SAMPLES = 1000 }; /* upper limit of the samples */
 
@@ -19,32 +19,32 @@ int64_t extents_truth_samples(const struct method_run *run)
     return own->motif_samples < TRUTH_SAMPLES ? (int64_t)own->motif_samples : TRUTH_SAMPLES;
 }
 
-static int overlap(int a0, int a1, int b0, int b1)
+static int measure_overlap(int a0, int a1, int b0, int b1)
 {
     int low = a0 > b0 ? a0 : b0, high = a1 < b1 ? a1 : b1;
     return high > low ? high - low : 0;
 }
 
-static double area(const struct box *box)
+static double measure_area(const struct box *box)
 {
     return (double)(box->row1 - box->row0) * (double)(box->col1 - box->col0);
 }
 
 static double intersection_over_union(const struct box *a, const struct box *b)
 {
-    double both =
-        (double)overlap(a->row0, a->row1, b->row0, b->row1) * (double)overlap(a->col0, a->col1, b->col0, b->col1);
-    return both / (area(a) + area(b) - both);
+    double both = (double)measure_overlap(a->row0, a->row1, b->row0, b->row1) *
+                  (double)measure_overlap(a->col0, a->col1, b->col0, b->col1);
+    return both / (measure_area(a) + measure_area(b) - both);
 }
 
 /* Whether a point is in a box. Position (0, 0) of a map covers the points between 0 and 1 along both axes. */
-static bool holds(const struct box *box, double row, double col)
+static bool holds_point(const struct box *box, double row, double col)
 {
     return row >= box->row0 && row <= box->row1 && col >= box->col0 && col <= box->col1;
 }
 
 /* Squared distance of the centres; infinite if the true box has no position in the motif's window. */
-static double distance(const struct box *motif, const struct box *truth, int half)
+static double measure_distance(const struct box *motif, const struct box *truth, int half)
 {
     bool near = truth->row0 <= motif->row + half && truth->row1 > motif->row - half &&
                 truth->col0 <= motif->col + half && truth->col1 > motif->col - half;
@@ -57,15 +57,16 @@ static void add_pair(struct extent_truth *sums, const struct box *motif, const s
 {
     double both = intersection_over_union(motif, truth);
     sums->pairs++;
-    sums->position += holds(truth, motif->row + 0.5, motif->col + 0.5);
-    sums->centre += holds(truth, (motif->row0 + motif->row1) / 2.0, (motif->col0 + motif->col1) / 2.0);
+    sums->position += holds_point(truth, motif->row + 0.5, motif->col + 0.5);
+    sums->centre += holds_point(truth, (motif->row0 + motif->row1) / 2.0, (motif->col0 + motif->col1) / 2.0);
     sums->half += both >= 0.5;
     sums->overlap += both;
 }
 
 /* Pairs the motifs of a sample with its true boxes. A motif that has a partner gets the symbol -1. used: scratch
  * [truth->boxes]; whether each true box has a partner. */
-static void pair(struct method_run *run, struct box *motifs, int count, const struct domain_truth *truth, bool *used)
+static void pair_boxes(struct method_run *run, struct box *motifs, int count, const struct domain_truth *truth,
+                       bool *used)
 {
     int half = sparling_geometry(&run->config).reach / 2;
     for (;;) {
@@ -75,7 +76,7 @@ static void pair(struct method_run *run, struct box *motifs, int count, const st
             for (int j = 0; j < truth->boxes; j++) {
                 if (used[j] || motifs[i].symbol < 0 || motifs[i].symbol != truth->box[j].symbol)
                     continue;
-                double d = distance(&motifs[i], &truth->box[j], half);
+                double d = measure_distance(&motifs[i], &truth->box[j], half);
                 if (d < least) {
                     least = d;
                     motif = i;
@@ -117,7 +118,7 @@ static enum status add_sample(struct method_run *run, const float *planes, const
             channel_places_box(&places, at->channel, at->row, at->col, shape->rows, shape->cols, &boxes[kept]))
             boxes[kept++].symbol = symbol_of[at->channel];
     }
-    pair(run, boxes, kept, truth, used);
+    pair_boxes(run, boxes, kept, truth, used);
     return STATUS_OK;
 }
 

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/chance.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/metrics/shuffled.h"
 
 /* Samples are collected until their motifs exceed the expected number by this factor. */
 static const double MORE = 1.25;
@@ -41,7 +43,7 @@ void chance_drop(struct evaluation *e)
     e->collected = NULL;
 }
 
-static enum status begin(struct method_run *run, struct error *err)
+static enum status open_samples(struct method_run *run, struct error *err)
 {
     struct chance_samples *c = calloc(1, sizeof *c);
     run->evaluation.collected = c;
@@ -53,12 +55,13 @@ static enum status begin(struct method_run *run, struct error *err)
                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
 }
 
-static bool inside(const struct domain_shape *shape, const struct motif *motif)
+static bool is_inside(const struct domain_shape *shape, const struct motif *motif)
 {
     return motif->col >= shape->margin && motif->col < shape->cols - shape->margin;
 }
 
-static enum status keep(struct method_run *run, const float *map, const struct domain_truth *truth, struct error *err)
+static enum status keep_sample(struct method_run *run, const float *map, const struct domain_truth *truth,
+                               struct error *err)
 {
     const struct domain_shape *shape = &run->domain.shape;
     struct chance_samples *c = run->evaluation.collected;
@@ -72,7 +75,7 @@ static enum status keep(struct method_run *run, const float *map, const struct d
     }
     (void)motif_scan(map, channels, 1, shape->cols, motifs, all);
     for (int i = 0; i < all; i++)
-        if (inside(shape, &motifs[i]))
+        if (is_inside(shape, &motifs[i]))
             motifs[kept++] = motifs[i];
     /* Most motifs may lie in the margin and are not kept, so the block may be far too large. */
     struct motif *fitted = realloc(motifs, ((size_t)kept + 1) * sizeof *motifs);
@@ -92,7 +95,7 @@ enum status chance_add(struct method_run *run, const struct tensor *motifs, cons
     if (status != STATUS_OK)
         return status;
     if (!run->evaluation.collected)
-        status = begin(run, err);
+        status = open_samples(run, err);
     if (status)
         return status;
     const struct map_shape *shape = &motifs->map;
@@ -104,7 +107,7 @@ enum status chance_add(struct method_run *run, const struct tensor *motifs, cons
     for (int i = 0; !status && i < shape->images; i++) {
         status = extents_move(run, planes + (size_t)i * map, err);
         if (!status)
-            status = keep(run, planes + (size_t)i * map, &batch->truths[i], err);
+            status = keep_sample(run, planes + (size_t)i * map, &batch->truths[i], err);
     }
     *enough = run->evaluation.collected->full;
     return status;
@@ -152,7 +155,7 @@ static enum status count_errors(const struct method_run *run, int folded, bool p
 }
 
 /* Counts the errors that need no shuffles, and stores everything. */
-static enum status finish(struct method_run *run, struct error *err)
+static enum status finish_chance(struct method_run *run, struct error *err)
 {
     const struct domain_shape *shape = &run->domain.shape;
     const struct chance_samples *c = run->evaluation.collected;
@@ -180,7 +183,7 @@ enum status chance_shuffle(struct method_run *run, bool *done, struct error *err
     bool last = false;
     *done = c->shuffled == 2;
     if (*done)
-        return finish(run, err);
+        return finish_chance(run, err);
     if (!c->shuffling)
         return shuffling_create(c->sequence, c->count, shape->margin, shape->cols - 2 * shape->margin, shape->symbols,
                                 folded, (int)run->config.channels_motif, (int)run->config.chance_shuffles,

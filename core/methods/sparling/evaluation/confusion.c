@@ -10,7 +10,8 @@
 #include "core/base/buf.h"
 #include "core/draw/picture.h"
 #include "core/methods/shared/publish.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/artifacts.h"
+#include "core/methods/sparling/run_state.h"
 
 enum { LEGEND = CHANNEL_NAME_TEXT + 16 };
 enum { CELL = 34, LABEL_ROWS = 4, CONFUSION_NAME = 64, CONFUSION_BYTES = 16 << 20 };
@@ -37,7 +38,7 @@ static const char *symbol_name(const struct method_run *run, int symbol)
     return symbol < domain->shape.symbols ? domain->domain->symbol(domain->state, symbol) : "none";
 }
 
-static enum status table(struct method_run *run, struct error *err)
+static enum status publish_table(struct method_run *run, struct error *err)
 {
     const struct motif_errors *errors = &run->evaluation.errors;
     struct buf text;
@@ -122,7 +123,8 @@ static void fill_columns(struct confusion *c, const struct motif_errors *errors,
     snprintf(none->name, sizeof none->name, "none");
 }
 
-static enum status arrange(const struct motif_errors *errors, bool merged, struct confusion *c, struct error *err)
+static enum status arrange_columns(const struct motif_errors *errors, bool merged, struct confusion *c,
+                                   struct error *err)
 {
     size_t rows = (size_t)errors->symbols + 1, cols = (size_t)errors->channels + 1;
     *c = (struct confusion){.rows = (int)rows};
@@ -170,7 +172,7 @@ static void draw_cell(struct picture *picture, int row, int col, int64_t count, 
 
 /* Writes the name of a merged column with one channel on a line, up to LABEL_ROWS lines. Returns the number of
  * lines. */
-static int stacked(const char *name, char text[CONFUSION_NAME])
+static int write_stacked_name(const char *name, char text[CONFUSION_NAME])
 {
     int lines = 1;
     for (size_t i = 0;; i++) {
@@ -196,7 +198,7 @@ struct sheet {
 };
 
 /* Writes "#3: ring or triangle". Returns false if the channel has no name. */
-static bool legend(const struct method_run *run, int channel, char out[LEGEND])
+static bool write_legend_line(const struct method_run *run, int channel, char out[LEGEND])
 {
     char name[CHANNEL_NAME_TEXT];
     channel_name_text(&run->evaluation.evidence.channels[channel], &run->domain, name, sizeof name);
@@ -213,11 +215,11 @@ static struct sheet lay_out(const struct method_run *run, const struct confusion
         sheet.left = wide > sheet.left ? wide : sheet.left;
     }
     for (int j = 0; j < c->cols; j++) {
-        int lines = stacked(c->column[j].name, text);
+        int lines = write_stacked_name(c->column[j].name, text);
         sheet.labels = lines > sheet.labels ? lines : sheet.labels;
     }
     for (int j = 0; j < run->evaluation.errors.channels; j++)
-        sheet.named += legend(run, j, names);
+        sheet.named += write_legend_line(run, j, names);
     sheet.right = sheet.left + SHARES;
     sheet.top = EDGE + 2 * LINE + sheet.labels * LINE;
     return sheet;
@@ -233,7 +235,7 @@ static int width_of(const struct method_run *run, const struct sheet *sheet, con
         width = foot > width ? foot : width;
     }
     for (int j = 0; sheet->named > 0 && j < run->evaluation.errors.channels; j++) {
-        (void)legend(run, j, text);
+        (void)write_legend_line(run, j, text);
         int wide = EDGE + picture_text_width(text, 1);
         width = wide > width ? wide : width;
     }
@@ -253,7 +255,7 @@ static void draw_words(const struct method_run *run, const struct confusion *c, 
         picture_text(sheet->picture, row, sheet->left, text, 1, black);
     }
     for (int j = 0; j < c->cols; j++) {
-        int lines = stacked(c->column[j].name, text);
+        int lines = write_stacked_name(c->column[j].name, text);
         picture_text(sheet->picture, sheet->top - lines * LINE,
                      sheet->right + j * CELL + (CELL - picture_text_width(text, 1)) / 2, text, 1, black);
     }
@@ -261,11 +263,11 @@ static void draw_words(const struct method_run *run, const struct confusion *c, 
         /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): two lines at most */
         picture_text(sheet->picture, sheet->top + c->rows * CELL + EDGE + i * LINE, EDGE, feet[i], 1, black);
     for (int j = 0, at = sheet->feet; j < run->evaluation.errors.channels; j++)
-        if (legend(run, j, names))
+        if (write_legend_line(run, j, names))
             picture_text(sheet->picture, sheet->top + c->rows * CELL + EDGE + at++ * LINE, EDGE, names, 1, black);
 }
 
-static enum status draw(struct method_run *run, const struct confusion *c, bool merged, struct error *err)
+static enum status draw_confusion(struct method_run *run, const struct confusion *c, bool merged, struct error *err)
 {
     struct sheet sheet = lay_out(run, c, merged);
     int height = sheet.top + c->rows * CELL + 2 * EDGE + (sheet.feet + sheet.named) * LINE;
@@ -288,11 +290,11 @@ enum status run_confusion(struct method_run *run, struct error *err)
 {
     struct confusion c;
     int columns = run->evaluation.errors.channels + 1;
-    enum status status = table(run, err);
+    enum status status = publish_table(run, err);
     for (int merged = 0; !status && merged < 2; merged++) {
-        status = arrange(&run->evaluation.errors, merged, &c, err);
+        status = arrange_columns(&run->evaluation.errors, merged, &c, err);
         if (!status && (!merged || c.cols < columns))
-            status = draw(run, &c, merged, err);
+            status = draw_confusion(run, &c, merged, err);
         confusion_close(&c);
     }
     return status;

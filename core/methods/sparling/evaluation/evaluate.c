@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/analyses.h"
+#include "core/methods/sparling/evaluation/chance.h"
+#include "core/methods/sparling/evaluation/evaluation.h"
+#include "core/methods/sparling/evaluation/motif_counts.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/metrics/binning.h"
 
 /* Maximum number of earlier densities, in addition to the run's own, that an evaluation includes. If there are more, it
  * takes the lowest. */
@@ -67,8 +72,7 @@ static void list_stage(struct method_run *run, const struct method_checkpoint *s
     if (stage->density == run->annealer.density) {
         /* A calibrated model differs from the checkpoint of its stage, so that checkpoint is not the run's own
          * model. */
-        if (!run->config.calibrate &&
-            stage->step == (study_of_many(run) ? run->study.distribution.stage_work : run->updates))
+        if (!run->config.calibrate && stage->step == run->updates)
             *own = (double)stage->seq;
         return;
     }
@@ -108,14 +112,19 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
         enum status status = list->describe(list->context, i, &stage, err);
         if (status)
             return status;
-        if (stage.stage_end && stage.seq > run->study.first_seq &&
-            (run->config.stage_samples > 0 || stage.density == run->annealer.density))
+        if (stage.stage_end && (run->config.stage_samples > 0 || stage.density == run->annealer.density))
             list_stage(run, &stage, &own);
     }
     e->row[e->rows] = new_row(run->annealer.density, own, motif_samples, test_samples);
     e->rows++;
     begin_extents(run);
     return STATUS_OK;
+}
+
+enum status evaluation_begin_final(struct method_run *run, struct error *err)
+{
+    run->network->limits = run->network->matrices = true;
+    return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, true, err);
 }
 
 /* Reads a checkpoint into the second network. */
@@ -234,7 +243,7 @@ static void clear_margins(const struct domain_shape *shape, float *planes, size_
 /* Returns whether the run evaluates its final model now, and not a validation or the model of an earlier density. */
 static bool own_row(const struct method_run *run)
 {
-    return run->phase == PHASE_EVALUATE && run->evaluation.at == run->evaluation.rows - 1;
+    return run->activity == ACTIVITY_EVALUATE && run->evaluation.at == run->evaluation.rows - 1;
 }
 
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,

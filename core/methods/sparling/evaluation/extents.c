@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/queries/annotation.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 enum {
     MEASURED = 32, /* upper limit of the motifs of a channel that are measured: the stronger half of those collected */

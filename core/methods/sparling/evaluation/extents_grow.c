@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "core/methods/sparling/evaluation/extents.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 enum {
     GROW_MOTIFS = 16, /* with fewer motifs, the means differ by chance at too many positions */

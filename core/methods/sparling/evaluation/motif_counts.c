@@ -3,13 +3,13 @@
  * that the footprints of two motifs share no input position (NON-OVERLAPPING).
  *
  * The statistics count the maximal motifs (annotation.h) that the run's final model finds in the samples on which motif
- * errors are measured. A study also stores the motifs of each seed's model in the same samples, to compare the
- * seeds. */
+ * errors are measured. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/sparling/evaluation/motif_counts.h"
 #include "core/methods/sparling/queries/annotation.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 void motif_counts_clear(struct method_run *run)
 {
@@ -27,7 +27,7 @@ static int tokens_of(const struct domain_shape *shape, const struct domain_truth
 }
 
 /* Share of the footprint of motif `a` that the footprint of motif `b` covers. side: width of a footprint. */
-static double shared(int side, bool line, const struct motif *a, const struct motif *b)
+static double share_covered(int side, bool line, const struct motif *a, const struct motif *b)
 {
     int rows = line ? 0 : abs(a->row - b->row), cols = abs(a->col - b->col);
     if (rows >= side || cols >= side)
@@ -45,7 +45,7 @@ static void count_overlaps(struct method_run *run, const struct motif *motifs, i
     for (int i = 0; i < count; i++) {
         double most = 0;
         for (int j = 0; j < count; j++) {
-            double share = j == i ? 0 : shared(side, line, &motifs[i], &motifs[j]);
+            double share = j == i ? 0 : share_covered(side, line, &motifs[i], &motifs[j]);
             most = share > most ? share : most;
         }
         c->meeting += most > 0;
@@ -65,22 +65,6 @@ static void count_channels(struct method_run *run, const struct motif *motifs, i
     }
 }
 
-/* Stores each motif of a sample as a number of at least 1, and 0 after the last one. If there are more than STUDY_EACH
- * motifs, the first number is -1. */
-static void keep(struct method_run *run, int64_t sample, const struct motif *motifs, int count)
-{
-    struct study *s = &run->study;
-    if (!s->motifs || !study_of_many(run) || sample >= STUDY_SAMPLES)
-        return;
-    int64_t *to = s->motifs + (s->distribution.now * STUDY_SAMPLES + sample) * STUDY_EACH;
-    memset(to, 0, STUDY_EACH * sizeof *to);
-    for (int i = 0; i < count && count <= STUDY_EACH; i++)
-        to[i] = 1 + ((int64_t)motifs[i].row * run->domain.shape.cols + motifs[i].col) * run->config.channels_motif +
-                motifs[i].channel;
-    if (count > STUDY_EACH)
-        to[0] = -1;
-}
-
 enum status motif_counts_add(struct method_run *run, const float *planes, const struct domain_truth *truth,
                              int64_t sample, struct error *err)
 {
@@ -91,7 +75,6 @@ enum status motif_counts_add(struct method_run *run, const float *planes, const 
     c->samples++;
     if (all > ANNOTATION_MOTIFS) {
         c->dense++;
-        keep(run, sample, NULL, STUDY_EACH + 1);
         return STATUS_OK;
     }
     struct motif *found = arena_alloc(arena, ((size_t)all + 1) * sizeof *found);
@@ -111,7 +94,6 @@ enum status motif_counts_add(struct method_run *run, const float *planes, const 
     c->as_many += count == tokens;
     count_channels(run, found, count);
     count_overlaps(run, found, count);
-    keep(run, sample, found, count);
     return STATUS_OK;
 }
 

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "core/base/random/philox.h"
+#include "core/methods/sparling/evaluation/analyses.h"
+#include "core/methods/sparling/model/decode.h"
 #include "core/methods/sparling/queries/annotation.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 enum { ATTEMPTS = 100, PERTURB_STREAM = 0x70657274 };
 
@@ -37,8 +39,8 @@ struct change {
 
 /* Draws the two symbols of the change, and chooses the channel of the second one. Returns false if ATTEMPTS draws give
  * no possible pair. */
-static bool choose(const struct method_run *run, const struct domain_truth *truth, const int *symbol_of, int64_t index,
-                   struct change *change)
+static bool choose_change(const struct method_run *run, const struct domain_truth *truth, const int *symbol_of,
+                          int64_t index, struct change *change)
 {
     const struct open_domain *domain = &run->domain;
     const struct motif_errors *errors = &run->evaluation.errors;
@@ -96,7 +98,7 @@ static enum status try_sample(struct method_run *run, struct network *network, c
     struct change change = {.after = truths[1]};
     struct decoded decoded;
     enum status status = domain_sample(&run->domain, &request, input, &truths[0], err);
-    if (status || !choose(run, &truths[0], symbol_of, index, &change))
+    if (status || !choose_change(run, &truths[0], symbol_of, index, &change))
         return status;
     exec_begin(e, false, (uint64_t)index);
     struct tensor *motifs = network_motifs(e, network, input, 1, 1);

@@ -1,11 +1,12 @@
 /* Decides where the motifs of a run are reported. With centre_motifs, a motif is reported at the centre of its
  * channel's extent as soon as the extents are measured; otherwise at the maximum. All figures and tables of an
  * evaluation use these positions. */
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 struct channel_places extents_places(const struct method_run *run)
 {
-    bool known = run->phase == PHASE_DONE || (run->phase == PHASE_EVALUATE && run->evaluation.part != PART_EXTENTS);
+    bool known =
+        run->activity == ACTIVITY_DONE || (run->activity == ACTIVITY_EVALUATE && run->evaluation.part != PART_EXTENTS);
     return (struct channel_places){known ? run->evaluation.extents.channel : NULL, run->config.centre_motifs};
 }
 

@@ -2,11 +2,13 @@
 #include <math.h>
 
 #include "core/methods/shared/publish.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/artifacts.h"
+#include "core/methods/sparling/evaluation/evaluation.h"
+#include "core/methods/sparling/run_state.h"
 
 /* The axis of densities, from high to low as in training. It includes `minimum`, the lowest useful density, if this is
  * more than half of the last density. */
-static struct chart_axis densities(const struct evaluation *e, double minimum)
+static struct chart_axis density_axis(const struct evaluation *e, double minimum)
 {
     const double most = e->row[0].density, last = e->row[e->rows - 1].density, margin = 1.1;
     const double least = minimum > 0.5 * last ? fmin(last, minimum) : last;
@@ -44,7 +46,7 @@ enum status run_plot_densities(struct method_run *run, struct error *err)
         return status;
     minimum *= 100;
     const struct chart_reference reference = {"one position for each symbol", true, minimum, NAN, -1};
-    const struct chart_axis falling = densities(e, minimum / 100), percent = {"percent", false, 0, NAN, NULL};
+    const struct chart_axis falling = density_axis(e, minimum / 100), percent = {"percent", false, 0, NAN, NULL};
     const struct chart_panel panels[] = {
         {"motif errors", falling, {"percent", false, 0, 100, NULL}, series, 3, &reference, 1, NULL},
         {"end-to-end error", falling, percent, series + 3, 1, &reference, 1, NULL}};
@@ -76,7 +78,7 @@ enum status run_plot_binning(struct method_run *run, struct error *err)
     }
     const struct chart_reference bound = {"0.1 %", false, 0.1, NAN, -1};
     const struct chart_panel panel = {
-        NULL, densities(e, NAN), CHART_AXIS("rise of the edit error, percent"), series, BINNINGS, &bound, 1, NULL};
+        NULL, density_axis(e, NAN), CHART_AXIS("rise of the edit error, percent"), series, BINNINGS, &bound, 1, NULL};
     const struct chart chart = {.title = "Activations in bins", .panels = &panel, .panel_count = 1};
     return publish_chart(&run->env, "binning", &chart, err);
 }

@@ -6,7 +6,8 @@
  * places and motifs are at least two places apart (core/metrics/importance.h). */
 #include <math.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/theorem.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/metrics/importance.h"
 
 static double positions_of_a_cell(const struct method_run *run)

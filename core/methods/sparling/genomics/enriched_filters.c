@@ -12,7 +12,8 @@
 #include "core/genomics/matrices/motif_start.h"
 #include "core/methods/sparling/genomics/enriched_filters.h"
 #include "core/methods/sparling/genomics/hooks.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/label_counts.h"
 
 /* DRAWN: number of training samples that are drawn; EACH: in the search for a name, upper limit of the samples with the
  * name, and of those without it */

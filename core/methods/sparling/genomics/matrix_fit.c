@@ -27,7 +27,8 @@
 
 #include "core/genomics/matrices/position_matrix.h"
 #include "core/methods/sparling/genomics/enriched_filters.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/label_counts.h"
 
 enum {
     SAMPLES = 8000, /* training samples; fewer if they are long */

@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "core/methods/sparling/genomics/enriched_filters.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/label_counts.h"
+#include "core/methods/sparling/training/phases/head_phase.h"
 #include "core/methods/sparling/training/probe.h"
 
 enum { EACH = 1000 }; /* upper limit of the samples with the name, and of those without it */
@@ -70,7 +72,7 @@ static enum status choose_sequences(struct method_run *run, int name, struct seq
     struct exec *e = &run->exec;
     const struct network *n = run->network;
     size_t inputs = domain_inputs(&run->domain.shape);
-    reading_follow(run); /* also directly after a checkpoint was loaded */
+    head_phase_follow(run); /* also directly after a checkpoint was loaded */
     for (int i = 0; i < PROBES; i++) {
         const struct batch *batch;
         struct network_extras extras;

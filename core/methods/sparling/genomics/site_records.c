@@ -7,7 +7,7 @@
 
 #include "core/formats/gunzip.h"
 #include "core/methods/sparling/genomics/sites.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 enum { THREADS_MOST = 8 };
 

@@ -12,6 +12,7 @@ struct method_run;
 struct network;
 struct tensor;
 struct evaluation_row;
+struct validation_outcome;
 
 struct head {
     const char *name;
@@ -28,15 +29,17 @@ struct head {
      * network_motifs_extras(). tally() (may be NULL) computes the loss of the count objective from the map before the
      * bottleneck. guide_count() counts a batch of a validation. guide_turning() returns whether the validation also
      * reads its samples from the other strand, and guide_turned() counts a batch that was read from the other strand.
-     * guided() is called after a validation and decides whether the first phase ends; its errors are those of the
-     * computation. */
+     * measure() is called after a validation: it publishes the loss of the objective and sets the members own_* of *v.
+     * search() (may be NULL) is called after a validation of a phase in which g trains alone and that goes on; its
+     * errors are those of the computation. */
     struct tensor *(*guide)(struct method_run *run, const struct batch *batch, struct tensor *scores);
     struct tensor *(*tally)(struct method_run *run, const struct batch *batch, struct tensor *before);
     void (*guide_count)(struct method_run *run, const struct batch *batch, struct tensor *scores,
                         const struct tensor *motifs);
     bool (*guide_turning)(const struct method_run *run);
     void (*guide_turned)(struct method_run *run, const struct batch *batch, struct tensor *scores);
-    enum status (*guided)(struct method_run *run, struct error *err);
+    void (*measure)(struct method_run *run, struct validation_outcome *v);
+    enum status (*search)(struct method_run *run, struct error *err);
 
     /* Validation. clear() forgets the counts. count() adds the outputs for one batch to the counts. accuracy() returns
      * the accuracy of the whole validation, in [0, 1]. */

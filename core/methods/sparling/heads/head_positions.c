@@ -1,31 +1,31 @@
 /* The head for a class at every position (head.h): dilated convolutions, measured by top-k accuracy. */
 #include <math.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
-static struct tensor *outputs(struct method_run *run, struct tensor *motifs, const struct batch *batch)
+static struct tensor *compute_outputs(struct method_run *run, struct tensor *motifs, const struct batch *batch)
 {
     (void)batch;
     return network_classes(&run->exec, run->network, motifs);
 }
 
-static struct tensor *loss(struct method_run *run, struct tensor *logits, const struct batch *batch)
+static struct tensor *compute_loss(struct method_run *run, struct tensor *logits, const struct batch *batch)
 {
     return op_cross_entropy(&run->exec, logits, batch->targets);
 }
 
-static int targets(const struct batch *batch)
+static int count_targets(const struct batch *batch)
 {
     return batch->counted;
 }
 
-static void clear(struct method_run *run)
+static void clear_counts(struct method_run *run)
 {
     for (int i = 0; run->evaluation.topk && i + 1 < run->domain.shape.tokens; i++)
         topk_clear(&run->evaluation.topk[i]);
 }
 
-static void count(struct method_run *run, const struct batch *batch, const struct tensor *outputs_of)
+static void count_answers(struct method_run *run, const struct batch *batch, const struct tensor *outputs_of)
 {
     const real *logits = outputs_of->data;
     int classes = run->domain.shape.tokens;
@@ -43,7 +43,7 @@ static void count(struct method_run *run, const struct batch *batch, const struc
     }
 }
 
-static double accuracy(const struct method_run *run)
+static double measure_accuracy(const struct method_run *run)
 {
     int classes = run->domain.shape.tokens;
     double sum = 0;
@@ -54,36 +54,36 @@ static double accuracy(const struct method_run *run)
     return sum / (classes - 1);
 }
 
-static enum status test(struct method_run *run, struct network *network, const struct batch *batch, bool own,
-                        struct error *err)
+static enum status test_batch(struct method_run *run, struct network *network, const struct batch *batch, bool own,
+                              struct error *err)
 {
     struct exec *e = &run->exec;
     struct tensor *map = network_motifs(e, network, batch->images, batch->request.count, 1);
     struct tensor *classes = network_classes(e, network, map);
     if (classes)
-        count(run, batch, classes);
+        count_answers(run, batch, classes);
     if (classes && own)
         evidence_read(run, batch, NULL);
     return exec_status(e, err);
 }
 
-static void tested(struct method_run *run, struct evaluation_row *row)
+static void set_test_errors(struct method_run *run, struct evaluation_row *row)
 {
-    row->exact = accuracy(run);
+    row->exact = measure_accuracy(run);
     row->e2ee = 1 - row->exact;
-    clear(run);
+    clear_counts(run);
 }
 
 const struct head positions_head = {
     .name = "positions",
-    .outputs = outputs,
-    .loss = loss,
-    .targets = targets,
-    .clear = clear,
-    .count = count,
-    .accuracy = accuracy,
-    .test = test,
-    .tested = tested,
+    .outputs = compute_outputs,
+    .loss = compute_loss,
+    .targets = count_targets,
+    .clear = clear_counts,
+    .count = count_answers,
+    .accuracy = measure_accuracy,
+    .test = test_batch,
+    .tested = set_test_errors,
     .trained = evidence_classes,
     .named = evidence_prevalence,
     .judge = judge_tokens,

@@ -5,32 +5,35 @@
  * the loss as well. A test compares the counts with those of decode.c. */
 #include <stdlib.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/model/decode.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/label_counts.h"
+#include "core/methods/sparling/training/presence.h"
 
-static struct tensor *outputs(struct method_run *run, struct tensor *motifs, const struct batch *batch)
+static struct tensor *compute_outputs(struct method_run *run, struct tensor *motifs, const struct batch *batch)
 {
     struct exec *e = &run->exec;
     struct network_memory memory = network_memory(e, run->network, motifs);
     return network_logits(e, run->network, &memory, batch->inputs, batch->request.count, batch->length);
 }
 
-static struct tensor *loss(struct method_run *run, struct tensor *logits, const struct batch *batch)
+static struct tensor *compute_loss(struct method_run *run, struct tensor *logits, const struct batch *batch)
 {
     return op_cross_entropy(&run->exec, logits, batch->targets);
 }
 
-static int targets(const struct batch *batch)
+static int count_targets(const struct batch *batch)
 {
     return batch->counted;
 }
 
-static void clear(struct method_run *run)
+static void clear_counts(struct method_run *run)
 {
     (void)run; /* phases.c clears validation_correct */
 }
 
 /* Counts the samples in which every token of the label, END included, has the largest logit. */
-static void count(struct method_run *run, const struct batch *batch, const struct tensor *logits)
+static void count_answers(struct method_run *run, const struct batch *batch, const struct tensor *logits)
 {
     int vocabulary = sparling_vocabulary(&run->config);
     for (int i = 0; i < batch->request.count; i++) {
@@ -48,13 +51,13 @@ static void count(struct method_run *run, const struct batch *batch, const struc
     }
 }
 
-static double accuracy(const struct method_run *run)
+static double measure_accuracy(const struct method_run *run)
 {
     return (double)run->validation_correct / (double)run->config.validation_samples;
 }
 
-static enum status test(struct method_run *run, struct network *network, const struct batch *batch, bool own,
-                        struct error *err)
+static enum status test_batch(struct method_run *run, struct network *network, const struct batch *batch, bool own,
+                              struct error *err)
 {
     struct evaluation *evaluation = &run->evaluation;
     struct exec *e = &run->exec;
@@ -76,7 +79,7 @@ static enum status test(struct method_run *run, struct network *network, const s
     return status;
 }
 
-static void tested(struct method_run *run, struct evaluation_row *row)
+static void set_test_errors(struct method_run *run, struct evaluation_row *row)
 {
     row->e2ee = run->evaluation.edit_sum / row->test_samples;
     row->exact = (double)run->evaluation.exact / row->test_samples;
@@ -84,20 +87,21 @@ static void tested(struct method_run *run, struct evaluation_row *row)
 
 const struct head tokens_head = {
     .name = "tokens",
-    .outputs = outputs,
-    .loss = loss,
-    .targets = targets,
+    .outputs = compute_outputs,
+    .loss = compute_loss,
+    .targets = count_targets,
     .guide = presence_loss,
     .tally = tally_loss,
     .guide_count = presence_count,
     .guide_turning = presence_turning,
     .guide_turned = presence_count_turned,
-    .guided = presence_validated,
-    .clear = clear,
-    .count = count,
-    .accuracy = accuracy,
-    .test = test,
-    .tested = tested,
+    .measure = presence_measure,
+    .search = presence_search,
+    .clear = clear_counts,
+    .count = count_answers,
+    .accuracy = measure_accuracy,
+    .test = test_batch,
+    .tested = set_test_errors,
     .trained = evidence_answers,
     .named = evidence_names,
     .judge = judge_tokens,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/metrics/least_squares.h"
 
 /* Normal quantiles. RESULT: for the 95 % intervals of the result. EFFECT: for the effects of channels on numbers.

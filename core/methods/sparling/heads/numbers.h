@@ -55,7 +55,7 @@ struct tensor *guide_loss(struct method_run *run, const struct batch *batch, str
 void guide_count(struct method_run *run, const struct batch *batch, struct tensor *scores, const struct tensor *motifs);
 bool guide_turning(const struct method_run *run);
 void guide_count_turned(struct method_run *run, const struct batch *batch, struct tensor *scores);
-enum status guide_validated(struct method_run *run, struct error *err);
+void guide_measure(struct method_run *run, struct validation_outcome *v);
 
 /* Defined in evaluation/verdict/judge_numbers.c. */
 enum status judge_numbers(struct method_run *run, struct findings *findings, struct error *err);

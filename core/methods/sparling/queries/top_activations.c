@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/base/grown.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 const char *const channel_sets[] = {"examples", "test", "validation", "training", NULL};
 

@@ -16,7 +16,7 @@ void annealer_init(struct annealer *annealer, double density_start, double targe
 }
 
 /* Counts the consecutive validations of this stage without a lower loss, and returns whether they end the stage. */
-static bool plateau(struct annealer *a, const struct annealer_rule *rule, double loss)
+static bool is_on_plateau(struct annealer *a, const struct annealer_rule *rule, double loss)
 {
     if (loss < a->best_loss * (1 - rule->plateau_gain)) {
         a->best_loss = loss;
@@ -30,7 +30,7 @@ static bool plateau(struct annealer *a, const struct annealer_rule *rule, double
 /* Whether a stage that makes no progress waits because a channel is spare (annealer.h). The wait begins only if the
  * loss is higher than at the density before. It continues after the loss has fallen, because the channel may be in the
  * middle of a change. */
-static bool waits(const struct annealer *a, const struct annealer_rule *rule, double loss, bool spare)
+static bool must_wait(const struct annealer *a, const struct annealer_rule *rule, double loss, bool spare)
 {
     return spare && a->waited < rule->wait && (a->waited > 0 || loss > WORSE * a->before) &&
            !annealer_at_least(a, rule);
@@ -48,8 +48,8 @@ enum status annealer_update(struct annealer *a, const struct annealer_rule *rule
     double target = a->target - rule->decay * (double)(samples - a->updated);
     a->target = fmin(fmax(target, rule->target_min), rule->target_max);
     a->updated = samples;
-    bool flat = plateau(a, rule, loss);
-    bool reached = accuracy > a->target, wait = flat && !reached && waits(a, rule, loss, spare);
+    bool flat = is_on_plateau(a, rule, loss);
+    bool reached = accuracy > a->target, wait = flat && !reached && must_wait(a, rule, loss, spare);
     a->waited += wait;
     *ended = reached || (flat && !wait);
     if (*ended)

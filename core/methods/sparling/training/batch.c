@@ -64,7 +64,7 @@ static bool is_turned(const struct batch_request *r, int64_t index)
     return philox_u32(&from, 0) & 1;
 }
 
-static void fill(const struct batch_source *source, struct batch *batch)
+static void fill_batch(const struct batch_source *source, struct batch *batch)
 {
     const struct batch_request *r = &batch->request;
     const struct open_domain *domain = source->domain;
@@ -82,7 +82,7 @@ static void fill(const struct batch_source *source, struct batch *batch)
         write_tokens(batch, 1);
 }
 
-static void *work(void *context)
+static void *draw_ahead(void *context)
 {
     struct batch_source *source = context;
     pthread_mutex_lock(&source->mutex);
@@ -93,7 +93,7 @@ static void *work(void *context)
             break;
         struct batch *batch = &source->pair[source->spare];
         pthread_mutex_unlock(&source->mutex);
-        fill(source, batch);
+        fill_batch(source, batch);
         pthread_mutex_lock(&source->mutex);
         source->asked = false;
         pthread_cond_broadcast(&source->changed);
@@ -102,7 +102,7 @@ static void *work(void *context)
     return NULL;
 }
 
-static enum status allocate(struct batch_source *source, struct error *err)
+static enum status allocate_batch(struct batch_source *source, struct error *err)
 {
     const struct domain_shape *shape = &source->domain->shape;
     size_t count = (size_t)source->max_count;
@@ -131,8 +131,8 @@ enum status batch_source_create(const struct open_domain *domain, int max_count,
     s->max_length = domain->shape.longest + 1;
     pthread_mutex_init(&s->mutex, NULL);
     pthread_cond_init(&s->changed, NULL);
-    enum status status = allocate(s, err);
-    if (!status && pthread_create(&s->worker, NULL, work, s) != 0)
+    enum status status = allocate_batch(s, err);
+    if (!status && pthread_create(&s->worker, NULL, draw_ahead, s) != 0)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "the system refused to start the thread that draws samples");
     else
         s->started = !status;
@@ -167,7 +167,7 @@ void batch_source_destroy(struct batch_source *source)
     free(source);
 }
 
-static bool same(const struct batch_request *a, const struct batch_request *b)
+static bool is_same_request(const struct batch_request *a, const struct batch_request *b)
 {
     return a->seed == b->seed && a->first == b->first && a->count == b->count && a->set == b->set &&
            a->seen == b->seen && a->turns == b->turns;
@@ -187,9 +187,9 @@ enum status batch_source_take(struct batch_source *source, const struct batch_re
     while (source->asked)
         pthread_cond_wait(&source->changed, &source->mutex);
     struct batch *batch = &source->pair[source->spare];
-    if (!same(&batch->request, now)) {
+    if (!is_same_request(&batch->request, now)) {
         batch->request = *now;
-        fill(source, batch);
+        fill_batch(source, batch);
     }
     source->spare ^= 1;
     if (next) {

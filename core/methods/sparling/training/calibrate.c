@@ -19,8 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/genomics/hooks.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/calibrate.h"
+#include "core/methods/sparling/training/label_counts.h"
+#include "core/methods/sparling/training/train.h"
 
 enum {
     NORM_BATCHES = 128, /* batches whose statistics are averaged */
@@ -160,7 +163,7 @@ static enum status add_scores(struct method_run *run, struct error *err)
 
 /* Sorts by falling score. Of equal scores, samples without the name come first, so that they count against the
  * threshold. */
-static int falling(const void *a, const void *b)
+static int compare_peaks(const void *a, const void *b)
 {
     const struct calibration_score *x = a, *y = b;
     if (x->peak != y->peak)
@@ -241,7 +244,7 @@ static struct channel_peaks peaks_of_channel(const struct method_run *run, int c
         if (!always)
             score[p.count++] = from[i];
     }
-    qsort(score, (size_t)p.count, sizeof *score, falling);
+    qsort(score, (size_t)p.count, sizeof *score, compare_peaks);
     return p;
 }
 

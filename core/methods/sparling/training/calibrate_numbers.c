@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/calibrate.h"
 #include "core/metrics/least_squares.h"
 
 enum { ROUNDS = 2, LEAST = 10 }; /* LEAST: smallest number of samples of a group */
@@ -32,7 +33,7 @@ static bool is_active(const struct dividing *d, int channel, int sample)
 
 /* Fits a linear regression of the numbers. The variables are 1 or 0 for each channel (active or not), and a
  * constant. */
-static bool regress(const struct dividing *d)
+static bool fit_regression(const struct dividing *d)
 {
     int n = d->channels + 1, m = d->numbers;
     memset(d->gram, 0, (size_t)n * (size_t)n * sizeof *d->gram);
@@ -51,7 +52,7 @@ static bool regress(const struct dividing *d)
     return least_squares_solve(&sums, d->coefficient, d->t);
 }
 
-static int falling(const void *a, const void *b, void *context)
+static int compare_scores(const void *a, const void *b, void *context)
 {
     const struct calibration_score *score = context;
     int x = *(const int *)a, y = *(const int *)b;
@@ -61,7 +62,7 @@ static int falling(const void *a, const void *b, void *context)
 }
 
 /* Removes from the numbers what the other channels explain, and sorts the samples by the channel's score. */
-static void prepare(const struct dividing *d, int channel)
+static void prepare_channel(const struct dividing *d, int channel)
 {
     const struct calibration_score *score = d->score + (ptrdiff_t)channel * d->samples;
     for (int i = 0; i < d->samples; i++) {
@@ -73,12 +74,12 @@ static void prepare(const struct dividing *d, int channel)
             d->rest[i * d->numbers + k] = rest;
         }
     }
-    qsort_r(d->order, (size_t)d->samples, sizeof *d->order, falling, (void *)(uintptr_t)score);
+    qsort_r(d->order, (size_t)d->samples, sizeof *d->order, compare_scores, (void *)(uintptr_t)score);
 }
 
 /* Finds the best division into the samples with the largest scores and the others. Returns how many samples have the
  * largest scores; 0: no division is certain. */
-static int divide(const struct dividing *d, int channel)
+static int find_division(const struct dividing *d, int channel)
 {
     const struct calibration_score *score = d->score + (ptrdiff_t)channel * d->samples;
     int n = d->samples, m = d->numbers, best = 0;
@@ -145,11 +146,11 @@ enum status calibration_numbers(struct method_run *run, int samples, struct erro
                          .score = c->score,
                          .number = c->number};
     bool room = make_room(&d);
-    for (int round = 0; room && round < ROUNDS && regress(&d); round++)
+    for (int round = 0; room && round < ROUNDS && fit_regression(&d); round++)
         for (int channel = 0; channel < d.channels; channel++) {
             const struct calibration_score *score = d.score + (ptrdiff_t)channel * samples;
-            prepare(&d, channel);
-            int count = divide(&d, channel);
+            prepare_channel(&d, channel);
+            int count = find_division(&d, channel);
             if (count > 0)
                 d.cut[channel] = ((double)score[d.order[count - 1]].peak + (double)score[d.order[count]].peak) / 2;
         }

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "core/methods/sparling/genomics/hooks.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/filters.h"
 
 static double length_of(const real *filter, size_t count)
 {

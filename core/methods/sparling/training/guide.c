@@ -9,7 +9,9 @@
  * less. After the first phase, the objective keeps the channels from marking something else. */
 #include <math.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/report.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/presence.h"
 
 /* CLEAR: validations also read samples from the other strand once the regression explains more than this share of the
  * variance. TURNED: training uses both strands if R squared on samples read from the other strand is more than this
@@ -42,27 +44,17 @@ void guide_count_turned(struct method_run *run, const struct batch *batch, struc
 
 bool guide_turning(const struct method_run *run)
 {
-    return run->presence.alone && run->presence.turns == TURNS_OPEN &&
+    return phase_of_g_alone(plan_now(run)) && run->presence.turns == TURNS_OPEN &&
            regression_r2(numbers_all(run, NUMBERS_GUIDE)) >= CLEAR; /* false for NaN */
 }
 
-enum status guide_validated(struct method_run *run, struct error *err)
+void guide_measure(struct method_run *run, struct validation_outcome *v)
 {
-    struct presence_phase *p = &run->presence;
     const struct regression *all = numbers_all(run, NUMBERS_GUIDE);
-    double r2 = regression_r2(all), loss = all->ee / fmax(1, all->n) / run->numbers.count;
-    (void)err;
-    if (!sparling_guided(&run->config))
-        return STATUS_OK;
-    run_metric(run, "presence_loss", loss);
+    double r2 = regression_r2(all);
+    v->own_loss = all->ee / fmax(1, all->n) / run->numbers.count;
+    run_metric(run, "presence_loss", v->own_loss);
     run->numbers.best_guide = fmax(run->numbers.best_guide, r2 > 0 ? r2 : 0);
     if (guide_turning(run))
-        p->turns = regression_r2(numbers_all(run, NUMBERS_TURNED)) > TURNED * r2 ? TURNS_YES : TURNS_NO;
-    if (!p->alone)
-        return STATUS_OK;
-    if (run->starts.count > 1)
-        starts_validated(run, loss);
-    else if (!starts_repeat(run))
-        (void)alone_ends(run, loss, false, run->config.presence_validations);
-    return STATUS_OK;
+        run->presence.turns = regression_r2(numbers_all(run, NUMBERS_TURNED)) > TURNED * r2 ? TURNS_YES : TURNS_NO;
 }

@@ -40,7 +40,7 @@ static int64_t count_active(const real *image, size_t size)
     return count;
 }
 
-static void keep(struct map_cache *cache, struct cached_map *map, const real *image, size_t size)
+static void keep_map(struct map_cache *cache, struct cached_map *map, const real *image, size_t size)
 {
     if (map->active)
         return;
@@ -63,7 +63,7 @@ void map_cache_add(struct map_cache *cache, int64_t first, const struct tensor *
         return;
     cache->shape = map->map;
     for (int i = 0; i < map->map.images && first + i < cache->inputs; i++)
-        keep(cache, &cache->map[first + i], map->data + (size_t)i * size, size);
+        keep_map(cache, &cache->map[first + i], map->data + (size_t)i * size, size);
 }
 
 struct tensor *map_cache_get(const struct map_cache *cache, struct exec *e, int64_t first, int count)

@@ -10,18 +10,21 @@
  *
  * Each validation measures how well g reads each name. In the first phase, names that g reads badly weigh more. If g
  * does not read a name, the name's channel gets new weights (prototype.c). The phase ends when neither the presence
- * loss of the validation set nor that of a name falls any more (alone.c). */
+ * loss of the validation set nor that of a name falls any more (motif_phase.c). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/base/logistic.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/report.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/label_counts.h"
+#include "core/methods/sparling/training/presence.h"
+#include "core/methods/sparling/training/prototype.h"
 
 /* The level of a name is its loss divided by the loss of the best constant answer; 1 means that g has learned nothing
  * about the name. LEVEL_GAIN: fall of a name's level that counts as better. UNREAD: g does not read a name yet while
- * its level is above this limit. PATIENCE: factor by which the first phase waits longer while there are such names. */
+ * its level is above this limit. */
 static const double LEVEL_GAIN = 0.05, UNREAD = 0.7;
-enum { PATIENCE = 2 };
 /* If g does not read a name, and the name's level has not fallen for this number of validations, the name's channel
  * gets new weights. */
 static const double STILL = 4;
@@ -124,7 +127,7 @@ void presence_close(struct method_run *run)
 }
 
 /* Returns a column of the table of names: an array [names]. */
-static double *column(const struct presence_phase *p, enum presence_column which)
+static double *column_of(const struct presence_phase *p, enum presence_column which)
 {
     return p->names_table + (size_t)which * (size_t)p->names;
 }
@@ -133,8 +136,8 @@ void presence_clear(struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;
     for (int k = 0; k < p->names; k++)
-        column(p, PRESENCE_TURNED)[k] = column(p, PRESENCE_LOSS)[k] = column(p, PRESENCE_WITH)[k] =
-            column(p, PRESENCE_ACTIVE)[k] = 0;
+        column_of(p, PRESENCE_TURNED)[k] = column_of(p, PRESENCE_LOSS)[k] = column_of(p, PRESENCE_WITH)[k] =
+            column_of(p, PRESENCE_ACTIVE)[k] = 0;
 }
 
 void presence_densities(struct method_run *run)
@@ -144,7 +147,7 @@ void presence_densities(struct method_run *run)
     if (!sparling_uneven(&run->config))
         return;
     for (int c = 0; c < channels; c++)
-        p->share[channels + c] = p->share[c] * (c < p->names ? column(p, PRESENCE_FACTOR)[c] : 1);
+        p->share[channels + c] = p->share[c] * (c < p->names ? column_of(p, PRESENCE_FACTOR)[c] : 1);
     sparse_set_shares(run->network->sparse, p->share + channels);
 }
 
@@ -152,29 +155,28 @@ void presence_begin(struct method_run *run)
 {
     struct presence_phase *p = &run->presence;
     const struct domain *domain = run->domain.domain;
-    p->alone = sparling_presence_alone(&run->config);
-    p->turns = p->alone && run->config.other_strand && domain->turns && domain->turns(run->domain.state) ? TURNS_OPEN
-                                                                                                         : TURNS_NO;
+    bool decides = phase_of_g_alone(plan_now(run)) && run->config.other_strand;
+    p->turns = decides && domain->turns && domain->turns(run->domain.state) ? TURNS_OPEN : TURNS_NO;
     p->flat = p->ended_updates = p->ended_samples = 0;
     p->best = INFINITY;
     presence_clear(run);
     for (int k = 0; k < p->names; k++)
-        column(p, PRESENCE_LEVEL)[k] = column(p, PRESENCE_BEST)[k] = column(p, PRESENCE_FACTOR)[k] = 1;
+        column_of(p, PRESENCE_LEVEL)[k] = column_of(p, PRESENCE_BEST)[k] = column_of(p, PRESENCE_FACTOR)[k] = 1;
     for (int k = 0; k < p->names; k++) /* the first validation may begin a search for every name */
-        column(p, PRESENCE_STILL)[k] = STILL;
+        column_of(p, PRESENCE_STILL)[k] = STILL;
     presence_densities(run);
 }
 
 /* Sets the weights of names in the first phase. With equal weights, the gradients of names that g already reads would
  * be much larger than the gradient of a name that g does not read yet, and Adam scales only their sum. So the weight of
  * a name is proportional to its level, and g learns the names that it reads worst. The mean weight is 1. */
-static void balance(struct presence_phase *p)
+static void balance_names(struct presence_phase *p)
 {
     double sum = 0;
     for (int k = 0; k < p->names; k++)
-        sum += fmin(1, fmax(LEAST_WEIGHT, column(p, PRESENCE_LEVEL)[k])) / p->names;
+        sum += fmin(1, fmax(LEAST_WEIGHT, column_of(p, PRESENCE_LEVEL)[k])) / p->names;
     for (int k = 0; k < p->names; k++)
-        p->scale[k] = (real)(fmin(1, fmax(LEAST_WEIGHT, column(p, PRESENCE_LEVEL)[k])) / sum);
+        p->scale[k] = (real)(fmin(1, fmax(LEAST_WEIGHT, column_of(p, PRESENCE_LEVEL)[k])) / sum);
 }
 
 struct tensor *presence_loss(struct method_run *run, const struct batch *batch, struct tensor *scores)
@@ -186,9 +188,10 @@ struct tensor *presence_loss(struct method_run *run, const struct batch *batch, 
         for (int k = 0; k < names; k++)
             p->occurs[i * names + k] = presence_true(run, truth, k);
     }
-    if (p->alone)
-        balance(p);
-    return network_presence(&run->exec, run->network, scores, p->occurs, p->weight, p->alone ? p->scale : NULL);
+    bool alone = phase_of_g_alone(plan_now(run));
+    if (alone)
+        balance_names(p);
+    return network_presence(&run->exec, run->network, scores, p->occurs, p->weight, alone ? p->scale : NULL);
 }
 
 /* Whether a channel has an active position in an image of a motif map. */
@@ -220,9 +223,9 @@ void presence_count(struct method_run *run, const struct batch *batch, struct te
     const struct presence_phase *p = &run->presence;
     for (int i = 0; i < batch->request.count; i++)
         for (int k = 0; k < p->names; k++) {
-            column(p, PRESENCE_WITH)[k] += p->occurs[i * p->names + k];
-            column(p, PRESENCE_ACTIVE)[k] += is_active(motifs, i, k);
-            column(p, PRESENCE_LOSS)[k] += loss_of(run, scores, i, k);
+            column_of(p, PRESENCE_WITH)[k] += p->occurs[i * p->names + k];
+            column_of(p, PRESENCE_ACTIVE)[k] += is_active(motifs, i, k);
+            column_of(p, PRESENCE_LOSS)[k] += loss_of(run, scores, i, k);
         }
 }
 
@@ -230,25 +233,25 @@ void presence_count(struct method_run *run, const struct batch *batch, struct te
  * answer. */
 static double level_of(const struct presence_phase *p, int name, double samples)
 {
-    double with = column(p, PRESENCE_WITH)[name] * (double)p->weight[name],
-           without = samples - column(p, PRESENCE_WITH)[name];
+    double with = column_of(p, PRESENCE_WITH)[name] * (double)p->weight[name],
+           without = samples - column_of(p, PRESENCE_WITH)[name];
     double q = with / (with + without);
     double constant = q > 0 && q < 1 ? -(with * log(q) + without * log(1 - q)) : 0;
-    return constant > 0 ? column(p, PRESENCE_LOSS)[name] / constant : 1;
+    return constant > 0 ? column_of(p, PRESENCE_LOSS)[name] / constant : 1;
 }
 
 /* A validation also reads the other strand only once g recognises half of the names. Before that, a comparison of the
  * strands would show nothing. Names that no validation sample has do not count. If labels are counts, that is true of
- * all names but one (counts.c). */
+ * all names but one (label_counts.c). */
 bool presence_turning(const struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;
     int clear = 0, present = 0;
-    if (!p->alone || p->turns != TURNS_OPEN)
+    if (!phase_of_g_alone(plan_now(run)) || p->turns != TURNS_OPEN)
         return false;
     for (int k = 0; k < p->names; k++) {
         clear += level_of(p, k, (double)run->config.validation_samples) <= CLEAR;
-        present += column(p, PRESENCE_WITH)[k] > 0;
+        present += column_of(p, PRESENCE_WITH)[k] > 0;
     }
     return clear > 0 && 2 * clear >= present;
 }
@@ -258,7 +261,7 @@ void presence_count_turned(struct method_run *run, const struct batch *batch, st
     const struct presence_phase *p = &run->presence;
     for (int i = 0; i < batch->request.count; i++)
         for (int k = 0; k < p->names; k++)
-            column(p, PRESENCE_TURNED)[k] += loss_of(run, scores, i, k);
+            column_of(p, PRESENCE_TURNED)[k] += loss_of(run, scores, i, k);
 }
 
 /* Decides whether motifs lie on either strand; training then reads half of its samples from the other strand. If motifs
@@ -269,8 +272,8 @@ static void decide_strands(struct presence_phase *p)
 {
     bool either = true;
     for (int k = 0; k < p->names; k++) {
-        double level = column(p, PRESENCE_LEVEL)[k];
-        double turned = level * column(p, PRESENCE_TURNED)[k] / fmax(column(p, PRESENCE_LOSS)[k], 1e-12);
+        double level = column_of(p, PRESENCE_LEVEL)[k];
+        double turned = level * column_of(p, PRESENCE_TURNED)[k] / fmax(column_of(p, PRESENCE_LOSS)[k], 1e-12);
         either &= level > CLEAR || turned < level + STRAND * (1 - level);
     }
     p->turns = either ? TURNS_YES : TURNS_NO;
@@ -284,14 +287,14 @@ static double measure_levels(struct presence_phase *p, double samples, bool *bet
     *better = false;
     for (int k = 0; k < p->names; k++) {
         double level = level_of(p, k, samples);
-        column(p, PRESENCE_LEVEL)[k] = level;
-        column(p, PRESENCE_STILL)[k]++;
-        if (level < column(p, PRESENCE_BEST)[k] - LEVEL_GAIN) {
-            column(p, PRESENCE_BEST)[k] = level;
-            column(p, PRESENCE_STILL)[k] = 0;
+        column_of(p, PRESENCE_LEVEL)[k] = level;
+        column_of(p, PRESENCE_STILL)[k]++;
+        if (level < column_of(p, PRESENCE_BEST)[k] - LEVEL_GAIN) {
+            column_of(p, PRESENCE_BEST)[k] = level;
+            column_of(p, PRESENCE_STILL)[k] = 0;
             *better = true;
         }
-        all += column(p, PRESENCE_LOSS)[k];
+        all += column_of(p, PRESENCE_LOSS)[k];
     }
     return all / samples;
 }
@@ -300,7 +303,7 @@ static double measure_levels(struct presence_phase *p, double samples, bool *bet
  * unknown. */
 static bool is_unread(const struct presence_phase *p, int name)
 {
-    return column(p, PRESENCE_BEST)[name] > UNREAD && column(p, PRESENCE_WITH)[name] > 0;
+    return column_of(p, PRESENCE_BEST)[name] > UNREAD && column_of(p, PRESENCE_WITH)[name] > 0;
 }
 
 static int count_unread(const struct presence_phase *p)
@@ -311,11 +314,10 @@ static int count_unread(const struct presence_phase *p)
     return count;
 }
 
-/* Searches for new weights of the channels whose names g has not read for some time. */
-static enum status search_unread(struct method_run *run, struct error *err)
+enum status presence_search(struct method_run *run, struct error *err)
 {
     const struct presence_phase *p = &run->presence;
-    double *still = column(p, PRESENCE_STILL);
+    double *still = column_of(p, PRESENCE_STILL);
     enum status status = STATUS_OK;
     if (run->config.freeze != FREEZE_NOTHING || run->config.batch_norm != BATCH_NORM_PLAIN)
         return STATUS_OK;
@@ -340,36 +342,23 @@ static void adapt_densities(struct method_run *run)
     if (!sparling_uneven(&run->config) || !annealer_at_least(&run->annealer, &run->rule))
         return;
     for (int k = 0; k < p->names; k++) {
-        double ratio = (column(p, PRESENCE_WITH)[k] + 1) / (column(p, PRESENCE_ACTIVE)[k] + 1);
-        double factor = column(p, PRESENCE_FACTOR)[k] * fmin(FACTOR_STEP, fmax(1 / FACTOR_STEP, ratio));
-        column(p, PRESENCE_FACTOR)[k] = fmin(FACTOR_MOST, fmax(1 / FACTOR_MOST, factor));
+        double ratio = (column_of(p, PRESENCE_WITH)[k] + 1) / (column_of(p, PRESENCE_ACTIVE)[k] + 1);
+        double factor = column_of(p, PRESENCE_FACTOR)[k] * fmin(FACTOR_STEP, fmax(1 / FACTOR_STEP, ratio));
+        column_of(p, PRESENCE_FACTOR)[k] = fmin(FACTOR_MOST, fmax(1 / FACTOR_MOST, factor));
     }
     presence_densities(run);
 }
 
-enum status presence_validated(struct method_run *run, struct error *err)
+void presence_measure(struct method_run *run, struct validation_outcome *v)
 {
     struct presence_phase *p = &run->presence;
-    if (p->names == 0)
-        return STATUS_OK;
-    bool better;
-    double loss = measure_levels(p, (double)run->config.validation_samples, &better);
-    run_metric(run, "presence_loss", loss);
+    v->own_loss = measure_levels(p, (double)run->config.validation_samples, &v->own_better);
+    v->own_unread = count_unread(p);
+    run_metric(run, "presence_loss", v->own_loss);
     if (presence_turning(run))
         decide_strands(p);
-    if (!p->alone) {
+    if (!phase_of_g_alone(plan_now(run)))
         adapt_densities(run);
-        return STATUS_OK;
-    }
-    if (run->starts.count > 1) {
-        starts_validated(run, loss);
-        return STATUS_OK;
-    }
-    if (starts_repeat(run))
-        return STATUS_OK;
-    int64_t patience = run->config.presence_validations * (count_unread(p) > 0 ? PATIENCE : 1);
-    run_metric(run, "presence_unread", count_unread(p));
-    return alone_ends(run, loss, better, patience) ? STATUS_OK : search_unread(run, err);
 }
 
 bool presence_sound(const struct method_run *run)
@@ -381,7 +370,7 @@ bool presence_sound(const struct method_run *run)
         if (!(p->names_table[i] >= 0 && p->names_table[i] <= 1e15))
             return false;
     for (int k = 0; k < p->names; k++) {
-        double factor = column(p, PRESENCE_FACTOR)[k];
+        double factor = column_of(p, PRESENCE_FACTOR)[k];
         if (!(factor >= 1 / FACTOR_MOST && factor <= FACTOR_MOST))
             return false;
     }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 enum status probe_batch(struct method_run *run, int index, const struct batch **batch, struct error *err)
 {

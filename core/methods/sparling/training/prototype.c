@@ -17,8 +17,10 @@
 
 #include "core/base/random/philox.h"
 #include "core/methods/sparling/genomics/hooks.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/label_counts.h"
 #include "core/methods/sparling/training/probe.h"
+#include "core/methods/sparling/training/prototype.h"
 
 enum {
     CANDIDATES = 128, /* prototypes that are compared */
@@ -175,7 +177,7 @@ static void draw_prototypes(struct search *s)
 /* ---- weights from prototypes ---------------------------------------------------------------------------------- */
 
 /* Turns the sums into mean and covariance, and the covariance into its Cholesky factor (lower triangle). */
-static void factorise(struct search *s)
+static void factorise_matrix(struct search *s)
 {
     int n = s->width;
     double trace = 0;
@@ -198,7 +200,7 @@ static void factorise(struct search *s)
 }
 
 /* Turns a prototype into the weights of a channel whose response has mean 0 and about variance 1 over all features. */
-static void solve(struct search *s, int candidate)
+static void solve_weights(struct search *s, int candidate)
 {
     int n = s->width;
     double *x = s->candidate + (ptrdiff_t)candidate * n, length = 0;
@@ -234,7 +236,7 @@ static void keep_current(const struct method_run *run, struct search *s)
 /* ---- second pass: scores ---------------------------------------------------------------------------------------- */
 
 /* Returns the log of the mean of the exponentials of the response, as op_log_mean_exp() pools a channel. */
-static double pooled(struct search *s, int candidate)
+static double pool_scores(struct search *s, int candidate)
 {
     const double *w = s->candidate + (ptrdiff_t)candidate * s->width;
     float peak = -INFINITY, sharpness = (float)s->sharpness;
@@ -261,14 +263,14 @@ static void add_scores(struct search *s, bool with)
     struct group *g = &s->group[with];
     g->count++;
     for (int c = 0; c < s->candidates; c++) {
-        double score = pooled(s, c);
+        double score = pool_scores(s, c);
         g->sum[c] += score;
         g->squares[c] += score * score;
     }
 }
 
 /* Welch's t of a candidate's scores. */
-static double separation(const struct search *s, int candidate)
+static double measure_separation(const struct search *s, int candidate)
 {
     double mean[2], error = 0;
     for (int i = 0; i < 2; i++) {
@@ -286,7 +288,7 @@ static double separation(const struct search *s, int candidate)
 
 /* Reads the next training samples. The first pass sums the features and draws the prototypes; the second pass computes
  * the scores of the candidates. */
-static enum status pass(struct method_run *run, struct search *s, bool second, struct error *err)
+static enum status read_samples(struct method_run *run, struct search *s, bool second, struct error *err)
 {
     struct exec *e = &run->exec;
     for (int i = 0; i < PROBES; i++) {
@@ -317,7 +319,7 @@ static enum status pass(struct method_run *run, struct search *s, bool second, s
 
 /* Writes the weights of the best candidate. Its response is normalised, so the running mean becomes 0 and the running
  * variance 1. The bias makes the logit at the mean score fit the frequency of the name. */
-static void install(struct method_run *run, const struct search *s, int best)
+static void install_weights(struct method_run *run, const struct search *s, int best)
 {
     struct network *n = run->network;
     const double *w = s->candidate + (ptrdiff_t)best * s->width;
@@ -342,20 +344,20 @@ enum status prototype_search(struct method_run *run, int name, struct error *err
         status = sparling_genomics.missed_motifs(run, name, &s.misread, err);
     if (!status) {
         list_means(&s);
-        status = pass(run, &s, false, err);
+        status = read_samples(run, &s, false, err);
     }
     if (!status) {
-        factorise(&s);
+        factorise_matrix(&s);
         keep_current(run, &s);
         for (int c = 1; c < s.candidates; c++)
-            solve(&s, c);
-        status = pass(run, &s, true, err);
+            solve_weights(&s, c);
+        status = read_samples(run, &s, true, err);
     }
     for (int c = 1; !status && c < s.candidates; c++)
-        if (separation(&s, c) > separation(&s, best))
+        if (measure_separation(&s, c) > measure_separation(&s, best))
             best = c;
     if (best > 0) {
-        install(run, &s, best);
+        install_weights(run, &s, best);
         run->reinitialisation.count++;
     }
     close_search(&s);

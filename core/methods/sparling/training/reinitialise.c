@@ -15,7 +15,10 @@
 #include <math.h>
 
 #include "core/base/random/philox.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/report.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/phases/head_phase.h"
+#include "core/methods/sparling/training/reinitialise.h"
 
 enum { PROBES = 16, STREAM = 0x7265 }; /* PROBES: number of batches of a check; STREAM: stream of the random numbers */
 static const double WORTHLESS = 0.1;
@@ -23,7 +26,7 @@ static const double WORTHLESS = 0.1;
 static const double DENSITY_FACTOR = 8;
 
 /* Moves the channel's motifs out of the map into `kept`, or back. */
-static void exchange(struct tensor *motifs, int channel, real *kept, bool back)
+static void exchange_channel(struct tensor *motifs, int channel, real *kept, bool back)
 {
     const struct map_shape *s = &motifs->map;
     for (int image = 0; image < s->images; image++)
@@ -43,12 +46,13 @@ static double head_loss(struct method_run *run, struct tensor *motifs, const str
 }
 
 /* Adds the worth of each channel on one batch. */
-static enum status probe(struct method_run *run, const struct batch *batch, double *worth, struct error *err)
+static enum status probe_batch_worth(struct method_run *run, const struct batch *batch, double *worth,
+                                     struct error *err)
 {
     struct exec *e = &run->exec;
     int channels = (int)run->config.channels_motif;
     exec_begin(e, false, (uint64_t)run->updates);
-    reading_follow(run); /* also directly after a checkpoint was loaded */
+    head_phase_follow(run); /* also directly after a checkpoint was loaded */
     struct tensor *motifs = network_motifs(e, run->network, batch->images, batch->request.count, run->annealer.density);
     double whole = head_loss(run, motifs, batch);
     enum status status = exec_status(e, err);
@@ -60,16 +64,16 @@ static enum status probe(struct method_run *run, const struct batch *batch, doub
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to check the channels");
     struct arena_mark mark = arena_mark(e->arena);
     for (int c = 0; c < channels && !status; c++) {
-        exchange(motifs, c, kept, false);
+        exchange_channel(motifs, c, kept, false);
         worth[c] += head_loss(run, motifs, batch) - whole;
-        exchange(motifs, c, kept, true);
+        exchange_channel(motifs, c, kept, true);
         status = exec_status(e, err);
         exec_release(e, mark);
     }
     return status;
 }
 
-static void reinitialise(struct method_run *run, int channel)
+static void reinitialise_channel(struct method_run *run, int channel)
 {
     const struct sparling_config *c = &run->config;
     struct network *n = run->network;
@@ -109,7 +113,7 @@ enum status run_reinitialise(struct method_run *run, struct error *err)
         const struct batch *batch;
         status = batch_source_take(run->source, &request, NULL, &batch, err);
         if (!status)
-            status = probe(run, batch, worth, err);
+            status = probe_batch_worth(run, batch, worth, err);
     }
     if (status)
         return status;
@@ -123,7 +127,7 @@ enum status run_reinitialise(struct method_run *run, struct error *err)
         r->worthless[c] = worthless;
     }
     if (least >= 0) {
-        reinitialise(run, least);
+        reinitialise_channel(run, least);
         int64_t rest = run->config.reinitialise_samples + run->config.reinitialise_samples / 2;
         r->rests[least] = (double)(run->samples + rest);
         r->worthless[least] = 0;

@@ -2,43 +2,44 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/evaluation.h"
+#include "core/methods/sparling/report.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/filters.h"
+#include "core/methods/sparling/training/phases/head_phase.h"
+#include "core/methods/sparling/training/train.h"
 
+double run_rate_share(const struct method_run *run)
+{
+    const struct phase *now = plan_now(run);
+    double last = run->config.learning_rate_final;
+    int64_t from, to;
+    if (now->rate == RATE_FULL)
+        return 1;
+    now->rule->span(run, &from, &to);
+    double at = fmin(1, ((double)run->samples - (double)from) / ((double)to - (double)from));
+    at = fmax(0, (at - now->rate_start) / (1 - now->rate_start));
+    return now->rate == RATE_COSINE ? last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at))
+                                    : 1 - (1 - last) * at;
+}
+
+/* Returns the learning rate of the next update. It warms up when a start begins, and again when the training of the
+ * head begins. */
 static double learning_rate(const struct method_run *run)
 {
-    const struct sparling_config *c = &run->config;
-    double rate = c->learning_rate, last = c->learning_rate_final;
-    /* In the first phase, the learning rate has its full value. The schedule begins after this phase. */
-    double began = (double)run->presence.ended_samples;
-    double at = run->presence.alone ? 0 : fmin(1, ((double)run->samples - began) / ((double)c->total_samples - began));
-    at = fmax(0, (at - c->schedule_start) / (1 - c->schedule_start));
-    if (reading_now(run))
-        rate *= reading_rate(run);
-    else if (c->patience > 0)
-        rate *= ending_rate(run);
-    else if (c->schedule == SCHEDULE_COSINE)
-        rate *= last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at));
-    else if (c->schedule == SCHEDULE_LINEAR)
-        rate *= 1 - (1 - last) * at;
-    /* The learning rate warms up when a start begins, and again when the training of the head begins. */
-    int64_t ended = run->presence.ended_updates, start = run->starts.updates,
+    double rate = run->config.learning_rate * run_rate_share(run);
+    int64_t ended = run->presence.ended_updates, start = run->starts.updates, warm_up = run->config.warm_up,
             updates = run->updates - (ended > start ? ended : start);
-    if (updates < c->warm_up)
-        rate *= (double)(updates + 1) / (double)c->warm_up;
-    return rate;
+    return updates < warm_up ? rate * ((double)(updates + 1) / (double)warm_up) : rate;
 }
 
 /* Names the first array that is not finite, or only the loss if all arrays are finite. */
 static enum status not_finite(struct method_run *run, const char *what, struct error *err)
 {
     struct error cause = {0};
-    /* true: each rank trains a seed of its own, and only all ranks together can read the list of checkpoints */
-    bool apart = distribution_apart(&run->study.distribution) != NULL;
-    int64_t seq = apart ? 0 : run_last_checkpoint(run);
+    int64_t seq = run_last_checkpoint(run);
     char good[64] = "no checkpoint was saved before";
-    if (apart)
-        snprintf(good, sizeof good, "in seed %lld of the study", (long long)run->config.seed);
-    else if (seq > 0)
+    if (seq > 0)
         snprintf(good, sizeof good, "the last good checkpoint is %lld", (long long)seq);
     if (params_check(run->network->params, &cause) == STATUS_OK)
         snprintf(cause.message, sizeof cause.message, "weights and gradients are finite");
@@ -47,21 +48,22 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
 }
 
 /* Returns the request for a training batch. first: index of its first sample among all training samples of the run. The
- * request counts samples from the beginning of the present start (starts.c). Once g is final, only the head trains. It
- * must learn from the same motif maps that it reads in queries, so no letters of these samples are replaced. */
+ * request counts samples from the beginning of the present start (compare_starts.c). Once g is final, only the head
+ * trains. It must learn from the same motif maps that it reads in queries, so no letters of these samples are
+ * replaced. */
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
-    bool final = reading_now(run) || run->phase == PHASE_CALIBRATE;
+    bool final = !(plan_now(run)->trains & TRAINS_G);
     struct comm_share own = comm_share(run->exec.comm, run->config.batch);
     return (struct batch_request){.seed = run->config.seed,
-                                  .first = reading_first(run, first) - run->starts.samples + own.first,
+                                  .first = head_phase_first(run, first) - run->starts.samples + own.first,
                                   .count = (int)own.count,
                                   .seen = first - run->starts.samples,
                                   .set = final ? DOMAIN_SAMPLE : DOMAIN_LESSON,
                                   .turns = run->presence.turns == TURNS_YES ? TURN_HALF : TURN_NONE};
 }
 
-static enum status report(struct method_run *run, const struct tensor *motifs, double rate, struct error *err)
+static enum status publish_update(struct method_run *run, const struct tensor *motifs, double rate, struct error *err)
 {
     if (run->updates % METRIC_UPDATES != 0)
         return STATUS_OK;
@@ -100,30 +102,32 @@ static void choose_backward(const struct method_run *run, struct exec *e)
 
 struct forward {
     struct tensor *motifs, *loss;
-    struct tensor *logits;   /* outputs of the head; NULL in the first phase */
+    struct tensor *logits;   /* outputs of the head; NULL while g trains alone */
     struct tensor *presence; /* the loss of g's own objective, NULL without one */
     struct tensor *scores;   /* the scores from which `presence` is computed */
     struct tensor *total;    /* what the backward pass minimises: loss, presence loss and penalty of the bottleneck */
 };
 
-static struct forward forward(struct method_run *run, const struct batch *batch)
+static struct forward compute_losses(struct method_run *run, const struct batch *batch)
 {
     struct exec *e = &run->exec;
     struct network *n = run->network;
     struct forward f = {0};
     int count = batch->request.count;
-    reading_follow(run);
-    if (!reading_now(run) && matrix_scores_used(&n->matrix))
+    int objectives = plan_now(run)->objectives;
+    bool final = !(plan_now(run)->trains & TRAINS_G);
+    head_phase_follow(run);
+    if (!final && matrix_scores_used(&n->matrix))
         matrix_scores_clear(&n->matrix); /* they came from the job `from` and scored the motifs of its g */
-    if (run->direct) {
+    if (objectives & OBJECTIVE_OF_ONE_MOTIF) {
         const struct domain_shape *shape = &run->single.shape;
         f.motifs = network_scores(e, n, batch->images, count, shape);
         f.logits = op_max_pool_rows(e, f.motifs, shape->rows, shape->cols);
         f.total = f.loss = op_cross_entropy(e, f.logits, batch->symbols);
         return f;
     }
-    if (reading_now(run)) {
-        f.motifs = reading_motifs(run, batch);
+    if (final) {
+        f.motifs = head_phase_motifs(run, batch);
         f.logits = run->head->outputs(run, f.motifs, batch);
         f.loss = f.total = run->head->loss(run, f.logits, batch);
         return f;
@@ -131,18 +135,18 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     struct network_extras extras;
     f.motifs = network_motifs_extras(e, n, batch->images, count, run->annealer.density, &extras);
     f.scores = extras.scores;
-    f.presence = f.scores ? run->head->guide(run, batch, f.scores) : NULL;
-    if (run->presence.alone) { /* g trains alone, so the head's answers are not needed */
-        if (e->training)
-            network_follow_scale(e, n, f.motifs);
-        f.loss = f.total = f.presence;
-    } else {
+    f.presence = f.scores && (objectives & OBJECTIVE_OF_G) ? run->head->guide(run, batch, f.scores) : NULL;
+    if (objectives & OBJECTIVE_OF_LABELS) {
         f.logits = run->head->outputs(run, f.motifs, batch);
         f.loss = f.total = run->head->loss(run, f.logits, batch);
         if (f.presence)
             f.total = op_add(e, f.total, op_scale(e, f.presence, run->config.presence_weight));
+    } else { /* g trains alone, so the head's answers are not needed */
+        if (e->training)
+            network_follow_scale(e, n, f.motifs);
+        f.loss = f.total = f.presence;
     }
-    if (f.presence && run->head->tally && run->config.tally_weight > 0 && e->training)
+    if (f.presence && (objectives & OBJECTIVE_OF_COUNTS) && e->training)
         f.total =
             op_add(e, f.total, op_scale(e, run->head->tally(run, batch, extras.before), run->config.tally_weight));
     if (extras.penalty)
@@ -201,7 +205,7 @@ enum status run_update(struct method_run *run, struct error *err)
     status = begin_batch(run, batch, err);
     if (status)
         return status;
-    struct forward f = forward(run, batch);
+    struct forward f = compute_losses(run, batch);
     status = exec_status(e, err);
     if (status)
         return status;
@@ -230,7 +234,7 @@ enum status run_update(struct method_run *run, struct error *err)
     run->loss_count++;
     run->busy_samples += run->config.batch;
     run->busy_seconds += run_clock() - began;
-    return report(run, f.motifs, rate, err);
+    return publish_update(run, f.motifs, rate, err);
 }
 
 /* Number of single-motif samples whose class has the largest score. */
@@ -250,7 +254,7 @@ static int count_classes(const struct batch *batch, const struct tensor *scores)
 /* Number of samples that a validation reads; a sample that it also reads from the other strand counts twice. */
 static int64_t validation_length(const struct method_run *run)
 {
-    bool again = !run->direct && run->head->guide_turning && run->head->guide_turning(run);
+    bool again = (plan_now(run)->objectives & OBJECTIVE_OF_G) && run->head->guide_turning(run);
     return run->config.validation_samples * (again ? 2 : 1);
 }
 
@@ -270,12 +274,12 @@ static struct batch_request validation_request(const struct method_run *run, int
 static enum status count_piece(struct method_run *run, const struct forward *f, const struct batch *batch,
                                struct error *err)
 {
-    bool boxes = !run->direct && run->domain.shape.boxes > 0;
+    bool direct = plan_now(run)->objectives & OBJECTIVE_OF_ONE_MOTIF, boxes = !direct && run->domain.shape.boxes > 0;
     enum status status = boxes ? evaluation_count(run, f->motifs, batch, err) : STATUS_OK;
     if (status)
         return status;
-    int counted = run->direct ? batch->request.count : run->head->targets(batch);
-    if (run->direct)
+    int counted = direct ? batch->request.count : run->head->targets(batch);
+    if (direct)
         run->validation_correct += count_classes(batch, f->logits);
     else if (f->logits)
         run->head->count(run, batch, f->logits);
@@ -300,7 +304,7 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     if (status)
         return status;
     exec_begin(e, false, (uint64_t)run->validation_position);
-    struct forward f = forward(run, batch);
+    struct forward f = compute_losses(run, batch);
     status = exec_status(e, err);
     if (status)
         return status;

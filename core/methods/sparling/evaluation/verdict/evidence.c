@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/sparling/model/decode.h"
 #include "core/methods/sparling/queries/annotation.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/metrics/edit_distance.h"
 #include "core/metrics/interval.h"
 
@@ -146,7 +147,7 @@ static void add_label(struct evidence *e, const struct domain_truth *truth, int 
 enum status evidence_loaded(struct method_run *run, struct error *err)
 {
     struct evidence *e = &run->evaluation.evidence;
-    bool inside = run->phase == PHASE_EVALUATE && run->evaluation.part == PART_EVIDENCE;
+    bool inside = run->activity == ACTIVITY_EVALUATE && run->evaluation.part == PART_EVIDENCE;
     int64_t samples = inside && !run->domain.shape.positions ? run->evaluation.position : 0;
     if (!sound(run) || samples > EVIDENCE_SAMPLES)
         return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's evidence is inconsistent");

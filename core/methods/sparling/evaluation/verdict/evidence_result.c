@@ -2,7 +2,7 @@
  * the thresholds of the verdict can be checked on data sets with known motifs. */
 #include <math.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 static void write_channels(const struct method_run *run, const struct sink *out)
 {

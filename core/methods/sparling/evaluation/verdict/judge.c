@@ -297,9 +297,9 @@ static double late_gain(const struct evidence *e)
     return half[0] - half[1];
 }
 
-/* Notes that a run that ends by itself (ending.c) ended although its last validations were better than earlier ones.
- * Either it came to the limit of its samples, or it ended before because the accuracy reached its target or, if the
- * plateau rule applies to the last density, because the loss did not fall. */
+/* Notes that a run that ends by itself (joint_phase.c) ended although its last validations were better than earlier
+ * ones. Either it came to the limit of its samples, or it ended before because the accuracy reached its target or, if
+ * the plateau rule applies to the last density, because the loss did not fall. */
 static void judge_end(const struct method_run *run, struct findings *findings)
 {
     const struct sparling_config *c = &run->config;
@@ -310,7 +310,7 @@ static void judge_end(const struct method_run *run, struct findings *findings)
     char rise[80] = "";
     if (higher - c->target_max > 5e-4) /* a target near 1 cannot rise */
         (void)snprintf(rise, sizeof rise, " --set target_start=%.4g --set target_max=%.4g", higher, higher);
-    if (end->from == 0 || end->to >= reading_limit(run)) {
+    if (end->from == 0 || end->to >= head_phase_limit(run)) {
         findings_add(findings, &sparling_findings[IMPROVING],
                      "Training ended after %lld of %lld samples, because of the limit total_samples, while the model "
                      "still improved.",
@@ -441,7 +441,7 @@ enum status judge_tokens(struct method_run *run, struct findings *findings, stru
 enum status sparling_judge(struct method_run *run, struct findings *findings, struct error *err)
 {
     enum status status = STATUS_OK;
-    if (run->phase != PHASE_DONE || run->evaluation.rows < 1)
+    if (run->activity != ACTIVITY_DONE || run->evaluation.rows < 1)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has no result before its evaluation has finished");
     if (run->direct)
         judge_single(run, findings);

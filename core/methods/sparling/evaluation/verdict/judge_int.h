@@ -4,7 +4,7 @@
 #define MOTIF_CORE_METHODS_SPARLING_EVALUATION_VERDICT_JUDGE_INT_H
 
 #include "core/methods/sparling/run.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 /* Thresholds of the verdict. */
 struct judge_limits {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/queries/rules/rules_int.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 static enum status list_rules(struct rules *r, struct error *err)
 {

@@ -1,8 +1,9 @@
 /* Computes the motif map of a sample, and the names that the model reads from a map, for the query "rules". */
 #include <string.h>
 
+#include "core/methods/sparling/model/decode.h"
 #include "core/methods/sparling/queries/rules/rules_int.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 enum { AROUND = 10 };
 

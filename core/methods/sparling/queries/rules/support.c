@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/queries/rules/rules_int.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 
 /* Limits for the samples that are read. */
 enum { MOST_SAMPLES = 10000, MOST_POSITIONS = 4 << 20 };

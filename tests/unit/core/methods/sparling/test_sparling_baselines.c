@@ -9,8 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/evaluation/analyses.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
+#include "core/metrics/binning.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
 #include "tests/support/tiny_network.h"
@@ -248,7 +250,7 @@ static void every_baseline_resumes_with_same_bits(void **state)
         char a[65], b[65];
         begin(&whole, baselines[i], 2);
         go(&whole, 1000);
-        assert_int_equal(whole.run->phase, PHASE_DONE);
+        assert_int_equal(whole.run->activity, ACTIVITY_DONE);
         begin(&parts, baselines[i], 1);
         go(&parts, 4);
         save(&parts, &bytes);
@@ -316,7 +318,7 @@ static void run_publishes_charts_and_confusion_matrix(void **state)
     t.environment.watcher = &files;
     t.environment.artifact = keep_file;
     go(&t, 1000);
-    assert_int_equal(t.run->phase, PHASE_DONE);
+    assert_int_equal(t.run->activity, ACTIVITY_DONE);
     assert_int_equal(t.run->evaluation.rows, 3);
     static const char *const wanted[] = {"motifs.png",           "confusion.csv",        "confusion.png",
                                          "error-by-density.png", "error-by-density.csv", "binning.png",
@@ -354,7 +356,7 @@ static void training_on_single_motifs_learns_their_classes(void **state)
     struct trial t;
     begin(&t, direct, 1);
     go(&t, 1000);
-    assert_int_equal(t.run->phase, PHASE_DONE);
+    assert_int_equal(t.run->activity, ACTIVITY_DONE);
     const struct evaluation_row *row = &t.run->evaluation.row[0];
     assert_true(isnan(row->e2ee) && isnan(row->fpe));
     assert_true(row->single < 0.2); /* a guess would have the error 0.67 */
@@ -379,7 +381,7 @@ static void analyses_match_direct_computation(void **state)
     begin(&whole, more, 2);
     go(&whole, 1000);
     const struct evaluation_row *row = &whole.run->evaluation.row[0];
-    assert_int_equal(whole.run->phase, PHASE_DONE);
+    assert_int_equal(whole.run->activity, ACTIVITY_DONE);
 
     int64_t counts[CHANNELS][4] = {{0}};
     struct digitcircle circle = digitcircle_of(&whole.config.digitcircle);
@@ -415,7 +417,7 @@ static void analyses_match_direct_computation(void **state)
     assert_ok(method->load(parts.run, &reader, err));
     assert_int_equal(parts.run->evaluation.position, 0);
     go(&parts, 1000);
-    assert_int_equal(parts.run->phase, PHASE_DONE);
+    assert_int_equal(parts.run->activity, ACTIVITY_DONE);
     assert_memory_equal(row, &parts.run->evaluation.row[0], sizeof *row);
     run_env_bytes_close(&bytes);
     end(&parts);
@@ -516,7 +518,7 @@ static void predicted_label_follows_a_moved_motif(void **state)
         t.config.seed = seed;
         start(&t, 2);
         go(&t, 10000);
-        assert_int_equal(t.run->phase, PHASE_DONE);
+        assert_int_equal(t.run->activity, ACTIVITY_DONE);
         const struct evaluation_row *row = &t.run->evaluation.row[0];
         read = row->exact > 0.8;
         assert_true(!read || row->perturbed > 0.75);
@@ -587,7 +589,7 @@ static void result_has_the_constants_of_the_theorem(void **state)
     struct trial t;
     begin(&t, NULL, 1);
     struct motif_errors *errors = &t.run->evaluation.errors;
-    t.run->phase = PHASE_DONE;
+    t.run->activity = ACTIVITY_DONE;
     t.run->evaluation.rows = 1;
     t.run->evaluation.row[0] =
         (struct evaluation_row){.exact = 0.75, .single = NAN, .perturbed = NAN, .binning = {NAN}};

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
@@ -208,11 +208,12 @@ static void impossible_states_are_refused(void **state)
     struct error err = {0};
     tiny_configure(&config, NULL);
     assert_int_equal(run_env_open(&environment, 1, NULL, &err), STATUS_OK);
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 11; i++) {
         struct run_env_bytes bytes = {0};
         struct method_run *run = tiny_start(&environment, &config), *copy = tiny_start(&environment, &config);
         struct evaluation *e = &run->evaluation;
-        run->phase = PHASE_EVALUATE;
+        run->at = run->plan.count - 1;
+        run->activity = ACTIVITY_EVALUATE;
         e->rows = 2;
         e->part = PART_MOTIFS;
         for (int j = 0; j < 2; j++)
@@ -221,7 +222,7 @@ static void impossible_states_are_refused(void **state)
         case 0:
             break; /* this state is possible */
         case 1:
-            run->phase = 7;
+            run->activity = 7;
             break;
         case 2:
             e->rows = EVALUATION_MAX + 1;
@@ -242,7 +243,13 @@ static void impossible_states_are_refused(void **state)
             run->annealer.density = NAN;
             break;
         case 8:
-            run->phase = PHASE_VALIDATE, run->validation_position = -4;
+            run->at = 0, run->activity = ACTIVITY_VALIDATE, run->validation_position = -4;
+            break;
+        case 9:
+            run->at = run->plan.count;
+            break;
+        case 10:
+            run->at = 0; /* this phase trains and evaluates nothing */
             break;
         }
         assert_int_equal(run_env_save(method, run, &bytes, &err), STATUS_OK);

@@ -4,10 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "core/methods/sparling/config.h"
+#include "core/methods/sparling/training/plan.h"
 
 /* cmocka has no comparison for doubles. */
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
@@ -450,6 +452,67 @@ static void fields_of_other_domains_do_not_apply(void **state)
     assert_false(config_applies(&sparling_config_table, config_find(&sparling_config_table, "kl_rate"), &config));
 }
 
+static void the_plan_lists_the_phases_that_a_configuration_has(void **state)
+{
+    const struct {
+        const char *preset;
+        const struct config_setting change[4];
+        const char *phases; /* names and what trains: g (G), the head (H), both (B) or nothing (-) */
+    } rows[] = {
+        {"digitcircle-quick", {{NULL, NULL}}, "joint:B evaluation:- "},
+        {"digitcircle-quick",
+         {{"objective", "single-motifs"}, {"sparsity", "identity"}, {NULL, NULL}},
+         "single-motifs:G evaluation:- "},
+        {"digitcircle-presence", {{NULL, NULL}}, "motifs:G joint:B falling-rate:B calibration:- head:H evaluation:- "},
+        {"digitcircle-presence",
+         {{"patience", "0"}, {"calibrate", "false"}, {"reading_samples", "0"}, {NULL, NULL}},
+         "motifs:G joint:B evaluation:- "},
+        {"dataset",
+         {{"starts", "3"}, {"reading_samples", "0"}, {NULL, NULL}},
+         "compare-starts:G best-start:G motifs:G joint:B falling-rate:B calibration:- evaluation:- "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct sparling_config config;
+        struct error err = {0};
+        struct plan plan;
+        char seen[256] = "";
+        make(&config, preset(rows[i].preset));
+        assert_int_equal(config_apply(&sparling_config_table, &config, rows[i].change, &err), STATUS_OK);
+        plan_build(&config, &plan);
+        for (int j = 0; j < plan.count; j++) {
+            char one[64];
+            (void)snprintf(one, sizeof one, "%s:%c ", plan_phase_name(plan.row[j].name), "-GHB"[plan.row[j].trains]);
+            strcat(seen, one);
+            assert_int_equal(plan_find(&plan, plan.row[j].name), j);
+        }
+        assert_string_equal(seen, rows[i].phases);
+    }
+}
+
+static void the_plan_is_described_with_its_learning_rates_and_ends(void **state)
+{
+    struct method_phase phase[METHOD_PHASES];
+    struct sparling_config config;
+    make(&config, preset("digitcircle-quick"));
+    assert_int_equal(sparling_plan(&config, phase), 2);
+    assert_string_equal(phase[0].until, "9 stages from density 0.00147 to 0.000147");
+    assert_string_equal(phase[0].curve, "linear");
+    assert_near(phase[0].rate_from, 1e-3, 1e-12);
+    assert_near(phase[0].rate_to, 5e-5, 1e-12);
+    assert_string_equal(phase[0].objectives[0], "labels");
+    assert_null(phase[0].objectives[1]);
+    assert_null(phase[1].trains);
+    assert_null(phase[1].curve);
+    make(&config, preset("digitcircle-presence"));
+    assert_int_equal(sparling_plan(&config, phase), 6);
+    assert_string_equal(phase[0].until, "2 validations without a lower loss");
+    assert_string_equal(phase[0].objectives[0], "presence");
+    assert_near(phase[4].samples, 100000, 0.5);
+    config.freeze = FREEZE_MOTIFS;
+    assert_int_equal(sparling_plan(&config, phase), 6);
+    assert_string_equal(phase[1].trains, "head");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +534,8 @@ int main(void)
         cmocka_unit_test(reinitialisation_applies_only_with_thresholds_of_each_channel),
         cmocka_unit_test(all_faults_are_reported),
         cmocka_unit_test(field_names_are_unique),
+        cmocka_unit_test(the_plan_lists_the_phases_that_a_configuration_has),
+        cmocka_unit_test(the_plan_is_described_with_its_learning_rates_and_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

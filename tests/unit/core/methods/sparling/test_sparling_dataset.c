@@ -15,7 +15,7 @@
 #include "core/data/uploads/collection.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/run_env.h"
 #include "tests/support/stored_set.h"

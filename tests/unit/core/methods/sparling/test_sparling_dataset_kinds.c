@@ -14,15 +14,16 @@
 #include <unistd.h>
 
 #include "core/data/audio/audio_spectrum.h"
-#include "core/formats/audio_wave.h"
 #include "core/data/uploads/collection.h"
+#include "core/formats/audio_wave.h"
 #include "core/methods/sparling/config.h"
-#include "tests/support/text_sink.h"
 #include "core/methods/sparling/domains/domain.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
+#include "core/methods/sparling/training/label_counts.h"
 #include "tests/support/fault.h"
 #include "tests/support/run_env.h"
+#include "tests/support/text_sink.h"
 
 static char root[] = "/tmp/motifd-kinds-XXXXXX";
 static char *abc[] = {"a", "b", "c"}, *numbers[] = {"0", "1", "3"};
@@ -412,7 +413,7 @@ static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
     for (int i = 0; i < 20000 && request != METHOD_DONE; i++) {
         if (run_env_step(&host, &sparling_method, run, &request, &err))
             fail_msg("%s", err.message);
-        before |= run->phase == PHASE_CALIBRATE && run->calibration.position == 1 && others_are_active(run);
+        before |= run->activity == ACTIVITY_CALIBRATE && run->calibration.position == 1 && others_are_active(run);
     }
     assert_true(request == METHOD_DONE && run->reading.to - run->reading.from == 8);
     assert_true(before && !others_are_active(run));

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/methods/sparling/training/calibrate.h"
+#include "core/methods/sparling/training/phases/head_phase.h"
+#include "core/methods/sparling/training/train.h"
 #include "tests/support/presence_trial.h"
 #include "tests/support/sanitized.h"
 
@@ -43,12 +46,15 @@ static void a_run_ends_when_it_no_longer_improves(void **state)
     assert_true(t.run->ending.flat >= 2 || t.run->accuracy > t.run->annealer.target);
     assert_true(t.run->ending.to >= t.run->ending.from + 4 * 16 && t.run->ending.to <= 800);
     int64_t end_at = t.run->ending.to;
-    while (t.run->phase == PHASE_TRAIN || t.run->phase == PHASE_VALIDATE)
+    double share = 1;
+    while (t.run->activity == ACTIVITY_TRAIN || t.run->activity == ACTIVITY_VALIDATE) {
         trial_step(&t);
+        share = plan_now(t.run)->name == PHASE_FALLING_RATE ? run_rate_share(t.run) : share;
+    }
     assert_int_equal(t.run->samples, end_at);
     assert_true(end_at < 800);
-    assert_int_equal(t.run->phase, PHASE_CALIBRATE);
-    assert_true(fabs(ending_rate(t.run) - 0.1) < 1e-9);
+    assert_int_equal(t.run->activity, ACTIVITY_CALIBRATE);
+    assert_true(fabs(share - 0.1) < 1e-9);
     trial_end(&t);
 }
 
@@ -97,13 +103,13 @@ static void a_calibration_balances_missed_and_false_samples_of_each_name(void **
 {
     struct trial t;
     trial_begin(&t, own_end, 1);
-    while (t.run->phase != PHASE_CALIBRATE)
+    while (t.run->activity != ACTIVITY_CALIBRATE)
         trial_step(&t);
     real mean = t.run->network->unit[0].norm2.mean->value[0];
     struct params *params = t.run->network->params;
     char before[HASH_TEXT], after[HASH_TEXT];
     trial_hash(&t, "", before);
-    while (t.run->phase == PHASE_CALIBRATE)
+    while (t.run->activity == ACTIVITY_CALIBRATE)
         trial_step(&t);
     trial_hash(&t, "", after);
     assert_string_equal(before, after); /* the calibration does not change trained weights */
@@ -158,9 +164,9 @@ static void no_map_is_empty_if_no_label_is(void **state)
 {
     struct trial t;
     trial_begin(&t, never_empty, 1);
-    while (t.run->phase != PHASE_CALIBRATE)
+    while (t.run->activity != ACTIVITY_CALIBRATE)
         trial_step(&t);
-    while (t.run->phase == PHASE_CALIBRATE)
+    while (t.run->activity == ACTIVITY_CALIBRATE)
         trial_step(&t);
     struct balance lifted = balance_of(&t);
     t.run->network->config.never_empty = false;
@@ -231,10 +237,10 @@ static void maps_are_limited_when_the_motif_model_is_final(void **state)
 {
     struct trial t;
     trial_begin(&t, limited, 1);
-    while (t.run->phase != PHASE_CALIBRATE)
+    while (t.run->activity != ACTIVITY_CALIBRATE)
         trial_step(&t);
     assert_true(!t.run->network->limits && most_active(&t) > 2); /* the head still learns from all motifs */
-    while (!reading_now(t.run))
+    while (!head_phase_now(t.run))
         trial_step(&t);
     trial_step(&t);
     assert_true(t.run->network->limits);
@@ -262,24 +268,27 @@ static void the_head_trains_alone_on_the_maps_of_the_calibrated_model(void **sta
     struct trial t;
     char g[2][HASH_TEXT], sparse[2][HASH_TEXT], h[2][HASH_TEXT];
     trial_begin(&t, reads, 1);
-    while (!reading_now(t.run))
+    while (!head_phase_now(t.run))
         assert_true(trial_step(&t) != METHOD_DONE);
-    assert_int_equal(t.run->phase, PHASE_TRAIN);
+    assert_int_equal(t.run->activity, ACTIVITY_TRAIN);
     assert_int_equal(t.run->reading.to - t.run->reading.from, 200);
     assert_true(t.run->reading.from == t.run->samples && t.run->samples <= 600);
-    assert_true(reading_rate(t.run) == 1);
+    assert_true(run_rate_share(t.run) == 1);
+    double share = 1;
     for (int i = 0; i < 2; i++) {
         trial_hash(&t, "g.", g[i]);
         trial_hash(&t, "sparse.", sparse[i]);
         trial_hash(&t, "h.", h[i]);
-        while (i == 0 && t.run->phase != PHASE_EVALUATE)
+        while (i == 0 && t.run->activity != ACTIVITY_EVALUATE) {
             trial_step(&t);
+            share = head_phase_now(t.run) ? run_rate_share(t.run) : share;
+        }
     }
     assert_string_equal(g[0], g[1]);
     assert_string_equal(sparse[0], sparse[1]);
     assert_string_not_equal(h[0], h[1]);
     assert_int_equal(t.run->samples, t.run->reading.to);
-    assert_true(fabs(reading_rate(t.run) - 0.1) < 1e-9);
+    assert_true(fabs(share - 0.1) < 1e-9);
     finish(&t, &reads_whole);
 }
 
@@ -315,13 +324,13 @@ static void the_head_reads_the_same_maps_again(void **state)
 {
     struct trial t;
     trial_begin(&t, returning, 1);
-    while (!reading_now(t.run))
+    while (!head_phase_now(t.run))
         assert_true(trial_step(&t) != METHOD_DONE);
     int64_t from = t.run->reading.from;
     assert_int_equal(t.run->reading.to - from, 720);
-    assert_int_equal(reading_first(t.run, from + 12), from + 12);
-    assert_int_equal(reading_first(t.run, from + 16), from);
-    assert_int_equal(reading_first(t.run, from + 16 * 9 + 4), from + 4);
+    assert_int_equal(head_phase_first(t.run, from + 12), from + 12);
+    assert_int_equal(head_phase_first(t.run, from + 16), from);
+    assert_int_equal(head_phase_first(t.run, from + 16 * 9 + 4), from + 4);
     while (t.run->samples < from + 16)
         trial_step(&t);
     const struct map_cache *cache = &t.run->reading.trained;
@@ -342,13 +351,13 @@ static void a_cache_keeps_maps_until_its_memory_is_full(void **state)
     struct trial t;
     struct map_cache cache;
     trial_begin(&t, returning, 1);
-    while (!reading_now(t.run))
+    while (!head_phase_now(t.run))
         trial_step(&t);
     int64_t from = t.run->reading.from;
     t.run->config.reading_inputs = 3; /* at least one batch */
-    assert_int_equal(reading_first(t.run, from + 8), from);
+    assert_int_equal(head_phase_first(t.run, from + 8), from);
     t.run->config.reading_inputs = 0; /* new samples all the time */
-    assert_int_equal(reading_first(t.run, from + 8), from + 8);
+    assert_int_equal(head_phase_first(t.run, from + 8), from + 8);
     const struct tensor *maps = computed_maps(&t, 0);
     struct exec *e = &t.run->exec;
     assert_ok(map_cache_open(&cache, 6, 1 << 20, err));

@@ -11,13 +11,13 @@
 #include <cmocka.h>
 
 #include "core/base/random/philox.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
+#include "tests/support/method_ask.h"
 #include "tests/support/run_env.h"
 #include "tests/support/text_sink.h"
 #include "tests/support/tiny_sparling.h"
-#include "tests/support/method_ask.h"
 
 static const struct method *const method = &sparling_method;
 

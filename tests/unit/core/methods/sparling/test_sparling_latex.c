@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
@@ -311,7 +311,7 @@ static void result_has_majority_errors_and_misses_by_symbol(void **state)
     configure(&config, tiny);
     assert_ok(run_env_open(&environment, 1, NULL, err));
     assert_ok(sparling_method.create(&config, &environment.env, &run, err));
-    run->phase = PHASE_DONE;
+    run->activity = ACTIVITY_DONE;
     run->evaluation.rows = 1;
     run->evaluation.row[0] = (struct evaluation_row){.ce = 0.5, .ce_majority = 0.25};
     int64_t *zero = run->evaluation.errors.boxes + LATEX_CLASS_DIGIT * (8 + 1);

@@ -15,8 +15,9 @@
 
 #include "core/kernels/kernels.h"
 #include "core/methods/sparling/genomics/scan.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
+#include "core/methods/sparling/training/label_counts.h"
 #include "core/genomics/matrices/position_matrix.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
@@ -218,13 +219,13 @@ static void a_channel_gets_the_matrix_of_its_motif_unless_no_matrix_describes_it
     environment.env.data = root;
     assert_ok(sparling_method.create(&c, &environment.env, &run, err));
     const struct matrix_scores *m = &run->network->matrix;
-    while (run->phase != PHASE_CALIBRATE) {
+    while (run->activity != ACTIVITY_CALIBRATE) {
         assert_ok(run_env_step(&environment, &sparling_method, run, &request, err));
         assert_true(request != METHOD_DONE);
         m = &run->network->matrix;
         assert_true(m->scale->value[0] == 0 && m->scale->value[1] == 0);
     }
-    while (run->phase == PHASE_CALIBRATE)
+    while (run->activity == ACTIVITY_CALIBRATE)
         assert_ok(run_env_step(&environment, &sparling_method, run, &request, err));
     assert_int_equal(run->presence.names, 2);
     for (int32_t k = 0; k < 2; k++)
@@ -280,7 +281,7 @@ static int train(int threads, bool pauses, char weights[65])
         fitting += run->calibration.fit != NULL;
         fitted += run->calibration.fitted;
         bool inside = fitting == 40 || fitting == 900 || fitting == 3000 || (run->calibration.fitted && fitted == 30);
-        bool now = run->phase == PHASE_CALIBRATE ? inside : i % 37 == 0;
+        bool now = run->activity == ACTIVITY_CALIBRATE ? inside : i % 37 == 0;
         if (pauses && now && request != METHOD_DONE)
             run = reload(&environment, &c, run);
     }

@@ -13,10 +13,11 @@
 #include <string.h>
 
 #include "core/base/buf.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/genomics/enriched_filters.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "core/methods/sparling/training/probe.h"
-#include "core/methods/sparling/genomics/enriched_filters.h"
+#include "core/methods/sparling/training/prototype.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/method_ask.h"
 #include "tests/support/run_env.h"
@@ -127,7 +128,7 @@ static void begin(struct trial *t, int threads)
         enum method_request request;
         assert_ok(run_env_step(&t->environment, &sparling_method, t->run, &request, err));
     }
-    assert_true(t->run->presence.alone && t->run->presence.names == 1);
+    assert_true(phase_of_g_alone(plan_now(t->run)) && t->run->presence.names == 1);
 }
 
 static void end(struct trial *t)

@@ -9,6 +9,9 @@
 #include <cmocka.h>
 
 #include "core/base/buf.h"
+#include "core/methods/sparling/training/label_counts.h"
+#include "core/methods/sparling/training/presence.h"
+#include "core/methods/sparling/training/prototype.h"
 #include "tests/support/method_ask.h"
 #include "tests/support/presence_trial.h"
 #include "tests/support/sanitized.h"
@@ -29,7 +32,7 @@ static void first_phase_trains_g_and_leaves_head_and_density(void **state)
     trial_hash(&t, "h.", h[0]);
     trial_hash(&t, "presence.", presence[0]);
     real scale = t.run->network->scale.square->value[0];
-    while (t.run->presence.alone) {
+    while (phase_of_g_alone(plan_now(t.run))) {
         assert_true(trial_step(&t) != METHOD_STAGE_END && t.run->samples <= 48);
         assert_true(t.run->annealer.density == 0.04 && t.run->annealer.stage == 0 && !t.run->annealer.pending);
     }
@@ -98,7 +101,7 @@ static void first_phase_ends_when_the_presence_loss_stops_falling(void **state)
         trial_begin(&t, still, 1);
         for (int k = 0; read && k < t.run->presence.names; k++)
             t.run->presence.names_table[PRESENCE_BEST * t.run->presence.names + k] = 0.1;
-        while (t.run->presence.alone)
+        while (phase_of_g_alone(plan_now(t.run)))
             trial_step(&t);
         ended[read] = t.series.validations;
         assert_true(t.run->samples < 400);
@@ -114,12 +117,12 @@ static void first_phase_ends_when_the_presence_loss_stops_falling(void **state)
     /* The first phase takes longer if the motif model does not recognise all names. */
     assert_true(ended[0] >= ended[1] + 2);
     trial_begin(&t, never, 1);
-    while (t.run->presence.alone)
+    while (phase_of_g_alone(plan_now(t.run)))
         trial_step(&t);
     assert_int_equal(t.run->samples, 144);
     trial_end(&t);
     trial_begin(&t, half, 1);
-    while (t.run->presence.alone)
+    while (phase_of_g_alone(plan_now(t.run)))
         trial_step(&t);
     assert_int_equal(t.run->samples, 80);
     trial_end(&t);
@@ -238,7 +241,7 @@ static void predictions_contain_the_score_of_each_name(void **state)
     struct domain_truth *truth;
     float image[TRIAL_SIZE * TRIAL_SIZE];
     trial_begin(&t, plain, 1);
-    while (t.run->presence.alone)
+    while (phase_of_g_alone(plan_now(t.run)))
         trial_step(&t);
     assert_ok(run_env_save(method, t.run, &bytes, err));
     struct snapshot_reader reader = run_env_reader(&bytes);
@@ -410,7 +413,7 @@ static void searches_of_weights_do_not_depend_on_threads_and_pauses(void **state
     unsigned char digest[2][HASH_BYTES];
     struct trial t;
     trial_begin(&t, slow, 1);
-    while (t.run->presence.alone)
+    while (phase_of_g_alone(plan_now(t.run)))
         trial_step(&t);
     assert_true(t.run->reinitialisation.count >= 2);
     trial_finish(&t, whole, digest[0]);
@@ -492,7 +495,7 @@ static void the_other_strand_waits_for_half_of_the_names_that_occur(void **state
     double *loss = p->names_table + (ptrdiff_t)PRESENCE_LOSS * p->names;
     double *with = p->names_table + (ptrdiff_t)PRESENCE_WITH * p->names;
     assert_true(p->names >= 3 && t.config.validation_samples == 18);
-    p->alone = 1;
+    assert_true(phase_of_g_alone(plan_now(t.run)));
     p->turns = TURNS_OPEN;
     for (int k = 0; k < p->names; k++)
         loss[k] = with[k] = 0;

@@ -13,7 +13,7 @@
 #include "core/data/digitcircle/digitcircle.h"
 #include "core/draw/picture.h"
 #include "core/methods/sparling/config.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/method_ask.h"
 #include "tests/support/run_env.h"

@@ -11,7 +11,7 @@
 
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/queries/rules/rules_int.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "tests/support/assert_ok.h"
 
 enum { CHANNELS = 3, COLS = 300, NAMES = 2, SAMPLES = 40 };

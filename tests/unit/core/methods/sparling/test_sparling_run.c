@@ -11,8 +11,9 @@
 
 #include "core/base/hash.h"
 #include "core/methods/sparling/queries/annotation.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
+#include "core/methods/sparling/training/reinitialise.h"
 #include "core/metrics/edit_distance.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
@@ -287,7 +288,7 @@ static void statistics_are_held_below_a_density(void **state)
     int held = 0, whole = 0;
     struct method_run *run =
         tiny_open(&environment, 1, &config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
-    for (enum method_request request = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
+    for (enum method_request request = METHOD_CONTINUE; run->activity < ACTIVITY_EVALUATE;) {
         const struct batch_norm *norm = &run->network->unit[0].norm2;
         real before = norm->variance->value[1];
         int64_t updates = run->updates;
@@ -381,7 +382,7 @@ static void stage_end_comes_before_the_next_density(void **state)
         /* The next step trains at the next density, or begins the evaluation. */
         assert_ok(run_env_step(&environment, method, run, &request, err));
         if (stages == 3)
-            assert_int_equal(run->phase, PHASE_EVALUATE);
+            assert_int_equal(run->activity, ACTIVITY_EVALUATE);
     }
     assert_int_equal(stages, 3);
     assert_near(density, 0.1, 0);
@@ -411,7 +412,7 @@ static void progress_never_falls(void **state)
         method->progress(run, &progress);
         assert_true(progress.fraction >= last && progress.fraction <= 1);
         last = progress.fraction;
-        if (run->phase >= PHASE_EVALUATE)
+        if (run->activity >= ACTIVITY_EVALUATE)
             continue;
         assert_true(progress.eta_samples >= 0 && progress.eta_samples <= (double)(1000 - run->samples));
         if (!annealer_at_least(&run->annealer, &run->rule) || run->annealer.pending)

@@ -14,15 +14,16 @@
 
 #include "core/base/buf.h"
 #include "core/base/random/mt19937.h"
-#include "core/draw/picture.h"
 #include "core/data/splicing/splicing.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/draw/picture.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
+#include "core/methods/sparling/training/reinitialise.h"
 #include "tests/support/assert_ok.h"
+#include "tests/support/method_ask.h"
 #include "tests/support/run_env.h"
 #include "tests/support/text_sink.h"
 #include "tests/support/topk_accuracy.h"
-#include "tests/support/method_ask.h"
 
 static const struct method *const method = &sparling_method;
 

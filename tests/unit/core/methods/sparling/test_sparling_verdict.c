@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "core/methods/sparling/run.h"
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
@@ -54,7 +54,7 @@ static void be_good(struct method_run *run)
 {
     struct evaluation *e = &run->evaluation;
     struct evidence_sums *s = &e->evidence.sums;
-    run->phase = PHASE_DONE;
+    run->activity = ACTIVITY_DONE;
     run->samples = run->config.total_samples;
     run->accuracy = 0.97;
     run->annealer.target = 0.96;
@@ -149,7 +149,7 @@ static void run_in_progress_has_no_verdict(void **state)
 {
     struct fixture *f = *state;
     struct error err = {0};
-    f->run->phase = PHASE_TRAIN;
+    f->run->activity = ACTIVITY_TRAIN;
     assert_int_equal(method->judge(f->run, &f->findings, &err), STATUS_CONFLICT);
 }
 

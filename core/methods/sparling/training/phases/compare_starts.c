@@ -7,20 +7,16 @@
  */
 #include <math.h>
 
-#include "core/methods/sparling/run_int.h"
-
-/* Distance between the seeds of the initial weights of two starts. */
-enum { SEED_STEP = 1000003 };
+#include "core/methods/sparling/report.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/phases/compare_starts.h"
+#include "core/methods/sparling/training/initialise.h"
+#include "core/methods/sparling/training/phases/motif_phase.h"
 
 void starts_begin(struct method_run *run)
 {
     run->starts = (struct starts){
         .count = sparling_presence_alone(&run->config) ? run->config.starts : 1, .lowest = INFINITY, .loss = INFINITY};
-}
-
-int64_t starts_seed(const struct method_run *run)
-{
-    return run->config.seed + SEED_STEP * run->starts.now;
 }
 
 bool starts_sound(const struct method_run *run)
@@ -31,33 +27,29 @@ bool starts_sound(const struct method_run *run)
            s->updates >= 0 && s->updates <= run->updates;
 }
 
-/* Starts are compared after equally many samples. Returns whether the start in progress has trained with fewer. */
-static bool shorter(const struct method_run *run)
+static bool is_within_comparison(const struct method_run *run)
 {
     return (double)(run->samples - run->starts.samples) < SPARLING_START * (double)run->config.presence_samples;
 }
 
-bool starts_repeat(const struct method_run *run)
-{
-    return run->config.starts > 1 && run->starts.count == 1 && shorter(run);
-}
-
-/* Requests that the caller begins the start s->now. */
-static void restart(struct method_run *run)
+/* Begins the start s->now: the run gets new initial weights. */
+static enum status begin_start(struct method_run *run, struct error *err)
 {
     struct starts *s = &run->starts;
     s->samples = run->samples;
     s->updates = run->updates;
     s->loss = INFINITY;
-    s->due = true;
+    return run_initialise(run, err);
 }
 
-void starts_validated(struct method_run *run, double loss)
+/* Begins the next start if the present one has used its samples. After the last one, begins the best start again; if
+ * the last one is the best, it goes on, and the plan skips PHASE_BEST_START. */
+static enum status validated_start(struct method_run *run, struct validation_outcome *v, struct error *err)
 {
     struct starts *s = &run->starts;
-    s->loss = fmin(s->loss, loss);
-    if (shorter(run))
-        return;
+    s->loss = fmin(s->loss, v->own_loss);
+    if (is_within_comparison(run))
+        return STATUS_OK;
     run_metric(run, "start_loss", s->loss);
     if (s->loss < s->lowest) {
         s->lowest = s->loss;
@@ -65,15 +57,28 @@ void starts_validated(struct method_run *run, double loss)
     }
     if (s->now + 1 < s->count) {
         s->now++;
-        restart(run);
-        return;
+        return begin_start(run, err);
     }
-    s->count = 1; /* no comparison is left; if the last start is the best, training goes on with it */
+    s->count = 1; /* no comparison is left */
+    v->advance = s->best == s->now ? 2 : 1;
     if (s->best == s->now)
-        return;
+        return STATUS_OK;
     s->now = s->best;
-    restart(run);
+    return begin_start(run, err);
 }
+
+/* Until the best start is as far as in the comparison, validations must change nothing, as in the comparison; otherwise
+ * the weights would not be those of the best start. */
+static enum status validated_best(struct method_run *run, struct validation_outcome *v, struct error *err)
+{
+    if (is_within_comparison(run))
+        return STATUS_OK;
+    v->advance = 1;
+    return motif_phase_validated(run, v, err);
+}
+
+const struct phase_rule compare_starts_rule = {.validated = validated_start},
+                        best_start_rule = {.validated = validated_best};
 
 enum status starts_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {

@@ -1,79 +1,79 @@
-/* The last part of a training (reading_samples): only the head trains, on the motif maps of the final motif model.
+/* The phase in which only the head trains (PHASE_HEAD, reading_samples), on the motif maps of the final motif model.
  *
- * Before this part, the head has read maps of a motif model that changed with every update, and whose thresholds
- * followed the density. Then the calibration has changed the thresholds once more. In this part, g computes maps in
+ * Before this phase, the head has read maps of a motif model that changed with every update, and whose thresholds
+ * followed the density. Then the calibration has changed the thresholds once more. In this phase, g computes maps in
  * the same way as for a client: with its running statistics and final thresholds. It needs no gradients, so a sample
  * takes about a third of the time. Maps that are read again come from a cache (map_cache.h), so a sample then takes a
  * fifteenth of the time. The learning rate falls from its full value. */
 #include <math.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/phases/head_phase.h"
 
-int64_t reading_limit(const struct method_run *run)
+int64_t head_phase_limit(const struct method_run *run)
 {
     return run->config.total_samples - (int64_t)sparling_reading(&run->config);
 }
 
-void reading_drop(struct method_run *run)
+void head_phase_drop(struct method_run *run)
 {
     map_cache_close(&run->reading.trained);
     map_cache_close(&run->reading.validated);
 }
 
-void reading_clear(struct method_run *run)
+void head_phase_clear(struct method_run *run)
 {
-    reading_drop(run);
+    head_phase_drop(run);
     run->reading = (struct reading){0};
 }
 
-bool reading_begin(struct method_run *run)
+static enum status begin_head_phase(struct method_run *run, struct error *err)
 {
-    int64_t length = (int64_t)sparling_reading(&run->config);
-    if (length == 0)
-        return false;
+    (void)err;
     run->reading.from = run->samples;
-    run->reading.to = run->samples + length;
-    return true;
+    run->reading.to = run->samples + (int64_t)sparling_reading(&run->config);
+    return STATUS_OK;
 }
 
-bool reading_now(const struct method_run *run)
+static void head_span(const struct method_run *run, int64_t *from, int64_t *to)
 {
-    return run->reading.to > 0;
+    *from = run->reading.from;
+    *to = run->reading.to;
 }
 
-void reading_follow(struct method_run *run)
+const struct phase_rule head_rule = {.begin = begin_head_phase, .span = head_span};
+
+bool head_phase_now(const struct method_run *run)
 {
-    run->network->limits = run->network->matrices = reading_now(run);
+    return plan_now(run)->name == PHASE_HEAD;
 }
 
-double reading_rate(const struct method_run *run)
+void head_phase_follow(struct method_run *run)
 {
-    const struct reading *r = &run->reading;
-    double at = fmin(1, (double)(run->samples - r->from) / (double)(r->to - r->from));
-    return 1 - (1 - run->config.learning_rate_final) * at;
+    run->network->limits = run->network->matrices = head_phase_now(run);
 }
 
-double reading_part(const struct method_run *run, double before)
+double head_phase_part(const struct method_run *run, double before)
 {
     double time = sparling_reading_time(&run->config, sparling_reading(&run->config)),
-           all = (double)reading_limit(run) + time;
-    if (!reading_now(run))
+           all = (double)head_phase_limit(run) + time;
+    if (!head_phase_now(run))
         return before * (1 - time / all);
     return 1 - (time - sparling_reading_time(&run->config, (double)(run->samples - run->reading.from))) / all;
 }
 
 /* Returns how many training samples the last part reads, in whole batches; 0: new samples all the time. */
-static int64_t distinct(const struct method_run *run)
+static int64_t count_inputs(const struct method_run *run)
 {
     const struct sparling_config *c = &run->config;
     int64_t batches = c->reading_inputs / c->batch;
     return batches > 0 || c->reading_inputs == 0 ? batches * c->batch : c->batch;
 }
 
-int64_t reading_first(const struct method_run *run, int64_t first)
+int64_t head_phase_first(const struct method_run *run, int64_t first)
 {
-    int64_t from = run->reading.from, inputs = distinct(run);
-    return reading_now(run) && inputs > 0 ? from + (first - from) % inputs : first;
+    int64_t from = run->reading.from, inputs = count_inputs(run);
+    return head_phase_now(run) && inputs > 0 ? from + (first - from) % inputs : first;
 }
 
 /* Returns the cache that keeps the maps of a batch, and opens it at its first use. Returns NULL if no cache keeps these
@@ -82,7 +82,7 @@ static struct map_cache *cache_of(struct method_run *run, const struct batch_req
 {
     bool trained = run->exec.training;
     struct map_cache *cache = trained ? &run->reading.trained : &run->reading.validated;
-    int64_t inputs = trained ? distinct(run) : run->config.validation_samples;
+    int64_t inputs = trained ? count_inputs(run) : run->config.validation_samples;
     *first = trained ? batch->first - (run->reading.from - run->starts.samples) : batch->first;
     if (inputs == 0 || inputs > SPARLING_KEPT || batch->turns == TURN_ALL)
         return NULL;
@@ -94,7 +94,7 @@ static struct map_cache *cache_of(struct method_run *run, const struct batch_req
     return cache;
 }
 
-struct tensor *reading_motifs(struct method_run *run, const struct batch *batch)
+struct tensor *head_phase_motifs(struct method_run *run, const struct batch *batch)
 {
     struct exec *e = &run->exec;
     bool training = e->training;
@@ -111,14 +111,14 @@ struct tensor *reading_motifs(struct method_run *run, const struct batch *batch)
     return motifs;
 }
 
-bool reading_sound(const struct method_run *run)
+bool head_phase_sound(const struct method_run *run)
 {
     const struct reading *r = &run->reading;
     return r->from >= 0 && r->from <= run->samples && (r->to == 0 || r->to > r->from) &&
            (double)r->to <= 2 * CONFIG_INT_MAX;
 }
 
-enum status reading_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
+enum status head_phase_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     if (run->config.reading_samples == 0)
         return STATUS_OK;

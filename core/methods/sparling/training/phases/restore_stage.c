@@ -6,13 +6,15 @@
  * checkpoint before the learning rate begins to fall. It then ends at the density of that stage. */
 #include <math.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/report.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/phases/restore_stage.h"
 
 /* An earlier stage is clearly better if its accuracy is higher by MARGIN and by DEVIATIONS standard deviations of the
  * difference of two validations. */
 static const double MARGIN = 0.03, DEVIATIONS = 3;
 
-void kept_stage(struct method_run *run)
+void restore_note_stage(struct method_run *run)
 {
     struct kept *k = &run->kept;
     if (run->accuracy < k->accuracy)
@@ -21,17 +23,17 @@ void kept_stage(struct method_run *run)
     k->density = run->annealer.density;
 }
 
-bool kept_better(const struct method_run *run)
+bool restore_is_better(const struct method_run *run)
 {
     const struct kept *k = &run->kept;
     double now = run->ending.accuracy, mean = (k->accuracy + now) / 2,
            deviation = sqrt(2 * mean * (1 - mean) / (double)run->config.validation_samples);
-    return !k->restored && k->density > 0 && run->env.checkpoints.count && !study_of_many(run) &&
+    return !k->restored && k->density > 0 && run->env.checkpoints.count &&
            k->accuracy > now + fmax(MARGIN, DEVIATIONS * deviation);
 }
 
 /* Declares the entries of a checkpoint from which a stage is restored: weights, optimiser and thresholds. */
-static enum status declare(void *owner, struct snapshot *snapshot, struct error *err)
+static enum status declare_weights(void *owner, struct snapshot *snapshot, struct error *err)
 {
     struct method_run *run = owner;
     enum status status = params_snapshot(run->network->params, snapshot, err);
@@ -41,7 +43,7 @@ static enum status declare(void *owner, struct snapshot *snapshot, struct error 
 }
 
 /* Finds the newest checkpoint at the end of a stage with this density. *at is *count if there is none. */
-static enum status find(struct method_run *run, double density, size_t *at, size_t *count, struct error *err)
+static enum status find_checkpoint(struct method_run *run, double density, size_t *at, size_t *count, struct error *err)
 {
     const struct method_checkpoints *list = &run->env.checkpoints;
     enum status status = list->count(list->context, count, err);
@@ -55,40 +57,40 @@ static enum status find(struct method_run *run, double density, size_t *at, size
     return status;
 }
 
-enum status kept_restore(struct method_run *run, struct error *err)
+enum status restore_stage(struct method_run *run, struct error *err)
 {
     const struct method_checkpoints *list = &run->env.checkpoints;
     struct snapshot_reader reader;
     size_t at, count;
-    enum status status = find(run, run->kept.density, &at, &count, err);
+    enum status status = find_checkpoint(run, run->kept.density, &at, &count, err);
     if (status || at == count)
         return status; /* without the checkpoint, training ends at the last density */
     status = list->open(list->context, at, &reader, err);
     if (!status)
-        status = snapshot_load(declare, run, &reader, SNAPSHOT_ALL, err);
+        status = snapshot_load(declare_weights, run, &reader, SNAPSHOT_ALL, err);
     if (status)
         return status;
     run->kept.restored = 1;
     run->annealer.density = run->kept.density;
     run_metric(run, "restored_density", run->kept.density);
-    kept_follow(run);
+    restore_follow(run);
     return STATUS_OK;
 }
 
-void kept_follow(struct method_run *run)
+void restore_follow(struct method_run *run)
 {
     if (run->kept.restored)
         run->rule.density_final = run->kept.density;
 }
 
-bool kept_sound(const struct method_run *run)
+bool restore_sound(const struct method_run *run)
 {
     const struct kept *k = &run->kept;
     return k->accuracy >= 0 && k->accuracy <= 1 && k->density >= 0 && k->density <= 1 &&
            (k->restored == 0 || (k->restored == 1 && k->density > 0));
 }
 
-enum status kept_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
+enum status restore_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     if (run->config.patience == 0)
         return STATUS_OK;

@@ -2,7 +2,8 @@
  * all counts above zero, and its channel marks every motif. */
 #include <math.h>
 
-#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/label_counts.h"
 
 /* Upper limit of counts: larger counts count as this one. */
 enum { TALLY_MOST = 64 };
@@ -47,7 +48,7 @@ struct tensor *tally_loss(struct method_run *run, const struct batch *batch, str
             p->tally[i * p->names + k] = count;
             tally.most = count > tally.most ? count : tally.most;
         }
-    tally.scale = p->alone ? p->scale : NULL;
+    tally.scale = phase_of_g_alone(plan_now(run)) ? p->scale : NULL;
     return op_tally(&run->exec, map, &tally);
 }
 

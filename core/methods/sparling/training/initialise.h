@@ -1,0 +1,13 @@
+/* Initial weights, optimiser and annealing of a run. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_INITIALISE_H
+#define MOTIF_CORE_METHODS_SPARLING_TRAINING_INITIALISE_H
+
+#include "core/base/error.h"
+
+struct method_run;
+
+/* Sets weights, optimiser and annealing to their state at the beginning of the start with index starts.now. Keeps the
+ * counts of samples and updates. Errors: STATUS_NO_MEMORY, and those of the domain. */
+enum status run_initialise(struct method_run *run, struct error *err);
+
+#endif

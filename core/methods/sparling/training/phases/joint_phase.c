@@ -1,0 +1,125 @@
+/* The phases in which g and the head train together (PHASE_JOINT, PHASE_FALLING_RATE): decides when a stage of the
+ * annealing ends and, with `patience`, when the run ends by itself.
+ *
+ * With `patience`, training at the last density continues at the full learning rate as long as the validation loss or
+ * the accuracy improves. When neither improves any more, or when the accuracy reaches its target, the learning rate
+ * begins to fall. The length of the fall is a fixed share of the number of samples since g trained alone. After the
+ * fall, the training of g ends. The fall begins early enough to end at the sample limit (head_phase_limit()). */
+#include <math.h>
+
+#include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/phases/head_phase.h"
+#include "core/methods/sparling/training/phases/joint_phase.h"
+#include "core/methods/sparling/training/reinitialise.h"
+#include "core/methods/sparling/training/phases/restore_stage.h"
+
+/* An improvement is a relative decrease of the validation loss by more than GAIN, or an increase of the accuracy by
+ * more than RISE. */
+static const double GAIN = 0.02, RISE = 0.005;
+/* Minimum length of the learning rate's fall, in validations. */
+enum { FALL_VALIDATIONS = 4 };
+
+void ending_begin(struct method_run *run)
+{
+    run->ending = (struct ending){.loss = INFINITY};
+}
+
+bool ending_sound(const struct method_run *run)
+{
+    const struct ending *c = &run->ending;
+    return c->flat >= 0 && c->from >= 0 && c->from <= run->samples && c->to >= c->from &&
+           (double)c->to <= 2 * CONFIG_INT_MAX;
+}
+
+/* Returns over how many samples the learning rate would fall if the fall began now. The fall ends at a validation. */
+static int64_t length_of_fall(const struct method_run *run)
+{
+    int64_t every = run->config.validation_every;
+    double trained = (double)(run->samples - run->presence.ended_samples);
+    int64_t validations = (int64_t)ceil(SPARLING_FALL * trained / (double)every);
+    return every * (validations > FALL_VALIDATIONS ? validations : FALL_VALIDATIONS);
+}
+
+/* Updates the annealing of the density. *ended: whether the stage has ended. */
+static enum status update_annealing(struct method_run *run, double loss, bool *ended, struct error *err)
+{
+    run->reinitialise_due =
+        sparling_reinitialises(&run->config) && run->annealer.density < run->config.reinitialise_below;
+    return annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, run_spare(run), ended, err);
+}
+
+/* Returns whether the learning rate must begin to fall. reached: the accuracy is above its target. */
+static bool must_fall(struct method_run *run, double loss, bool reached)
+{
+    struct ending *c = &run->ending;
+    bool better = loss < c->loss * (1 - GAIN) || run->accuracy > c->accuracy + RISE;
+    c->flat = better ? 0 : c->flat + 1;
+    if (better) {
+        c->loss = fmin(c->loss, loss);
+        c->accuracy = fmax(c->accuracy, run->accuracy);
+    }
+    return reached || c->flat >= run->config.patience || run->samples + length_of_fall(run) >= head_phase_limit(run);
+}
+
+static enum status validated_joint(struct method_run *run, struct validation_outcome *v, struct error *err)
+{
+    enum status status = update_annealing(run, v->loss, &v->stage_ended, err);
+    if (status)
+        return status;
+    if (run->config.patience == 0 || !annealer_at_least(&run->annealer, &run->rule)) {
+        if (v->stage_ended)
+            restore_note_stage(run);
+        return STATUS_OK;
+    }
+    v->advance = must_fall(run, v->loss, v->stage_ended);
+    run->annealer.pending = v->stage_ended = false; /* the last stage ends with the next phase */
+    return STATUS_OK;
+}
+
+static enum status begin_fall(struct method_run *run, struct error *err)
+{
+    run->ending.from = run->samples;
+    run->ending.to = run->samples + length_of_fall(run);
+    return restore_is_better(run) ? restore_stage(run, err) : STATUS_OK;
+}
+
+static enum status validated_fall(struct method_run *run, struct validation_outcome *v, struct error *err)
+{
+    enum status status = update_annealing(run, v->loss, &v->stage_ended, err);
+    if (status)
+        return status;
+    run->annealer.pending = v->stage_ended = run->samples >= run->ending.to;
+    return STATUS_OK;
+}
+
+/* The schedule begins with the training of the head. */
+static void joint_span(const struct method_run *run, int64_t *from, int64_t *to)
+{
+    *from = run->presence.ended_samples;
+    *to = run->config.total_samples;
+}
+
+static void fall_span(const struct method_run *run, int64_t *from, int64_t *to)
+{
+    *from = run->ending.from;
+    *to = run->ending.to;
+}
+
+const struct phase_rule single_motifs_rule = {.span = joint_span},
+                        joint_rule = {.validated = validated_joint, .span = joint_span},
+                        falling_rate_rule = {.begin = begin_fall, .validated = validated_fall, .span = fall_span};
+
+enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
+{
+    struct ending *c = &run->ending;
+    if (run->config.patience == 0)
+        return STATUS_OK;
+    enum status status = snapshot_add_f64(snapshot, "ending.loss", &c->loss, err);
+    if (!status)
+        status = snapshot_add_f64(snapshot, "ending.accuracy", &c->accuracy, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "ending.flat", &c->flat, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "ending.from", &c->from, err);
+    return status ? status : snapshot_add_i64(snapshot, "ending.to", &c->to, err);
+}

@@ -1,0 +1,26 @@
+/* The phases in which g and the head train together. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_PHASES_JOINT_PHASE_H
+#define MOTIF_CORE_METHODS_SPARLING_TRAINING_PHASES_JOINT_PHASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/snapshot.h"
+
+struct method_run;
+struct snapshot;
+
+/* State of the rule that decides when a run ends by itself (joint_phase.c). Checkpoints contain it. */
+struct ending {
+    double loss, accuracy; /* lowest loss and highest accuracy of the validations at the last density */
+    int64_t flat;          /* validations since a better one */
+    int64_t from, to;      /* the learning rate falls between these two sample counts; 0: the fall has not begun */
+};
+
+void ending_begin(struct method_run *run);
+/* Returns whether the entries "ending.*" that were read from a checkpoint have possible values. */
+bool ending_sound(const struct method_run *run);
+/* Adds the state to a checkpoint as entries "ending.*", if the run ends by itself. */
+enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+
+#endif
