@@ -9,6 +9,7 @@
 #include "core/data/trees/environments.h"
 #include "core/methods/environments/model/fit.h"
 #include "core/methods/method.h"
+#include "core/methods/shared/fields.h"
 
 /* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum environments_baseline {
@@ -26,34 +27,16 @@ enum environments_target { TARGET_READ, TARGET_PLANTED };
 enum environments_shape { SHAPE_COMPLETE, SHAPE_CATERPILLAR, SHAPE_RANDOM };
 
 struct environments_config {
-    int64_t seed, threads;
-    int baseline, data;
-    char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
-    int target;
-    int64_t features;
-    double test_share;
-
-    int shape;
-    int64_t depth, children, leaves, inputs, factors;
-    int psi;
-    int64_t changes;
-    double density, noise;
-    int64_t samples, test_samples;
-    double corruption;
-
-    int encoder;
-    int64_t latent, hidden;
-    double penalty, sharpness;
-    bool unit_variance, merge_root, refit;
-    int64_t unseen, fit_samples;
-    double fit_penalty, found_above;
-
-    int64_t batch, updates, restarts, screen_updates;
-    double learning_rate;
-    int64_t total_samples, checkpoint_every;
+#define FIELDS_FILE "core/methods/environments/fields.inc"
+#include "core/methods/shared/field_members.inc"
 };
 
-enum { ENVIRONMENTS_FIELDS = 41, ENVIRONMENTS_PRESETS = 11 };
+enum {
+    ENVIRONMENTS_FIELDS = 0
+#define FIELDS_FILE "core/methods/environments/fields.inc"
+#include "core/methods/shared/field_count.inc"
+};
+enum { ENVIRONMENTS_PRESETS = 11 };
 extern const struct config_field environments_fields[ENVIRONMENTS_FIELDS];
 extern const struct config_table environments_config_table;
 extern const struct method_preset environments_presets[ENVIRONMENTS_PRESETS];

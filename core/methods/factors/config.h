@@ -9,6 +9,7 @@
 #include "core/methods/factors/model/fit.h"
 #include "core/methods/factors/model/nmf.h"
 #include "core/methods/method.h"
+#include "core/methods/shared/fields.h"
 
 /* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum factors_data { DATA_SYNTHETIC, DATA_RATINGS, DATA_ABSTRACTS, DATA_CELLS, DATA_SHIFTED };
@@ -17,29 +18,16 @@ enum factors_noise { NOISE_DEVIATION, NOISE_VARIANCE };
 enum factors_estep { ESTEP_CODE, ESTEP_PAPER };
 
 struct factors_config {
-    int64_t seed, threads;
-    int model, data;
-    char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
-    int64_t features, folds, dataset;
-    double rho;
-    int64_t rows;
-    int noise;
-    int64_t topics;
-    double shift;
-
-    int64_t latent, hidden;
-    int likelihood, prior, objective, estep, zeros;
-    double lambda1, lambda0, beta, alpha, group_penalty, nmf_penalty;
-    int divergence, precision;
-    int64_t group, nmf_iterations;
-
-    int64_t batch, epochs, zeros_after, restarts, screen_epochs, warm_up;
-    double learning_rate;
-
-    int64_t total_samples, checkpoint_every;
+#define FIELDS_FILE "core/methods/factors/fields.inc"
+#include "core/methods/shared/field_members.inc"
 };
 
-enum { FACTORS_FIELDS = 40, FACTORS_PRESETS = 13 };
+enum {
+    FACTORS_FIELDS = 0
+#define FIELDS_FILE "core/methods/factors/fields.inc"
+#include "core/methods/shared/field_count.inc"
+};
+enum { FACTORS_PRESETS = 13 };
 extern const struct config_field factors_fields[FACTORS_FIELDS];
 extern const struct config_table factors_config_table;
 extern const struct method_preset factors_presets[FACTORS_PRESETS];
