@@ -39,7 +39,7 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     *out = NULL;
     struct api *api = calloc(1, sizeof *api);
     if (api == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the api");
+        return error_memory(err, "the api");
     api->options = *options;
     api->reservations = (struct reservations){.lock = PTHREAD_MUTEX_INITIALIZER};
     if (api->options.model_cache_bytes == 0)
@@ -114,7 +114,8 @@ static double seconds_since(const struct timespec *start)
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
 }
 
-static void begin(struct exchange *x, struct api *api, const struct api_request *request, struct api_response *response)
+static void api_begin(struct exchange *x, struct api *api, const struct api_request *request,
+                      struct api_response *response)
 {
     x->api = api;
     x->request = request;
@@ -150,7 +151,7 @@ static void tag_body(struct exchange *x)
     (void)respond_not_modified(x, etag);
 }
 
-static void finish(struct exchange *x, const struct timespec *start)
+static void api_finish(struct exchange *x, const struct timespec *start)
 {
     struct api_response *response = x->response;
     if (x->match.route != NULL)
@@ -315,10 +316,10 @@ bool api_admit(struct api *api, const struct api_request *request, struct api_re
     struct timespec start;
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     struct exchange x;
-    begin(&x, api, request, response);
+    api_begin(&x, api, request, response);
     *body_limit = 0;
     if (!admit(&x)) {
-        finish(&x, &start);
+        api_finish(&x, &start);
         return false;
     }
     *body_limit = body_most(api, x.match.route);
@@ -333,10 +334,10 @@ bool api_upload_begin(struct api *api, const struct api_request *request, struct
     struct timespec start;
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     struct exchange x;
-    begin(&x, api, request, response);
+    api_begin(&x, api, request, response);
     *upload = NULL;
     if (!query_check(&x) || !datasets_begin(&x, upload)) {
-        finish(&x, &start);
+        api_finish(&x, &start);
         return false;
     }
     arena_close(&x.arena);
@@ -359,7 +360,7 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
     struct timespec start;
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     struct exchange x;
-    begin(&x, api, request, response);
+    api_begin(&x, api, request, response);
     if (admit(&x) && query_check(&x) && job_name_resolve(&x) && study_name_resolve(&x)) {
         if (x.match.route->body_limit > 0 && !x.match.route->body_optional && request->body_bytes == 0 &&
             request->upload == NULL) {
@@ -372,7 +373,7 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
                 audit_end(&x);
         }
     }
-    finish(&x, &start);
+    api_finish(&x, &start);
 }
 
 void api_refuse(struct api *api, const struct api_request *request, int status, const char *title, const char *detail,
@@ -381,14 +382,14 @@ void api_refuse(struct api *api, const struct api_request *request, int status, 
     struct timespec start;
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     struct exchange x;
-    begin(&x, api, request, response);
+    api_begin(&x, api, request, response);
     problem_write(&response->body, problem_of_status(status), status, title, detail, response->id, "", NULL,
                   exchange_error_member(&x));
     response->status = status;
     response_header(response, "Content-Type", "application/problem+json");
     if (retry_after > 0)
         response_header(response, "Retry-After", "%d", retry_after);
-    finish(&x, &start);
+    api_finish(&x, &start);
 }
 
 const struct api_route *api_route_find(const struct api *api, const char *method, const char *target)

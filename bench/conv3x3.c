@@ -95,7 +95,7 @@ static enum status conv_open(struct conv *c, struct error *err)
         !(c->transformed =
               bench_reals((size_t)(map_blocks(channels) * map_blocks(channels)) * CONV_TRANSFORMED, 0, err)) ||
         !(c->partials = bench_reals((size_t)batch * c->packed, 0, err)) || !c->moments)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the maps");
+        return error_memory(err, "the maps");
     for (int n = 0; n < batch; n++)
         for (int b = 0; b < map_blocks(channels); b++)
             for (int i = 0; i < c->shape.height * width * MAP_LANES; i++) {

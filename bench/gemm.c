@@ -62,7 +62,8 @@ static void product_work(void *context)
     bench_pool_run(p->pool, product_task, p, thread_pool_threads(p->pool));
 }
 
-static enum status measure(struct product *p, double peak, double seconds, const struct sink *sink, struct error *err)
+static enum status bench_gemm_measure(struct product *p, double peak, double seconds, const struct sink *sink,
+                                      struct error *err)
 {
     const struct shape *s = &p->shape;
     int threads = thread_pool_threads(p->pool);
@@ -107,7 +108,7 @@ enum status bench_gemm(const struct bench_options *options, const struct sink *s
     sink_begin_list(sink, "results");
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes && status == STATUS_OK; i++) {
         p.shape = shapes[i];
-        status = measure(&p, peak, seconds, sink, err);
+        status = bench_gemm_measure(&p, peak, seconds, sink, err);
     }
     sink_end_list(sink);
     thread_pool_destroy(p.pool);

@@ -125,7 +125,7 @@ static enum status passes_open(struct passes *p, int batch, int channels, double
         !(p->packed = bench_reals(embed_packed_size(FEATURES, MOTIFS), R(0.1), err)) ||
         !(p->partials = bench_reals((size_t)batch * FEATURES * MAP_LANES, 0, err)) || !p->sums || !p->arg ||
         !p->scratch)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the maps");
+        return error_memory(err, "the maps");
     for (size_t i = 0; i < map_size(&p->shape); i++)
         p->x[i] = (real)sin((double)(i % 99991) * 0.7);
     /* an element is active if its value in a low-discrepancy sequence is below the density */

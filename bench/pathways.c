@@ -117,7 +117,7 @@ static enum status write_analysis(const struct dictionary_shape *shape, double s
     a.code = malloc(dictionary_code_size(&a.dictionary) * sizeof(float));
     a.scratch = malloc(spectrum_scratch(shape) * sizeof(float));
     if (!a.signal || !a.code || !a.scratch)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a signal");
+        status = error_memory(err, "a signal");
     if (!status)
         status = spectrum_create(shape, a.dictionary.filters, &a.spectrum, err);
     if (!status) {

@@ -151,7 +151,7 @@ static enum status peak_threads(int threads, double seconds, const struct sink *
     copy.from = aligned_alloc(64, total);
     copy.to = aligned_alloc(64, total);
     if (!copy.from || !copy.to) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the copy benchmark");
+        status = error_memory(err, "the copy benchmark");
     } else {
         memset(copy.from, 1, total);
         memset(copy.to, 1, total);

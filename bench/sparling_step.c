@@ -54,7 +54,7 @@ struct step {
 };
 
 /* A small linear congruential generator; the quality of the random numbers does not matter here. */
-static uint32_t draw(uint64_t *state)
+static uint32_t sparling_step_draw(uint64_t *state)
 {
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;
     return (uint32_t)(*state >> 33);
@@ -66,10 +66,10 @@ static void draw_inputs(struct step *s, const struct domain_shape *shape, uint64
 {
     size_t positions = domain_positions(shape), count = domain_inputs(shape) * (size_t)s->config.batch;
     for (size_t i = 0; i < count; i++)
-        s->images[i] = shape->channels == 1 && draw(state) % 10 == 0 ? 1.0f : 0.0f;
+        s->images[i] = shape->channels == 1 && sparling_step_draw(state) % 10 == 0 ? 1.0f : 0.0f;
     for (size_t i = 0; i < positions * (size_t)s->config.batch && shape->channels > 1; i++)
-        s->images[i / positions * domain_inputs(shape) + draw(state) % (uint32_t)shape->channels * positions +
-                  i % positions] = 1;
+        s->images[i / positions * domain_inputs(shape) +
+                  sparling_step_draw(state) % (uint32_t)shape->channels * positions + i % positions] = 1;
 }
 
 static enum status make_data(struct step *s, struct error *err)
@@ -87,11 +87,11 @@ static enum status make_data(struct step *s, struct error *err)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a batch of %zu", count);
     draw_inputs(s, &shape, &state);
     for (size_t i = 0; i < count * LENGTH; i++) {
-        s->inputs[i] = (int32_t)(draw(&state) % vocabulary);
-        s->targets[i] = (int32_t)(draw(&state) % vocabulary);
+        s->inputs[i] = (int32_t)(sparling_step_draw(&state) % vocabulary);
+        s->targets[i] = (int32_t)(sparling_step_draw(&state) % vocabulary);
     }
     for (size_t i = 0; i < count * names; i++)
-        s->occurs[i] = draw(&state) % 2;
+        s->occurs[i] = sparling_step_draw(&state) % 2;
     for (size_t i = 0; i < names; i++)
         s->weight[i] = 1;
     return STATUS_OK;

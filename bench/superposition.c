@@ -97,7 +97,7 @@ static void square_task(void *context, int chunk, int worker)
     s->kernels->gemm(&call);
 }
 
-static double now(const struct bench_step *s)
+static double bench_superposition_now(const struct bench_step *s)
 {
     struct timespec t;
     clock_gettime(thread_pool_threads(s->pool) == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
@@ -129,12 +129,12 @@ enum status bench_superposition_step(const struct bench_options *options, const 
     double end = bench_now() + (options->seconds > 0 ? options->seconds : 15);
     while (!status && rounds < MOST && (rounds < 3 || bench_now() < end)) {
         for (int kind = 0; !status && kind < 3; kind++) {
-            double began = now(&s);
+            double began = bench_superposition_now(&s);
             if (kind < 2)
                 status = take_step(&s, kind, err);
             else
                 bench_pool_run(s.pool, square_task, &s, SQUARE / BLOCK);
-            took[kind][rounds] = now(&s) - began;
+            took[kind][rounds] = bench_superposition_now(&s) - began;
         }
         rounds++;
     }
@@ -166,7 +166,7 @@ struct bench_rug {
     float *x, *scratch;
 };
 
-static void apply(void *context)
+static void bench_superposition_apply(void *context)
 {
     struct bench_rug *b = context;
     bool done = rug_apply(&b->rug, b->pool, b->kernels, b->x, b->scratch); /* nothing stops the pool */
@@ -188,7 +188,8 @@ enum status bench_rug(const struct bench_options *options, const struct sink *si
         b.x = bench_reals(N, R(0.25), err);
         b.scratch = bench_reals(hadamard_scratch(b.pool, N), 0, err);
         if (b.x && b.scratch) {
-            struct bench_timing t = bench_time(apply, &b, options->seconds > 0 ? options->seconds : 3);
+            struct bench_timing t =
+                bench_time(bench_superposition_apply, &b, options->seconds > 0 ? options->seconds : 3);
             sink_begin_object(sink, NULL);
             sink_integer(sink, "threads", threads);
             sink_number(sink, "best_ms", t.best * 1e3);

@@ -143,8 +143,8 @@ static enum status write_table(struct anndata *a, struct table_writer *to, struc
     return status;
 }
 
-static enum status convert(hid_t file, const struct convert_options *options, struct anndata *a,
-                           struct table_writer *to, struct error *err)
+static enum status anndata_convert(hid_t file, const struct convert_options *options, struct anndata *a,
+                                   struct table_writer *to, struct error *err)
 {
     if (!hdf5_has(file, "obs") || !hdf5_has(file, "var"))
         return error_set(err, STATUS_INVALID, NULL, "the file has no obs and var, so it is not an AnnData file%s",
@@ -162,7 +162,7 @@ static enum status convert(hid_t file, const struct convert_options *options, st
 enum status convert_h5ad(hid_t file, const struct convert_options *options, struct table_writer *to, struct error *err)
 {
     struct anndata a = {.labelled = false};
-    enum status status = convert(file, options, &a, to, err);
+    enum status status = anndata_convert(file, options, &a, to, err);
     column_close(&a.cells);
     column_close(&a.features);
     column_close(&a.label);

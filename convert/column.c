@@ -16,11 +16,6 @@ enum {
     CATEGORIES = 1 << 20  /* upper limit of the categories of a column */
 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a column");
-}
-
 /* ---- types ------------------------------------------------------------------------------------------------- */
 
 static void describe(struct column *c, hid_t type)
@@ -58,7 +53,7 @@ enum status column_set_type(struct column *column, hid_t type, struct error *err
         return error_set(err, STATUS_LIMIT, NULL, "the column '%.60s' has texts of %zu bytes; %d are allowed",
                          column->name, column->bytes, TABLE_TEXT - 1);
     column->block = calloc(BLOCK_ROWS, column->bytes);
-    return column->element > 0 && column->block ? STATUS_OK : no_memory(err);
+    return column->element > 0 && column->block ? STATUS_OK : error_memory(err, "a column");
 }
 
 enum status column_take_values(struct column *column, struct error *err)
@@ -103,7 +98,7 @@ static enum status read_block(struct column *c, struct error *err)
     if (c->mask.set <= 0)
         return STATUS_OK;
     if (!c->missing && !(c->missing = malloc(BLOCK_ROWS)))
-        return no_memory(err);
+        return error_memory(err, "a column");
     return hdf5_read(&c->mask, c->row, count, H5T_NATIVE_SCHAR, c->missing, err);
 }
 
@@ -208,7 +203,7 @@ static enum status read_names(struct column *list, char **names, struct error *e
         if (status)
             return status;
         if (!(names[i] = strdup(text)))
-            return no_memory(err);
+            return error_memory(err, "a column");
     }
     return STATUS_OK;
 }
@@ -223,7 +218,7 @@ enum status column_set_categories(struct column *column, hid_t group, const char
         status = error_set(err, STATUS_LIMIT, NULL, "the column '%.60s' has %lld categories; %d are allowed",
                            column->name, (long long)list.rows, CATEGORIES);
     if (!status && !(column->category = calloc((size_t)list.rows + 1, sizeof *column->category)))
-        status = no_memory(err);
+        status = error_memory(err, "a column");
     if (!status) {
         column->kind = COLUMN_CATEGORIES;
         column->categories = list.rows;

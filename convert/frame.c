@@ -151,7 +151,7 @@ static enum status open_member(const struct frame *f, struct column *c, struct e
     H5Tclose(c->element);
     c->element = compound;
     if (!good)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a column");
+        return error_memory(err, "a column");
     (void)snprintf(list, sizeof list, "%s_categories", c->name);
     if (!hdf5_is_group(f->file, "uns") || hdf5_open_group(f->file, "uns", &uns, err) != STATUS_OK)
         return STATUS_OK;

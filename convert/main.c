@@ -34,7 +34,8 @@ static const struct convert_format *format_named(const char *name)
     return format->name ? format : NULL;
 }
 
-static enum status run(const struct convert_format *format, const struct convert_options *options, struct error *err)
+static enum status convert_main_run(const struct convert_format *format, const struct convert_options *options,
+                                    struct error *err)
 {
     static struct table_writer to = {.write = write_out};
     hid_t file;
@@ -54,7 +55,7 @@ static enum status run(const struct convert_format *format, const struct convert
 }
 
 /* Ends the process without the functions of atexit(), which may need system calls that are forbidden now. */
-static void leave(const struct error *err)
+static void convert_main_leave(const struct error *err)
 {
     static const int codes[] = {[STATUS_INVALID] = TABLE_EXIT_FAULT,
                                 [STATUS_CORRUPT] = TABLE_EXIT_FAULT,
@@ -76,6 +77,6 @@ int main(int argc, char **argv)
         return TABLE_EXIT_USAGE;
     }
     const struct convert_options options = {argv[2], argv[3], argv[4]};
-    (void)run(format, &options, &err);
-    leave(&err);
+    (void)convert_main_run(format, &options, &err);
+    convert_main_leave(&err);
 }

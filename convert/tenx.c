@@ -94,8 +94,8 @@ static enum status write_table(struct tenx *t, struct table_writer *to, struct e
     return STATUS_OK;
 }
 
-static enum status convert(hid_t file, const struct convert_options *options, struct tenx *t, struct table_writer *to,
-                           struct error *err)
+static enum status tenx_convert(hid_t file, const struct convert_options *options, struct tenx *t,
+                                struct table_writer *to, struct error *err)
 {
     int64_t shape[2];
     if (options->label[0] != '\0' || options->group[0] != '\0')
@@ -131,7 +131,7 @@ static enum status convert(hid_t file, const struct convert_options *options, st
 enum status convert_10x(hid_t file, const struct convert_options *options, struct table_writer *to, struct error *err)
 {
     struct tenx t = {.group = -1, .features = -1};
-    enum status status = convert(file, options, &t, to, err);
+    enum status status = tenx_convert(file, options, &t, to, err);
     column_close(&t.cells);
     column_close(&t.names);
     column_close(&t.ids);

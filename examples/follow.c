@@ -52,7 +52,7 @@ static size_t on_stream(char *bytes, size_t size, size_t count, void *context)
 
 /* Submits a job with POST /v1/jobs and reads its id, the first member of the answer. Returns false when the daemon
  * refused the job. */
-static bool submit(const char *server, const char *body, char id[32])
+static bool follow_submit(const char *server, const char *body, char id[32])
 {
     char url[256], answer[64] = "";
     CURL *curl = curl_easy_init();
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     }
     curl_global_init(CURL_GLOBAL_DEFAULT);
     snprintf(id, sizeof(id), "%s", argv[2]);
-    if (argv[2][0] == '{' && !submit(argv[1], argv[2], id)) {
+    if (argv[2][0] == '{' && !follow_submit(argv[1], argv[2], id)) {
         fprintf(stderr, "the daemon refused the job\n");
         return 1;
     }

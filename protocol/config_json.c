@@ -226,7 +226,7 @@ enum status config_start(const struct method *method, const struct method_preset
 {
     *config = calloc(1, method->config.struct_bytes > 0 ? method->config.struct_bytes : 1);
     if (*config == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
+        return error_memory(err, "a configuration");
     enum status status = config_defaults(&method->config, *config, err);
     if (status == STATUS_OK && preset != NULL)
         status = config_apply(&method->config, *config, preset->settings, err);
@@ -259,7 +259,7 @@ static enum status take_former(const struct method *method, cJSON *root, cJSON *
             good = cJSON_AddStringToObject(*former, *name, cJSON_IsString(item) ? item->valuestring : number) != NULL;
         cJSON_Delete(item);
     }
-    return good ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
+    return good ? STATUS_OK : error_memory(err, "a configuration");
 }
 
 /* Parses a configuration. stored: a job of this daemon has it, so it may have fields of earlier versions. */

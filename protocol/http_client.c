@@ -116,7 +116,7 @@ const char *http_server(const struct http *http)
 }
 
 /* Copies the value of a header line to `out` if the header is called `name`. */
-static void keep(const char *line, size_t length, const char *name, char *out, size_t bytes)
+static void http_client_keep(const char *line, size_t length, const char *name, char *out, size_t bytes)
 {
     size_t at = strlen(name);
     if (length <= at || strncasecmp(line, name, at) != 0 || line[at] != ':')
@@ -134,11 +134,11 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
     struct http_answer *answer = ((struct transfer *)context)->answer;
     size_t length = size * count;
     char retry[32] = "";
-    keep(line, length, "ETag", answer->etag, sizeof(answer->etag));
-    keep(line, length, "Location", answer->location, sizeof(answer->location));
-    keep(line, length, "Content-Type", answer->content_type, sizeof(answer->content_type));
-    keep(line, length, "Content-Range", answer->content_range, sizeof(answer->content_range));
-    keep(line, length, "Retry-After", retry, sizeof(retry));
+    http_client_keep(line, length, "ETag", answer->etag, sizeof(answer->etag));
+    http_client_keep(line, length, "Location", answer->location, sizeof(answer->location));
+    http_client_keep(line, length, "Content-Type", answer->content_type, sizeof(answer->content_type));
+    http_client_keep(line, length, "Content-Range", answer->content_range, sizeof(answer->content_range));
+    http_client_keep(line, length, "Retry-After", retry, sizeof(retry));
     if (retry[0])
         answer->retry_after = strtod(retry, NULL);
     return length;
@@ -232,7 +232,7 @@ enum status http_call(struct http *http, const struct http_request *request, str
     struct curl_slist *headers = headers_of(http, request);
     if (!headers) {
         free(url);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a request");
+        return error_memory(err, "a request");
     }
     curl_easy_reset(curl); /* this does not close the connection */
     curl_easy_setopt(curl, CURLOPT_URL, url);

@@ -187,7 +187,7 @@ static void close_value(struct json_sink *json)
         json->finished = true;
 }
 
-static void begin(struct json_sink *json, const char *key, bool list)
+static void json_sink_begin(struct json_sink *json, const char *key, bool list)
 {
     if (json->depth >= JSON_SINK_DEPTH)
         json->wrong = true;
@@ -213,7 +213,7 @@ static void end(struct json_sink *json, bool list)
 
 static void begin_object(void *context, const char *key)
 {
-    begin(context, key, false);
+    json_sink_begin(context, key, false);
 }
 static void end_object(void *context)
 {
@@ -221,14 +221,14 @@ static void end_object(void *context)
 }
 static void begin_list(void *context, const char *key)
 {
-    begin(context, key, true);
+    json_sink_begin(context, key, true);
 }
 static void end_list(void *context)
 {
     end(context, true);
 }
 
-static void number(void *context, const char *key, double value)
+static void json_sink_number(void *context, const char *key, double value)
 {
     struct json_sink *json = context;
     if (open_value(json, key)) {
@@ -279,7 +279,7 @@ void json_sink_raw(struct json_sink *json, const char *key, const char *raw)
 void json_sink_init(struct json_sink *json, struct buf *out)
 {
     *json = (struct json_sink){
-        .sink = {json, begin_object, end_object, begin_list, end_list, number, integer, boolean, text, null},
+        .sink = {json, begin_object, end_object, begin_list, end_list, json_sink_number, integer, boolean, text, null},
         .out = out,
     };
 }

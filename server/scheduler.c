@@ -76,7 +76,7 @@ static enum status claim(const struct worker *worker, char job[STORAGE_ID], stru
                              : storage_job_claim(storage, job, err);
 }
 
-static void *work(void *context)
+static void *scheduler_work(void *context)
 {
     struct worker *worker = context;
     struct scheduler *scheduler = worker->scheduler;
@@ -111,7 +111,7 @@ enum status scheduler_start(const struct scheduler_options *options, struct sche
     struct scheduler *made = calloc(1, sizeof *made + workers * sizeof made->workers[0]);
     if (made == NULL || !timed_lock_init(&made->lock, &made->woken, &made->left)) {
         free(made);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the scheduler");
+        return error_memory(err, "the scheduler");
     }
     made->options = *options;
     made->count = (int)workers;
@@ -119,7 +119,7 @@ enum status scheduler_start(const struct scheduler_options *options, struct sche
         struct worker *worker = &made->workers[i];
         worker->scheduler = made;
         worker->evaluates = i >= options->workers;
-        worker->started = pthread_create(&worker->thread, NULL, work, worker) == 0;
+        worker->started = pthread_create(&worker->thread, NULL, scheduler_work, worker) == 0;
         if (!worker->started) {
             scheduler_stop(made);
             return error_set(err, STATUS_UNAVAILABLE, NULL, "only %d of %zu workers could be started", i, workers);

@@ -95,7 +95,7 @@ static void add_name(struct buf *out, const char *name)
     buf_format(out, "%*s", width < 24 ? (int)(24 - width) : 0, "");
 }
 
-static enum status list(struct storage *storage, struct buf *out, struct error *err)
+static enum status tokens_list(struct storage *storage, struct buf *out, struct error *err)
 {
     struct arena arena;
     struct storage_token *tokens = NULL;
@@ -122,6 +122,6 @@ enum status tokens_do(struct storage *storage, const char *const *words, size_t 
     if (strcmp(verb, "revoke") == 0)
         return revoke(storage, words[TOKEN_NAME], err);
     return strcmp(verb, "list") == 0
-               ? list(storage, out, err)
+               ? tokens_list(storage, out, err)
                : error_set(err, STATUS_INVALID, NULL, "unknown request; use create, list or revoke");
 }

@@ -22,7 +22,7 @@
 
 /* ---- opening, step by step --------------------------------------------------------------------------- */
 
-static char *join(const char *a, const char *b)
+static char *storage_join(const char *a, const char *b)
 {
     size_t bytes = strlen(a) + strlen(b) + 1;
     char *text = malloc(bytes);
@@ -33,7 +33,7 @@ static char *join(const char *a, const char *b)
 
 static enum status open_lock(struct storage *storage, struct error *err)
 {
-    char *lock = join(storage->path, "-lock");
+    char *lock = storage_join(storage->path, "-lock");
     if (lock == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
     storage->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -99,7 +99,7 @@ static enum status set_pragmas(struct db *db, struct error *err)
     if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         char mode[8];
         if (!db_copy(stmt, 0, mode, sizeof mode))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
+            status = error_memory(err, "the database");
         else if (strcmp(mode, "wal") != 0)
             status = error_set(err, STATUS_IO, NULL, "SQLite cannot use a write-ahead log in the database's folder");
         db_done(stmt);
@@ -196,7 +196,7 @@ static enum status init_locks(struct storage *storage, struct error *err)
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
 }
 
-static void release(struct storage *storage)
+static void storage_release(struct storage *storage)
 {
     readers_close(storage);
     db_close(&storage->writer.db);
@@ -236,9 +236,9 @@ enum status storage_open(const struct storage_options *options, struct storage *
     if (storage->options.busy_ms <= 0)
         storage->options.busy_ms = 5000;
     enum status status = init_locks(storage, err);
-    storage->path = join(options->path, "");
-    storage->wal_path = join(options->path, "-wal");
-    storage->vfs = options->vfs != NULL ? join(options->vfs, "") : NULL;
+    storage->path = storage_join(options->path, "");
+    storage->wal_path = storage_join(options->path, "-wal");
+    storage->vfs = options->vfs != NULL ? storage_join(options->vfs, "") : NULL;
     if (status == STATUS_OK &&
         (storage->path == NULL || storage->wal_path == NULL || (options->vfs != NULL && storage->vfs == NULL)))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
@@ -260,7 +260,7 @@ enum status storage_open(const struct storage_options *options, struct storage *
         status = writer_start(storage, err);
     if (status != STATUS_OK) {
         (void)check_stop(storage);
-        release(storage);
+        storage_release(storage);
         return status;
     }
     *out = storage;
@@ -283,7 +283,7 @@ void storage_close(struct storage *storage)
         if (checked)
             (void)db_run(db, NULL, "UPDATE meta SET value = 1 WHERE key = 'clean'", "");
     }
-    release(storage);
+    storage_release(storage);
 }
 
 /* ---- the store as a whole -------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ struct answer {
     struct storage_checkpoint info;
 };
 
-static enum status spread(struct comm *comm, struct answer *answer, struct error *err)
+static enum status distributed_run_spread(struct comm *comm, struct answer *answer, struct error *err)
 {
     enum status status = comm_broadcast(comm, answer, sizeof *answer, 0, err);
     if (status != STATUS_OK)
@@ -80,7 +80,7 @@ static enum status save_begin(void *context, const struct storage_checkpoint_new
     *to = (struct snapshot_writer){.context = NULL, .write = drop_bytes};
     if (outside(distributed))
         answer.status = distributed->outside.save_begin(distributed->outside.context, what, to, &answer.error);
-    return spread(distributed->comm, &answer, err);
+    return distributed_run_spread(distributed->comm, &answer, err);
 }
 
 /* The ranks commit together: if the save failed on one rank, it fails on all. Then all of them retry, or all of them
@@ -100,7 +100,7 @@ static enum status save_commit(void *context, int64_t *seq, struct error *err)
         answer.status = distributed->outside.save_commit(distributed->outside.context, seq, &answer.error);
         answer.info.seq = *seq;
     }
-    status = spread(distributed->comm, &answer, err);
+    status = distributed_run_spread(distributed->comm, &answer, err);
     *seq = answer.info.seq;
     return status;
 }
@@ -114,14 +114,14 @@ static void save_abandon(void *context, const struct error *why)
         distributed->outside.save_abandon(distributed->outside.context, why);
 }
 
-static void stepped(void *context, int64_t samples, double seconds, double gflops)
+static void distributed_run_stepped(void *context, int64_t samples, double seconds, double gflops)
 {
     struct distributed_run *distributed = context;
     if (outside(distributed))
         distributed->outside.stepped(distributed->outside.context, samples, seconds, gflops);
 }
 
-static void line(void *context, enum log_level level, const char *text)
+static void distributed_run_line(void *context, enum log_level level, const char *text)
 {
     struct distributed_run *distributed = context;
     if (outside(distributed))
@@ -130,8 +130,8 @@ static void line(void *context, enum log_level level, const char *text)
 
 /* ---- what a run reads -------------------------------------------------------------------------------- */
 
-static enum status list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **out,
-                        size_t *count, struct error *err)
+static enum status distributed_run_list(void *context, enum run_of of, struct arena *arena,
+                                        struct storage_checkpoint **out, size_t *count, struct error *err)
 {
     struct distributed_run *distributed = context;
     struct answer answer = {0};
@@ -139,7 +139,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
         answer.status = distributed->outside.list(distributed->outside.context, of, arena, out, count, &answer.error);
         answer.count = answer.status == STATUS_OK ? *count : 0;
     }
-    enum status status = spread(distributed->comm, &answer, err);
+    enum status status = distributed_run_spread(distributed->comm, &answer, err);
     if (status == STATUS_OK && !outside(distributed)) {
         *count = (size_t)answer.count;
         *out = arena_zalloc(arena, *count + 1, sizeof **out);
@@ -175,7 +175,7 @@ static enum status send_bytes(struct comm *comm, const struct snapshot_reader *f
         struct answer answer = {0};
         if (first)
             answer.status = from->read(from->context, at, to, count, &answer.error);
-        status = spread(comm, &answer, err);
+        status = distributed_run_spread(comm, &answer, err);
         if (status == STATUS_OK)
             status = comm_broadcast(comm, first ? to : to + at, count, 0, err);
     }
@@ -204,7 +204,7 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
                                                   &answer.error);
         answer.count = answer.status == STATUS_OK ? from->total_bytes : 0;
     }
-    enum status status = spread(distributed->comm, &answer, err);
+    enum status status = distributed_run_spread(distributed->comm, &answer, err);
     if (info != NULL)
         *info = answer.info;
     if (status != STATUS_OK || comm_size(distributed->comm) == 1)
@@ -234,7 +234,7 @@ static enum status rewind_points(void *context, int64_t last_samples, struct err
     struct answer answer = {0};
     if (outside(distributed))
         answer.status = distributed->outside.rewind(distributed->outside.context, last_samples, &answer.error);
-    return spread(distributed->comm, &answer, err);
+    return distributed_run_spread(distributed->comm, &answer, err);
 }
 
 /* ---- control and end ---------------------------------------------------------------------------------------- */
@@ -257,7 +257,7 @@ static bool must_stop(void *context)
            distributed->outside.must_stop(distributed->outside.context);
 }
 
-static bool draining(void *context)
+static bool distributed_run_draining(void *context)
 {
     struct distributed_run *distributed = context;
     struct error err = {0};
@@ -267,7 +267,8 @@ static bool draining(void *context)
 
 /* If another rank is gone, this rank fails too, but its error does not contain the reason. Rank 0 then does not report
  * the end to the daemon, and the next try continues from the last checkpoint. */
-static void leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
+static void distributed_run_leave(void *context, enum job_event event, const char *result, const char *error,
+                                  double seconds)
 {
     struct distributed_run *distributed = context;
     distributed->end = event;
@@ -286,16 +287,16 @@ struct coordinator distributed_coordinator(struct distributed_run *distributed)
         .save_begin = save_begin,
         .save_commit = save_commit,
         .save_abandon = save_abandon,
-        .list = list,
+        .list = distributed_run_list,
         .open = open_checkpoint,
         .close = close_checkpoint,
         .rewind = rewind_points,
         .must_yield = must_yield,
         .must_stop = must_stop,
-        .draining = draining,
-        .stepped = stepped,
-        .line = line,
-        .leave = leave,
+        .draining = distributed_run_draining,
+        .stepped = distributed_run_stepped,
+        .line = distributed_run_line,
+        .leave = distributed_run_leave,
     };
 }
 
@@ -328,7 +329,7 @@ enum status distributed_job(struct comm *comm, enum status status, struct arena 
     texts_of(job, texts);
     for (size_t i = 0; status == STATUS_OK && comm_rank(comm) == 0 && i < TEXTS; i++)
         bytes[i] = *texts[i] != NULL ? strlen(*texts[i]) + 1 : 0;
-    status = spread(comm, &answer, err);
+    status = distributed_run_spread(comm, &answer, err);
     if (status == STATUS_OK)
         status = comm_broadcast(comm, bytes, sizeof bytes, 0, err);
     if (status == STATUS_OK)

@@ -193,8 +193,8 @@ static bool find_token(const struct arguments *arguments, int rank, char token[T
 /* ---- a run ------------------------------------------------------------------------------------------------ */
 
 /* Runs the job. Returns true if the daemon has recorded the end of the run, or will receive it from rank 0. */
-static bool run(const struct arguments *arguments, const struct kernels *kernels, const struct storage_job *job,
-                struct remote *remote, struct comm *comm)
+static bool trainer_main_run(const struct arguments *arguments, const struct kernels *kernels,
+                             const struct storage_job *job, struct remote *remote, struct comm *comm)
 {
     struct distributed_run distributed = {.comm = comm, .stop_requested = &stop_requested};
     struct facts facts;
@@ -252,7 +252,7 @@ static int train(const struct arguments *arguments, const char *token, struct co
     enum status status = comm_rank(comm) == 0 ? remote_open(&options, &arena, &remote, &job, &err) : STATUS_OK;
     status = distributed_job(comm, status, &arena, &job, &err);
     if (status == STATUS_OK)
-        ended = run(arguments, kernels, &job, remote, comm);
+        ended = trainer_main_run(arguments, kernels, &job, remote, comm);
     else if (comm_rank(comm) == 0)
         (void)fprintf(stderr, "%s: %s\n", ranks_program, err.message);
     remote_close(remote);

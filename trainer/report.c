@@ -96,7 +96,7 @@ enum status report_progress(struct job_run *run, bool now, struct error *err)
     run->reported = time;
     run->reported_samples = run->progress.samples;
     write_progress(run, &out);
-    enum status status = out.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the progress")
+    enum status status = out.failed ? error_memory(err, "the progress")
                                     : run->coordinator->progress(run->coordinator->context, out.data, err);
     buf_close(&out);
     return status;

@@ -35,7 +35,7 @@ static enum status parse_config(struct job_run *run, struct error *err)
 {
     struct api_faults *faults = calloc(1, sizeof *faults);
     if (faults == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the configuration");
+        return error_memory(err, "the configuration");
     enum status status = config_stored(run->method, run->job->config, &run->config, faults, err);
     if (status != STATUS_OK && faults->count > 0) {
         error_clear(err);
@@ -206,7 +206,7 @@ static enum outcome run_steps(struct job_run *run, struct error *err)
 
 /* ---- the end ------------------------------------------------------------------------------------------ */
 
-static void leave(struct job_run *run, enum job_event event, const char *result, const char *error)
+static void trainer_run_leave(struct job_run *run, enum job_event event, const char *result, const char *error)
 {
     run->coordinator->leave(run->coordinator->context, event, result, error, report_seconds(run));
 }
@@ -226,12 +226,12 @@ static void note_limit(struct job_run *run, struct error *failure)
         (double)run->memory.limit / 1e6);
 }
 
-static enum job_event fail(struct job_run *run, struct error *failure)
+static enum job_event trainer_run_fail(struct job_run *run, struct error *failure)
 {
     note_limit(run, failure);
     char *document = report_error(run, failure);
     run_line(run, LOG_LEVEL_WARN, "failed: %s", failure->message);
-    leave(run, JOB_EVENT_FAIL, NULL, document != NULL ? document : "{\"code\":\"out-of-memory\"}");
+    trainer_run_leave(run, JOB_EVENT_FAIL, NULL, document != NULL ? document : "{\"code\":\"out-of-memory\"}");
     free(document);
     return JOB_EVENT_FAIL;
 }
@@ -242,14 +242,14 @@ static enum job_event succeed(struct job_run *run)
     char *document = report_result(run, &err);
     if (thread_pool_stopped(run->pool)) {
         free(document);
-        leave(run, JOB_EVENT_YIELD, NULL, NULL);
+        trainer_run_leave(run, JOB_EVENT_YIELD, NULL, NULL);
         return JOB_EVENT_YIELD;
     }
     if (document == NULL) {
-        (void)error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for the result");
-        return fail(run, &err);
+        (void)error_memory(&err, "the result");
+        return trainer_run_fail(run, &err);
     }
-    leave(run, JOB_EVENT_SUCCEED, document, NULL);
+    trainer_run_leave(run, JOB_EVENT_SUCCEED, document, NULL);
     free(document);
     return JOB_EVENT_SUCCEED;
 }
@@ -271,8 +271,8 @@ static void close_run(struct job_run *run)
 static enum job_event run_not_opened(struct job_run *run, struct error *failure)
 {
     if (run->pool == NULL || !thread_pool_stopped(run->pool))
-        return fail(run, failure);
-    leave(run, JOB_EVENT_YIELD, NULL, NULL);
+        return trainer_run_fail(run, failure);
+    trainer_run_leave(run, JOB_EVENT_YIELD, NULL, NULL);
     return JOB_EVENT_YIELD;
 }
 
@@ -286,10 +286,10 @@ static enum job_event run_opened(struct job_run *run)
         return succeed(run);
     case OUTCOME_YIELD:
         (void)report_progress(run, true, &err);
-        leave(run, JOB_EVENT_YIELD, NULL, NULL);
+        trainer_run_leave(run, JOB_EVENT_YIELD, NULL, NULL);
         return JOB_EVENT_YIELD;
     default:
-        return fail(run, &err);
+        return trainer_run_fail(run, &err);
     }
 }
 

@@ -17,7 +17,7 @@ int draw_shrink(int image_columns, int columns)
 }
 
 /* Returns the mean of the pixels that a shrunk pixel covers; 0 (black) if all of them are outside the image. */
-static double sample(const struct draw_image *image, int row, int column, int shrink)
+static double client_draw_sample(const struct draw_image *image, int row, int column, int shrink)
 {
     double sum = 0;
     int count = 0;
@@ -93,8 +93,8 @@ void draw_motif_map(struct buf *out, const struct draw_image *image, const struc
     bool light = is_light(image);
     for (int line = 0; line * 2 < height; line++) {
         for (int column = 0; column < width; column++) {
-            double upper = sample(image, line * 2, column, shrink);
-            double lower = sample(image, line * 2 + 1, column, shrink);
+            double upper = client_draw_sample(image, line * 2, column, shrink);
+            double lower = client_draw_sample(image, line * 2 + 1, column, shrink);
             const struct draw_motif *motif = motif_in(motifs, count, line, column, shrink);
             if (colour)
                 cell_colour(out, motif, upper, lower);
@@ -116,7 +116,7 @@ struct canvas {
     int rows, columns;
 };
 
-static void dot(const struct canvas *canvas, int x, int y)
+static void client_draw_dot(const struct canvas *canvas, int x, int y)
 {
     static const unsigned char bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     if (x < 0 || y < 0 || x >= canvas->columns * 2 || y >= canvas->rows * 4)
@@ -130,7 +130,7 @@ static void line_to(const struct canvas *canvas, int x0, int y0, int x1, int y1)
     int steps = abs(x1 - x0) > abs(y1 - y0) ? abs(x1 - x0) : abs(y1 - y0);
     for (int i = 0; i <= steps; i++) {
         double t = steps ? (double)i / steps : 0;
-        dot(canvas, (int)lround(x0 + t * (x1 - x0)), (int)lround(y0 + t * (y1 - y0)));
+        client_draw_dot(canvas, (int)lround(x0 + t * (x1 - x0)), (int)lround(y0 + t * (y1 - y0)));
     }
 }
 
@@ -196,7 +196,7 @@ static void trace(const struct canvas *canvas, const struct draw_point *points, 
         if (joined)
             line_to(canvas, last_x, last_y, px, py);
         else
-            dot(canvas, px, py);
+            client_draw_dot(canvas, px, py);
         last_x = px;
         last_y = py;
         joined = true;

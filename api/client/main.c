@@ -62,7 +62,7 @@ static const char exit_codes[] = "exit code: 0 success, 1 the job failed or the 
                                  "request, 2 usage, 3 server unreachable;\n"
                                  "           watch --require: 4 learned in part, 5 not learned\n";
 
-static int print(FILE *stream, struct buf *out, int code)
+static int client_main_print(FILE *stream, struct buf *out, int code)
 {
     struct term term = {.stream = stream};
     term_flush(&term, out);
@@ -86,7 +86,7 @@ static int overview(FILE *stream, int code)
                    "a command with an example.\n\n");
     options_describe(common_options, &out);
     buf_format(&out, "\n%s", exit_codes);
-    return print(stream, &out, code);
+    return client_main_print(stream, &out, code);
 }
 
 static int help(const struct command *command)
@@ -100,7 +100,7 @@ static int help(const struct command *command)
     options_describe(command->options, &out);
     options_describe(common_options, &out);
     buf_format(&out, "\nexample:\n%s\n\n%s", command->example, exit_codes);
-    return print(stdout, &out, CTL_SUCCESS);
+    return client_main_print(stdout, &out, CTL_SUCCESS);
 }
 
 /* Returns the index of the first word that is neither an option nor the value of an option; 0: none. */
@@ -119,7 +119,7 @@ static int command_index(int argc, char **argv)
     return 0;
 }
 
-static const struct command *find(const char *name)
+static const struct command *client_main_find(const char *name)
 {
     for (size_t i = 0; commands[i]; i++)
         if (strcmp(commands[i]->name, name) == 0)
@@ -171,7 +171,7 @@ static int check_outputs(struct ctl *ctl, const struct options *args)
     return code;
 }
 
-static int run(struct ctl *ctl, int count, char **words)
+static int client_main_run(struct ctl *ctl, int count, char **words)
 {
     struct options args;
     struct error err = {0};
@@ -201,7 +201,7 @@ static int run(struct ctl *ctl, int count, char **words)
 
 /* Ends the program if memory runs out. Otherwise cJSON would leave members out of a request or an answer without
  * reporting an error. */
-static void *allocate(size_t bytes)
+static void *client_main_allocate(size_t bytes)
 {
     void *made = malloc(bytes);
     if (!made) {
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
     static char asks_help[] = "--help";
     struct ctl ctl = {.commands = commands, .common_options = common_options};
     int at = command_index(argc, argv);
-    cJSON_InitHooks(&(cJSON_Hooks){allocate, free});
+    cJSON_InitHooks(&(cJSON_Hooks){client_main_allocate, free});
     term_init(&ctl.out, stdout);
     term_init(&ctl.err, stderr);
     if (at == 0) {
@@ -244,10 +244,10 @@ int main(int argc, char **argv)
         argv[at] = argv[at + 1];
         argv[at + 1] = asks_help;
     }
-    ctl.command = find(argv[at]);
+    ctl.command = client_main_find(argv[at]);
     if (!ctl.command)
         return unknown_command(argv[at]);
     /* Removes the name of the command; options may stand before it. */
     memmove(&argv[at], &argv[at + 1], (size_t)(argc - at - 1) * sizeof(*argv));
-    return run(&ctl, argc - 2, argv + 1);
+    return client_main_run(&ctl, argc - 2, argv + 1);
 }

@@ -30,7 +30,7 @@ static enum status malformed(struct error *err)
     return error_set(err, STATUS_CORRUPT, NULL, "the server's answer is not a motif map");
 }
 
-static bool whole(double value, double max)
+static bool motif_answer_whole(double value, double max)
 {
     return value >= 1 && value <= max && value == floor(value);
 }
@@ -132,8 +132,8 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
     const char *letters = cJSON_GetStringValue(member(first, "letters"));
     double rows = number_at(shape, 0), columns = number_at(shape, 1), channels = number_at(shape, 2);
     memset(answer, 0, sizeof(*answer));
-    if (!cJSON_IsArray(member(first, "motifs")) || !whole(rows, SIDE_MAX) || !whole(columns, SIDE_MAX) ||
-        !whole(channels, CHANNELS_MAX))
+    if (!cJSON_IsArray(member(first, "motifs")) || !motif_answer_whole(rows, SIDE_MAX) ||
+        !motif_answer_whole(columns, SIDE_MAX) || !motif_answer_whole(channels, CHANNELS_MAX))
         return malformed(err);
     answer->rows = (int)rows;
     answer->columns = (int)columns;
@@ -258,7 +258,8 @@ enum { MARK_LINES = 4 };
 /* Marks the part of a motif that lies in [first, end): the channel's letter at the motif's position, '=' along its
  * extent, and an arrow at its end in the direction of its strand. The marks go to the first line on which they hide no
  * other mark. */
-static void mark(const struct motif_answer *answer, size_t index, int first, int end, int (*line)[SIDE_MAX])
+static void motif_answer_mark(const struct motif_answer *answer, size_t index, int first, int end,
+                              int (*line)[SIDE_MAX])
 {
     const struct draw_motif *motif = &answer->motifs[index];
     const struct motif_extent *extent = &answer->extents[index];
@@ -309,7 +310,7 @@ static void draw_letters(const struct motif_answer *answer, int columns, bool co
         memset(line, 0, sizeof line);
         for (size_t i = 0; i < answer->motif_count; i++)
             if (answer->motifs[i].maximal)
-                mark(answer, i, first, end, line);
+                motif_answer_mark(answer, i, first, end, line);
         buf_format(out, "  %5d %.*s\n", first, end - first, answer->letters + first);
         for (int n = 0; n < MARK_LINES; n++)
             draw_marks(line[n], end - first, colour, out);

@@ -52,7 +52,7 @@ static void motif_errors(char *out, size_t bytes, const cJSON *errors)
 }
 
 /* Collects the parts in order of importance. If the terminal is narrow, parts at the end are left out. */
-static void collect(struct parts *parts, const cJSON *progress, const cJSON *errors)
+static void progress_collect(struct parts *parts, const cJSON *progress, const cJSON *errors)
 {
     const size_t bytes = sizeof(parts->text[0]);
     double density = json_number(progress, "density"), accuracy = json_number(progress, "accuracy");
@@ -89,7 +89,7 @@ void progress_line(struct buf *out, const cJSON *job, const cJSON *errors, int c
     struct parts parts;
     char head[48], percent[16];
     bool running = state && strcmp(state, "running") == 0;
-    collect(&parts, progress, errors);
+    progress_collect(&parts, progress, errors);
     snprintf(head, sizeof(head), "%s", running && stage && stage[0] ? stage : state ? state : "unknown");
     snprintf(percent, sizeof(percent), "%3.0f %%", isfinite(fraction) ? floor(fraction * 100) : 0);
 
@@ -122,7 +122,7 @@ void progress_figures(struct buf *out, const cJSON *progress)
     const char *stage = json_string(progress, "stage");
     double fraction = json_number(progress, "fraction");
     struct parts parts;
-    collect(&parts, progress, NULL);
+    progress_collect(&parts, progress, NULL);
     buf_format(out, "%s %.0f %%", stage ? stage : "-", isfinite(fraction) ? floor(fraction * 100) : 0);
     for (size_t i = 0; i < parts.count; i++)
         buf_format(out, "  %s", parts.text[i]);

@@ -213,8 +213,7 @@ static enum status join_array(struct joined *joined, const struct buf *body, str
     }
     joined->rows += rows;
     buf_append(&joined->values, body->data + values, body->size - values);
-    return joined->values.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the answer")
-                                 : STATUS_OK;
+    return joined->values.failed ? error_memory(err, "the answer") : STATUS_OK;
 }
 
 static int save_joined(struct ctl *ctl, const struct joined *joined, const char *file)

@@ -139,7 +139,7 @@ static void progress_line(const cJSON *study, struct buf *out)
 }
 
 /* Draws the progress: on a terminal one line that changes, elsewhere a line for each change. */
-static void draw(struct ctl *ctl, const cJSON *study, char last[256])
+static void study_show_draw(struct ctl *ctl, const cJSON *study, char last[256])
 {
     struct buf line, out;
     buf_init(&line, 4096);
@@ -186,7 +186,7 @@ int watch_study(struct ctl *ctl, const char *id, double patience)
         if (lost > patience)
             return ctl_fault(ctl, CTL_UNREACHABLE, &err);
         if (study && !ctl->json && !ctl->quiet)
-            draw(ctl, study, last);
+            study_show_draw(ctl, study, last);
         if (study && job_ended(json_string(study, "state")))
             break;
         cJSON_Delete(study);

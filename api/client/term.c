@@ -227,7 +227,7 @@ void table_add_styled(struct table *table, const char *text, enum term_style sty
     table->count++;
 }
 
-static void pad(struct buf *out, int count)
+static void term_pad(struct buf *out, int count)
 {
     for (int i = 0; i < count; i++)
         buf_append(out, " ", 1);
@@ -242,7 +242,7 @@ static void write_wrapped(struct buf *out, const char *text, int indent, int col
     int from = below ? 4 : indent;
     if (below) {
         buf_text(out, "\n");
-        pad(out, from);
+        term_pad(out, from);
     }
     buf_wrap(out, text, strlen(text), from, from, columns);
 }
@@ -267,7 +267,7 @@ void table_write(const struct table *table, bool colour, struct buf *out)
         int space = widths[column] - term_width(table->cells[i]);
         bool last = column + 1 == columns, styled = table->styles[i] != STYLE_PLAIN;
         if (table->right[column])
-            pad(out, space);
+            term_pad(out, space);
         if (styled)
             term_style(out, colour, table->styles[i]);
         if (last && i > column && table->wrap > 0 && !table->right[column])
@@ -277,7 +277,7 @@ void table_write(const struct table *table, bool colour, struct buf *out)
         if (styled)
             term_style(out, colour, STYLE_PLAIN);
         if (!table->right[column] && !last)
-            pad(out, space);
+            term_pad(out, space);
         buf_text(out, last ? "\n" : "  ");
     }
     if (table->count % columns != 0)

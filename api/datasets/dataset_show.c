@@ -56,7 +56,7 @@ static enum status accepts(const struct exchange *x, const struct method *method
     if (config == NULL || cJSON_AddStringToObject(body, "kind", method->kind) == NULL ||
         cJSON_AddStringToObject(body, "preset", METHOD_DATASET_PRESET) == NULL ||
         cJSON_AddStringToObject(config, METHOD_DATASET_FIELD, name) == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a job");
+        status = error_memory(err, "a job");
     if (status == STATUS_OK)
         status = job_spec_read(&rules, body, &spec, faults, err);
     if (status == STATUS_OK)
@@ -102,9 +102,7 @@ static enum status append_document(struct exchange *x, const char *name, const c
     json_sink_init(&json, body);
     enum status status = write_kinds(x, name, &json.sink, err);
     buf_text(body, "}");
-    return status != STATUS_OK     ? status
-           : json_sink_done(&json) ? STATUS_OK
-                                   : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a document");
+    return status != STATUS_OK ? status : json_sink_done(&json) ? STATUS_OK : error_memory(err, "a document");
 }
 
 void dataset_respond(struct exchange *x, int status, const char *name)

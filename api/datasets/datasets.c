@@ -305,7 +305,8 @@ static enum status write_files(const struct arrived *a, const struct buf *about,
 
 /* Stores the data set. The quotas count the bytes of all its files, so the function computes the sizes of the files
  * before it writes the first one. */
-static enum status keep(struct exchange *x, const struct arrived *a, struct api_upload *upload, struct error *err)
+static enum status datasets_datasets_keep(struct exchange *x, const struct arrived *a, struct api_upload *upload,
+                                          struct error *err)
 {
     char folder[DATASET_FILES];
     struct buf about, preview;
@@ -417,7 +418,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         respond_existing(x, &a);
         return;
     }
-    enum status status = keep(x, &a, upload, &err);
+    enum status status = datasets_datasets_keep(x, &a, upload, &err);
     if (status == STATUS_OK)
         dataset_respond(x, 201, a.name);
     else if (status == STATUS_LIMIT)

@@ -43,7 +43,7 @@ static int64_t await(struct api_upload *u)
     return there;
 }
 
-static enum status pull(void *context, void *to, size_t most, size_t *got, struct error *err)
+static enum status uploads_pull(void *context, void *to, size_t most, size_t *got, struct error *err)
 {
     struct api_upload *u = context;
     int64_t there = await(u);
@@ -85,12 +85,12 @@ static bool abandoned(void *context)
 }
 
 /* Waits until the whole upload has arrived, runs the converter, and reads its output. */
-static enum status convert(struct api_upload *u, struct error *err)
+static enum status uploads_convert(struct api_upload *u, struct error *err)
 {
     char bytes[1 << 14];
     const struct api_converter *converter = u->request.converter;
     for (size_t got = 1; got > 0;) {
-        enum status status = pull(u, bytes, sizeof bytes, &got, err);
+        enum status status = uploads_pull(u, bytes, sizeof bytes, &got, err);
         if (status)
             return status;
     }
@@ -112,14 +112,14 @@ static enum status convert(struct api_upload *u, struct error *err)
 static void *parse(void *context)
 {
     struct api_upload *u = context;
-    struct byte_source from = {u, pull};
+    struct byte_source from = {u, uploads_pull};
     unsigned char digest[HASH_BYTES];
     char rest[4096];
     size_t got = 1;
     struct error waste = {0};
-    (void)(u->request.format->converted ? convert(u, &u->err) : read_from(u, &from, &u->err));
+    (void)(u->request.format->converted ? uploads_convert(u, &u->err) : read_from(u, &from, &u->err));
     /* after a fault, the remaining bytes are still hashed */
-    while (got > 0 && pull(u, rest, sizeof rest, &got, &waste) == STATUS_OK) {
+    while (got > 0 && uploads_pull(u, rest, sizeof rest, &got, &waste) == STATUS_OK) {
     }
     if (waste.code)
         (void)error_set(&u->err, waste.code, NULL, "%s", waste.message);
@@ -153,7 +153,7 @@ static enum status copy_texts(struct api_upload *u, struct error *err)
         collection_option_text(row, &u->request.options, text);
         const char *copy = arena_strdup(&u->texts, text);
         if (copy == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an upload");
+            return error_memory(err, "an upload");
         (void)collection_option_state(row, &u->request.options, copy);
     }
     return STATUS_OK;
@@ -166,7 +166,7 @@ enum status upload_begin(const char *root, const struct upload_request *request,
     *upload = NULL;
     *there = -1;
     if (!u)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an upload");
+        return error_memory(err, "an upload");
     arena_init(&u->texts, 1024, 0);
     u->root = root;
     u->request = *request;
@@ -222,7 +222,7 @@ void upload_add(struct api_upload *u, const void *bytes, size_t count)
     }
 }
 
-static void join(struct api_upload *u)
+static void uploads_join(struct api_upload *u)
 {
     if (u->parsing)
         pthread_join(u->parser, NULL);
@@ -233,7 +233,7 @@ enum status upload_finish(struct api_upload *u, const struct collection **collec
                           int64_t *bytes, struct error *err)
 {
     publish(u, 0, true, false);
-    join(u);
+    uploads_join(u);
     *collection = &u->collection;
     *bytes = u->arrived;
     memcpy(hash, u->digest, HASH_TEXT);
@@ -277,7 +277,7 @@ void upload_close(struct api_upload *u)
     if (!u)
         return;
     publish(u, 0, false, true);
-    join(u);
+    uploads_join(u);
     dataset_part_close(&u->file);
     collection_close(&u->collection);
     dataset_part_close(&u->store);

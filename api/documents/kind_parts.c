@@ -13,9 +13,7 @@ static enum status write_parameters(const struct sink *out, const struct config_
     sink_begin_list(out, "parameters");
     if (table != NULL) {
         void *defaults = calloc(1, table->struct_bytes);
-        enum status status = defaults != NULL
-                                 ? config_defaults(table, defaults, err)
-                                 : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for parameters");
+        enum status status = defaults != NULL ? config_defaults(table, defaults, err) : error_memory(err, "parameters");
         for (size_t i = 0; status == STATUS_OK && i < table->count; i++)
             write_field(out, &table->fields[i], defaults);
         free(defaults);

@@ -142,9 +142,7 @@ static enum status write_parameters(const struct api *api, const struct method_q
         if (table == NULL)
             continue;
         void *defaults = calloc(1, table->struct_bytes);
-        enum status status = defaults != NULL
-                                 ? config_defaults(table, defaults, err)
-                                 : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a schema");
+        enum status status = defaults != NULL ? config_defaults(table, defaults, err) : error_memory(err, "a schema");
         for (size_t f = 0; status == STATUS_OK && f < table->count; f++)
             if (!earlier_field(api, query, q, table->fields[f].name))
                 openapi_field_schema(out, &table->fields[f], defaults);

@@ -302,7 +302,7 @@ static size_t word(const struct notation *n)
     return length;
 }
 
-static bool take(struct notation *n, char c)
+static bool openapi_schemas_take(struct notation *n, char c)
 {
     n->at += strspn(n->at, " ");
     if (*n->at != c)
@@ -360,7 +360,7 @@ static void write_word(const struct sink *out, struct notation *n, size_t length
 static void write_type(const struct sink *out, const char *key, struct notation *n, int depth)
 {
     sink_begin_object(out, key);
-    bool list = take(n, '['), map = !list && take(n, '{');
+    bool list = openapi_schemas_take(n, '['), map = !list && openapi_schemas_take(n, '{');
     if ((list || map) && depth < 4) {
         const char *inside = n->at;
         size_t close = strcspn(inside, ",");
@@ -376,14 +376,14 @@ static void write_type(const struct sink *out, const char *key, struct notation 
             sink_text(out, "type", list ? "array" : "object");
         }
         write_type(out, list ? "items" : "additionalProperties", n, depth + 1);
-        n->wrong = n->wrong || !take(n, list ? ']' : '}');
-        (void)take(n, '?');
+        n->wrong = n->wrong || !openapi_schemas_take(n, list ? ']' : '}');
+        (void)openapi_schemas_take(n, '?');
     } else {
         size_t length = word(n);
         bool maybe = n->at[length] == '?';
         n->wrong = n->wrong || length == 0;
         write_word(out, n, length, maybe);
-        (void)take(n, '?');
+        (void)openapi_schemas_take(n, '?');
     }
     sink_end_object(out);
 }
@@ -415,13 +415,13 @@ static enum status write_shape(struct json_sink *json, const struct openapi_sche
     sink_begin_object(out, "properties");
     while (!n.wrong && *n.at != '\0') {
         char name[NAME];
-        (void)take(&n, '*');
+        (void)openapi_schemas_take(&n, '*');
         size_t length = word(&n);
         copy_word(name, n.at, length);
         n.at += length;
         n.wrong = length == 0 || *n.at != ' ';
         write_type(out, name, &n, 0);
-        n.wrong = n.wrong || (*n.at != '\0' && !take(&n, ','));
+        n.wrong = n.wrong || (*n.at != '\0' && !openapi_schemas_take(&n, ','));
         n.at += strspn(n.at, " ");
     }
     sink_end_object(out);

@@ -27,7 +27,7 @@ enum status counters_create(const struct route_table *routes, struct counters **
 {
     *counters = calloc(1, sizeof **counters + (routes->count + 1) * sizeof(struct row));
     if (*counters == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for counters");
+        return error_memory(err, "counters");
     (*counters)->routes = routes;
     (*counters)->rows = routes->count + 1;
     return STATUS_OK;
@@ -38,7 +38,7 @@ void counters_destroy(struct counters *counters)
     free(counters);
 }
 
-static void add(_Atomic uint64_t *to, uint64_t count)
+static void prometheus_add(_Atomic uint64_t *to, uint64_t count)
 {
     atomic_fetch_add_explicit(to, count, memory_order_relaxed);
 }
@@ -54,7 +54,7 @@ void counters_add(struct counters *counters, const struct api_route *route, bool
     size_t s = 0;
     while (s + 1 < STATUSES && statuses[s] != status)
         s++;
-    add(&row->by_status[head ? 1 : 0][s], 1);
+    prometheus_add(&row->by_status[head ? 1 : 0][s], 1);
     histogram_add(&row->times, seconds);
 }
 

@@ -23,21 +23,21 @@ struct onnx {
     int failed;
 };
 
-static void *take(struct onnx *o, size_t bytes)
+static void *onnx_take(struct onnx *o, size_t bytes)
 {
     void *memory = arena_zalloc(&o->arena, 1, bytes > 0 ? bytes : 1);
     o->failed |= memory == NULL;
     return memory;
 }
 
-static char *copy(struct onnx *o, const char *text)
+static char *onnx_copy(struct onnx *o, const char *text)
 {
     char *made = arena_strdup(&o->arena, text);
     o->failed |= made == NULL;
     return made;
 }
 
-static void add(struct onnx *o, struct list *list, void *item)
+static void onnx_add(struct onnx *o, struct list *list, void *item)
 {
     o->failed |= list->count == LIST_MAX;
     if (!o->failed)
@@ -51,7 +51,7 @@ static void fill_dimension(struct onnx *o, Onnx__TensorShapeProto__Dimension *to
     onnx__tensor_shape_proto__dimension__init(to);
     if (size < 0) {
         to->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
-        to->dim_param = copy(o, "batch");
+        to->dim_param = onnx_copy(o, "batch");
     } else {
         to->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
         to->dim_value = size;
@@ -60,17 +60,17 @@ static void fill_dimension(struct onnx *o, Onnx__TensorShapeProto__Dimension *to
 
 static Onnx__TypeProto *tensor_type(struct onnx *o, int rank, const int64_t *dim)
 {
-    Onnx__TypeProto *type = take(o, sizeof *type);
-    Onnx__TypeProto__Tensor *tensor = take(o, sizeof *tensor);
-    Onnx__TensorShapeProto *shape = take(o, sizeof *shape);
-    Onnx__TensorShapeProto__Dimension **dims = take(o, (size_t)rank * sizeof(Onnx__TensorShapeProto__Dimension *));
+    Onnx__TypeProto *type = onnx_take(o, sizeof *type);
+    Onnx__TypeProto__Tensor *tensor = onnx_take(o, sizeof *tensor);
+    Onnx__TensorShapeProto *shape = onnx_take(o, sizeof *shape);
+    Onnx__TensorShapeProto__Dimension **dims = onnx_take(o, (size_t)rank * sizeof(Onnx__TensorShapeProto__Dimension *));
     if (o->failed)
         return NULL;
     onnx__type_proto__init(type);
     onnx__type_proto__tensor__init(tensor);
     onnx__tensor_shape_proto__init(shape);
     for (int d = 0; d < rank; d++) {
-        dims[d] = take(o, sizeof *dims[d]);
+        dims[d] = onnx_take(o, sizeof *dims[d]);
         if (dims[d] != NULL)
             fill_dimension(o, dims[d], dim[d]);
     }
@@ -86,13 +86,13 @@ static Onnx__TypeProto *tensor_type(struct onnx *o, int rank, const int64_t *dim
 
 static void add_value(struct onnx *o, struct list *list, const char *name, int rank, const int64_t *dim)
 {
-    Onnx__ValueInfoProto *value = take(o, sizeof *value);
+    Onnx__ValueInfoProto *value = onnx_take(o, sizeof *value);
     if (value == NULL)
         return;
     onnx__value_info_proto__init(value);
-    value->name = copy(o, name);
+    value->name = onnx_copy(o, name);
     value->type = tensor_type(o, rank, dim);
-    add(o, list, value);
+    onnx_add(o, list, value);
 }
 
 static void on_input(void *context, const char *name, int rank, const int64_t *dim)
@@ -111,34 +111,34 @@ static void on_constant(void *context, const char *name, int rank, const int64_t
 {
     struct onnx *o = context;
     size_t bytes = sizeof *values;
-    Onnx__TensorProto *tensor = take(o, sizeof *tensor);
-    int64_t *dims = take(o, (size_t)rank * sizeof *dims);
+    Onnx__TensorProto *tensor = onnx_take(o, sizeof *tensor);
+    int64_t *dims = onnx_take(o, (size_t)rank * sizeof *dims);
     for (int d = 0; d < rank; d++)
         bytes *= (size_t)dim[d];
-    uint8_t *data = take(o, bytes);
+    uint8_t *data = onnx_take(o, bytes);
     if (o->failed)
         return;
     memcpy(dims, dim, (size_t)rank * sizeof *dims);
     memcpy(data, values, bytes);
     onnx__tensor_proto__init(tensor);
-    tensor->name = copy(o, name);
+    tensor->name = onnx_copy(o, name);
     tensor->n_dims = (size_t)rank;
     tensor->dims = dims;
     tensor->has_data_type = 1;
     tensor->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
     tensor->has_raw_data = 1;
     tensor->raw_data = (ProtobufCBinaryData){bytes, data};
-    add(o, &o->constants, tensor);
+    onnx_add(o, &o->constants, tensor);
 }
 
 static Onnx__AttributeProto *attribute(struct onnx *o, const struct graph_attribute *from)
 {
-    Onnx__AttributeProto *made = take(o, sizeof *made);
-    int64_t *ints = take(o, from->count * sizeof *ints);
+    Onnx__AttributeProto *made = onnx_take(o, sizeof *made);
+    int64_t *ints = onnx_take(o, from->count * sizeof *ints);
     if (o->failed)
         return NULL;
     onnx__attribute_proto__init(made);
-    made->name = copy(o, from->name);
+    made->name = onnx_copy(o, from->name);
     made->has_type = 1;
     if (from->count == 0) {
         made->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
@@ -157,18 +157,18 @@ static void on_node(void *context, const char *op, const char *const *inputs, si
                     const struct graph_attribute *attributes, size_t attribute_count)
 {
     struct onnx *o = context;
-    Onnx__NodeProto *made = take(o, sizeof *made);
-    char **from = take(o, input_count * sizeof *from), **to = take(o, sizeof *to);
-    Onnx__AttributeProto **list = take(o, attribute_count * sizeof(Onnx__AttributeProto *));
+    Onnx__NodeProto *made = onnx_take(o, sizeof *made);
+    char **from = onnx_take(o, input_count * sizeof *from), **to = onnx_take(o, sizeof *to);
+    Onnx__AttributeProto **list = onnx_take(o, attribute_count * sizeof(Onnx__AttributeProto *));
     if (o->failed)
         return;
     onnx__node_proto__init(made);
     for (size_t i = 0; i < input_count; i++)
-        from[i] = copy(o, inputs[i]);
+        from[i] = onnx_copy(o, inputs[i]);
     for (size_t i = 0; i < attribute_count; i++)
         list[i] = attribute(o, &attributes[i]);
-    to[0] = copy(o, output);
-    made->op_type = copy(o, op);
+    to[0] = onnx_copy(o, output);
+    made->op_type = onnx_copy(o, op);
     made->name = to[0];
     made->n_input = input_count;
     made->input = from;
@@ -176,7 +176,7 @@ static void on_node(void *context, const char *op, const char *const *inputs, si
     made->output = to;
     made->n_attribute = attribute_count;
     made->attribute = list;
-    add(o, &o->nodes, made);
+    onnx_add(o, &o->nodes, made);
 }
 
 /* ---- the model -------------------------------------------------------------------------------------------- */
@@ -186,11 +186,11 @@ enum status onnx_create(struct onnx **out, struct error *err)
     struct onnx *o = calloc(1, sizeof *o);
     *out = o;
     if (o == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     arena_init(&o->arena, (size_t)1 << 20, (size_t)512 << 20);
     struct list *lists[] = {&o->nodes, &o->constants, &o->inputs, &o->outputs, &o->notes};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        lists[i]->items = take(o, LIST_MAX * sizeof(void *));
+        lists[i]->items = onnx_take(o, LIST_MAX * sizeof(void *));
     o->writer = (struct graph_writer){o, on_input, on_output, on_constant, on_node};
     return STATUS_OK;
 }
@@ -210,13 +210,13 @@ const struct graph_writer *onnx_writer(struct onnx *onnx)
 
 void onnx_note(struct onnx *o, const char *key, const char *value)
 {
-    Onnx__StringStringEntryProto *note = take(o, sizeof *note);
+    Onnx__StringStringEntryProto *note = onnx_take(o, sizeof *note);
     if (note == NULL)
         return;
     onnx__string_string_entry_proto__init(note);
-    note->key = copy(o, key);
-    note->value = copy(o, value);
-    add(o, &o->notes, note);
+    note->key = onnx_copy(o, key);
+    note->value = onnx_copy(o, value);
+    onnx_add(o, &o->notes, note);
 }
 
 enum status onnx_encode(struct onnx *o, const char *name, struct buf *out, struct error *err)
@@ -224,11 +224,11 @@ enum status onnx_encode(struct onnx *o, const char *name, struct buf *out, struc
     Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[] = {&opset};
     Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
     Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
-    char *producer = copy(o, "motifd");
-    graph.name = copy(o, name);
-    opset.domain = copy(o, "");
+    char *producer = onnx_copy(o, "motifd");
+    graph.name = onnx_copy(o, name);
+    opset.domain = onnx_copy(o, "");
     if (o->failed)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     opset.has_version = 1;
     opset.version = ONNX_OPSET;
     graph.n_node = o->nodes.count;
@@ -250,9 +250,9 @@ enum status onnx_encode(struct onnx *o, const char *name, struct buf *out, struc
     size_t bytes = onnx__model_proto__get_packed_size(&model);
     uint8_t *packed = malloc(bytes);
     if (packed == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     (void)onnx__model_proto__pack(&model, packed);
     buf_append(out, packed, bytes);
     free(packed);
-    return out->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model") : STATUS_OK;
+    return out->failed ? error_memory(err, "a model") : STATUS_OK;
 }

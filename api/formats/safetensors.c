@@ -83,7 +83,7 @@ enum status safetensors_head(const struct snapshot_entry *entries, size_t count,
     while (head->size % 8 != 0)
         buf_append(head, " ", 1);
     if (head->failed)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of tensors");
+        return error_memory(err, "a table of tensors");
     uint64_t length = head->size - 8;
     for (int i = 0; i < 8; i++)
         head->data[i] = (char)(length >> (8 * i));
@@ -115,7 +115,7 @@ enum status safetensors_open(const struct snapshot_reader *from, const struct sa
         free(file);
         free(pieces);
         free(entries);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of tensors");
+        return error_memory(err, "a table of tensors");
     }
     file->from = *from;
     file->pieces = pieces;

@@ -10,7 +10,8 @@
 #define HEAD_MAX (16u << 20)
 #define DATA_MAX ((uint64_t)1 << 40)
 
-static enum status fault(const char *tensor, const char *member, struct error *err, const char *detail)
+static enum status safetensors_parse_fault(const char *tensor, const char *member, struct error *err,
+                                           const char *detail)
 {
     char pointer[SNAPSHOT_NAME + 40] = "";
     if (tensor != NULL)
@@ -50,7 +51,7 @@ static bool name_fits(const char *name)
     return length > 0 && length < SNAPSHOT_NAME;
 }
 
-static bool whole(const cJSON *value, uint64_t *out)
+static bool safetensors_parse_whole(const cJSON *value, uint64_t *out)
 {
     bool ok = cJSON_IsNumber(value) && value->valuedouble >= 0 && value->valuedouble <= (double)DATA_MAX &&
               value->valuedouble == floor(value->valuedouble);
@@ -66,11 +67,12 @@ static enum status read_shape(const cJSON *shape, struct safetensors_tensor *ten
     for (int d = 0; d < 4; d++)
         tensor->dim[d] = 1;
     if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > 4)
-        return fault(tensor->name, "shape", err, "must be a list of at most four sizes");
+        return safetensors_parse_fault(tensor->name, "shape", err, "must be a list of at most four sizes");
     JSON_EACH (side, shape) {
         uint64_t size;
-        if (!whole(side, &size) || (size > 0 && *elements > DATA_MAX / size))
-            return fault(tensor->name, "shape", err, "must contain whole numbers whose product is not too large");
+        if (!safetensors_parse_whole(side, &size) || (size > 0 && *elements > DATA_MAX / size))
+            return safetensors_parse_fault(tensor->name, "shape", err,
+                                           "must contain whole numbers whose product is not too large");
         tensor->dim[tensor->rank++] = size;
         *elements *= size;
     }
@@ -85,19 +87,23 @@ static enum status read_tensor(const cJSON *item, uint64_t data_bytes, struct sa
     uint64_t elements;
     *tensor = (struct safetensors_tensor){.name = item->string};
     if (!name_fits(item->string))
-        return fault(item->string, NULL, err, "must have a name of 1 to 95 printable ASCII characters");
+        return safetensors_parse_fault(item->string, NULL, err,
+                                       "must have a name of 1 to 95 printable ASCII characters");
     if (!cJSON_IsObject(item) || cJSON_GetArraySize(item) != 3)
-        return fault(item->string, NULL, err, "must be an object with dtype, shape and data_offsets");
+        return safetensors_parse_fault(item->string, NULL, err, "must be an object with dtype, shape and data_offsets");
     if (!cJSON_IsString(type) || !read_type(type->valuestring, &tensor->type))
-        return fault(item->string, "dtype", err, "must be F32, F64, I64, U64 or U8");
+        return safetensors_parse_fault(item->string, "dtype", err, "must be F32, F64, I64, U64 or U8");
     enum status status = read_shape(cJSON_GetObjectItemCaseSensitive(item, "shape"), tensor, &elements, err);
     if (status != STATUS_OK)
         return status;
-    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !whole(offsets->child, &tensor->begin) ||
-        !whole(offsets->child->next, &tensor->end) || tensor->begin > tensor->end || tensor->end > data_bytes)
-        return fault(item->string, "data_offsets", err, "must be [begin, end) within the file");
+    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 ||
+        !safetensors_parse_whole(offsets->child, &tensor->begin) ||
+        !safetensors_parse_whole(offsets->child->next, &tensor->end) || tensor->begin > tensor->end ||
+        tensor->end > data_bytes)
+        return safetensors_parse_fault(item->string, "data_offsets", err, "must be [begin, end) within the file");
     if ((tensor->end - tensor->begin) != elements * snapshot_type_bytes(tensor->type))
-        return fault(item->string, "data_offsets", err, "must span as many bytes as type and shape need");
+        return safetensors_parse_fault(item->string, "data_offsets", err,
+                                       "must span as many bytes as type and shape need");
     return STATUS_OK;
 }
 
@@ -116,7 +122,8 @@ static enum status check_cover(const struct safetensors_content *content, uint64
     uint64_t end = 0;
     for (size_t i = 0; i < content->count; i++) {
         if (content->tensors[i].begin != end)
-            return fault(content->tensors[i].name, "data_offsets", err, "must begin where the previous tensor ends");
+            return safetensors_parse_fault(content->tensors[i].name, "data_offsets", err,
+                                           "must begin where the previous tensor ends");
         end = content->tensors[i].end;
     }
     return end == data_bytes ? STATUS_OK
@@ -127,10 +134,10 @@ static enum status check_cover(const struct safetensors_content *content, uint64
 static enum status check_notes(const cJSON *notes, struct error *err)
 {
     if (!cJSON_IsObject(notes))
-        return fault("__metadata__", NULL, err, "must be an object of texts");
+        return safetensors_parse_fault("__metadata__", NULL, err, "must be an object of texts");
     JSON_EACH (note, notes)
         if (!cJSON_IsString(note))
-            return fault("__metadata__", note->string, err, "must be text");
+            return safetensors_parse_fault("__metadata__", note->string, err, "must be text");
     return STATUS_OK;
 }
 
@@ -140,7 +147,7 @@ static enum status read_head(struct safetensors_content *content, uint64_t data_
     int members = cJSON_GetArraySize(content->head);
     content->tensors = calloc((size_t)members + 1, sizeof *content->tensors);
     if (content->tensors == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of tensors");
+        return error_memory(err, "a table of tensors");
     JSON_EACH (item, content->head) {
         if (strcmp(item->string, "__metadata__") == 0) {
             content->notes = item;
@@ -198,17 +205,17 @@ size_t safetensors_data_bytes(const struct safetensors_content *content)
     return content->count > 0 ? (size_t)content->tensors[content->count - 1].end : 0;
 }
 
-static enum status append(void *context, const void *bytes, size_t count, struct error *err)
+static enum status safetensors_parse_append(void *context, const void *bytes, size_t count, struct error *err)
 {
     struct buf *out = context;
     buf_append(out, bytes, count);
-    return out->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for weights") : STATUS_OK;
+    return out->failed ? error_memory(err, "weights") : STATUS_OK;
 }
 
 enum status safetensors_to_snapshot(const struct safetensors_content *content, struct buf *out, struct error *err)
 {
     struct snapshot *snapshot = NULL;
-    struct snapshot_writer to = {out, append};
+    struct snapshot_writer to = {out, safetensors_parse_append};
     enum status status = snapshot_create(&snapshot, err);
     for (size_t i = 0; status == STATUS_OK && i < content->count; i++) {
         const struct safetensors_tensor *tensor = &content->tensors[i];

@@ -10,7 +10,7 @@
 #define ID_BYTES (STORAGE_ID - 1)
 #define CHECK_BYTES 7 /* an id and these bytes are 33 bytes, for which base64 needs 44 characters and no padding */
 
-static void check(const char *id, const char *filter, unsigned char out[HASH_BYTES])
+static void cursor_check(const char *id, const char *filter, unsigned char out[HASH_BYTES])
 {
     struct hash hash;
     hash_init(&hash);
@@ -24,7 +24,7 @@ void cursor_write(const char *id, const char *filter, char out[CURSOR_TEXT])
 {
     unsigned char bytes[ID_BYTES + HASH_BYTES];
     memcpy(bytes, id, ID_BYTES);
-    check(id, filter, bytes + ID_BYTES);
+    cursor_check(id, filter, bytes + ID_BYTES);
     (void)sodium_bin2base64(out, CURSOR_TEXT, bytes, ID_BYTES + CHECK_BYTES, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
@@ -38,6 +38,6 @@ bool cursor_read(const char *cursor, const char *filter, char id[STORAGE_ID])
         return false;
     memcpy(id, bytes, ID_BYTES);
     id[ID_BYTES] = '\0';
-    check(id, filter, digest);
+    cursor_check(id, filter, digest);
     return strlen(id) == ID_BYTES && memcmp(digest, bytes + ID_BYTES, CHECK_BYTES) == 0;
 }

@@ -37,7 +37,7 @@ static bool wants(const struct inference_request *r, size_t tensor, bool dense)
 
 /* Lists the values that are not zero in the output for one input; this output begins at index `from` of the tensor.
  * Stores the coordinates of each value: the index of the input, and then the position in the output. */
-static void gather(struct inference *f, size_t tensor, size_t input, size_t from)
+static void inference_infer_gather(struct inference *f, size_t tensor, size_t input, size_t from)
 {
     const struct buf *whole = &f->whole[tensor];
     for (size_t i = from; i < whole->size / sizeof(float); i++) {
@@ -75,7 +75,7 @@ static enum status infer_one(struct inference *f, struct query_run *run, size_t 
     for (size_t t = 0; t < method->output_count && status == STATUS_OK; t++) {
         if (outputs[t] == NULL || !wants(f->r, t, false))
             continue;
-        gather(f, t, input, before[t]);
+        inference_infer_gather(f, t, input, before[t]);
         if (!f->keeps[t])
             buf_clear(&f->whole[t]);
     }
@@ -271,7 +271,7 @@ static bool leave_out(struct inference *f, struct inference_request *r)
     return true;
 }
 
-static void compute(struct exchange *x, struct inference_request *r, struct inference *f)
+static void inference_infer_compute(struct exchange *x, struct inference_request *r, struct inference *f)
 {
     struct error err;
     struct model_lease lease;
@@ -312,7 +312,7 @@ void inference_infer(struct exchange *x)
         buf_init(&f.values[t], OUTPUT_BYTES);
     }
     if (inference_read(x, r))
-        compute(x, r, &f);
+        inference_infer_compute(x, r, &f);
     for (size_t t = 0; t < METHOD_OUTPUTS; t++) {
         buf_close(&f.whole[t]);
         buf_close(&f.coordinates[t]);

@@ -168,7 +168,7 @@ static enum status read_tensor(const struct reading *g, const cJSON *tensor, str
         return STATUS_OK;
     float *values = malloc(count * sizeof *values);
     if (values == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an input");
+        return error_memory(err, "an input");
     struct error fault;
     error_clear(&fault);
     enum status status = read_elements(g, tensor, type, count, values, &fault);
@@ -267,7 +267,7 @@ static enum status read_document(struct reading *g, const cJSON *body, struct er
         size_t bytes = strlen(id->valuestring) + 1;
         char *copy = arena_alloc(&g->x->arena, bytes);
         if (copy == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a request");
+            return error_memory(err, "a request");
         memcpy(copy, id->valuestring, bytes);
         g->r->id = copy;
     } else if (id != NULL) {

@@ -94,7 +94,7 @@ static enum status open_download(struct exchange *x, const struct storage_job *j
 {
     struct download *download = *out = calloc(1, sizeof *download);
     if (download == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a download");
+        return error_memory(err, "a download");
     download->log = x->api->options.log;
     memcpy(download->id, x->response->id, sizeof download->id);
     struct storage_checkpoint info;

@@ -204,7 +204,7 @@ struct view {
     bool whole;         /* if `fields` is NULL: show every member completely */
 };
 
-static bool listed(const char *fields, const char *name)
+static bool job_document_listed(const char *fields, const char *name)
 {
     size_t length = strlen(name);
     for (const char *at = strstr(fields, name); at != NULL; at = strstr(at + 1, name))
@@ -215,7 +215,7 @@ static bool listed(const char *fields, const char *name)
 
 static bool shows(const struct view *v, const char *name)
 {
-    return v->fields == NULL || listed(v->fields, name);
+    return v->fields == NULL || job_document_listed(v->fields, name);
 }
 
 static void show_text(const struct view *v, const char *name, const char *value)
@@ -254,7 +254,7 @@ static void write_result_part(const struct view *v)
         char name[96];
         (void)snprintf(name, sizeof name, "result.%.80s", item->string);
         bool single = !cJSON_IsArray(item) && !cJSON_IsObject(item);
-        if (v->fields != NULL ? !listed(v->fields, name) : !single)
+        if (v->fields != NULL ? !job_document_listed(v->fields, name) : !single)
             continue;
         char *text = cJSON_PrintUnformatted(item);
         json->out->failed |= text == NULL;
@@ -269,7 +269,7 @@ static void write_result_part(const struct view *v)
 static void show_result(const struct view *v)
 {
     bool part = v->fields != NULL ? strstr(v->fields, ",result.") != NULL : !v->whole;
-    if (v->fields != NULL ? listed(v->fields, "result") : v->whole)
+    if (v->fields != NULL ? job_document_listed(v->fields, "result") : v->whole)
         stored_json(&v->x->json, "result", v->job->result);
     else if (part)
         write_result_part(v);
@@ -302,9 +302,10 @@ static void write_document(const struct view *v, const char *key)
     const struct storage_job *job = v->job;
     sink_begin_object(v->x->out, key);
     write_origin(v);
-    if (v->fields != NULL ? listed(v->fields, "config") || listed(v->fields, "warnings") : v->config)
+    if (v->fields != NULL ? job_document_listed(v->fields, "config") || job_document_listed(v->fields, "warnings")
+                          : v->config)
         config_document(v->x, job);
-    if (v->fields != NULL ? listed(v->fields, "plan") : v->whole)
+    if (v->fields != NULL ? job_document_listed(v->fields, "plan") : v->whole)
         plan_document(v->x, job);
     if (shows(v, "from"))
         source(v->x->out, "from", job);

@@ -341,7 +341,7 @@ static void require_dataset(const struct reading *r)
 
 /* Lets the method find the data sets that the configuration names. Failures of the daemon (memory, unreadable files)
  * are returned as errors; everything else is a fault of the job. */
-static enum status resolve(const struct reading *r, struct error *err)
+static enum status job_spec_resolve(const struct reading *r, struct error *err)
 {
     const struct api_job_rules *rules = r->rules;
     struct api_job_spec *spec = r->spec;
@@ -413,7 +413,7 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
             refuse_study(&r, preset);
         enum status status = read_fields(&r, preset, err);
         if (status == STATUS_OK)
-            status = resolve(&r, err);
+            status = job_spec_resolve(&r, err);
         if (status != STATUS_OK)
             return status;
         config_check(spec->method, r.config, spec->config, "/config", faults);

@@ -94,8 +94,8 @@ void jobs_submit(struct exchange *x)
     struct submission s = {.seq = 0};
     bool dry = exchange_query_flag(x, "dry_run");
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
-    enum status status = faults != NULL ? submission_read(x, body, false, dry, &s, faults, &err)
-                                        : error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for faults");
+    enum status status =
+        faults != NULL ? submission_read(x, body, false, dry, &s, faults, &err) : error_memory(&err, "faults");
     if (faults != NULL && faults->count > 0)
         respond_faults(x, PROBLEM_INVALID, "pointer", faults);
     else if (status != STATUS_OK)

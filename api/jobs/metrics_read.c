@@ -87,8 +87,7 @@ static bool names_known(struct exchange *x, const struct storage_job *job, const
     struct error err;
     error_clear(&err);
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
-    enum status status =
-        faults != NULL ? STATUS_OK : error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for faults");
+    enum status status = faults != NULL ? STATUS_OK : error_memory(&err, "faults");
     for (size_t n = 0; n < query->name_count && status == STATUS_OK; n++) {
         size_t at = 0;
         while (at < count && strcmp(series[at].name, query->names[n]) != 0)

@@ -141,7 +141,7 @@ enum status submission_row(struct exchange *x, const struct submission *s, struc
     const char *kept = config != NULL ? arena_strdup(&x->arena, config) : NULL;
     free(config);
     if (kept == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
+        return error_memory(err, "a configuration");
     *row = (struct storage_submit){
         .kind = spec->method->kind,
         .preset = spec->preset,

@@ -42,7 +42,7 @@ enum status model_cache_create(struct storage *storage, const struct kernels *ke
     struct model_cache *cache = calloc(1, sizeof *cache);
     *out = cache;
     if (cache == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the model cache");
+        return error_memory(err, "the model cache");
     (void)pthread_mutex_init(&cache->lock, NULL);
     (void)pthread_cond_init(&cache->opened, NULL);
     cache->storage = storage;
@@ -108,7 +108,7 @@ static enum status parse_config(const struct method *method, const struct storag
     struct error why;
     error_clear(&why);
     if (faults == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     enum status status = config_stored(method, job->config, config, faults, &why);
     if (status == STATUS_NO_MEMORY)
         (void)error_set(err, status, NULL, "%s", why.message);
@@ -140,7 +140,7 @@ static enum status open_model(struct model_cache *cache, const struct method *me
     return status;
 }
 
-static struct model_entry *find(struct model_cache *cache, const char *job, int64_t seq)
+static struct model_entry *model_cache_find(struct model_cache *cache, const char *job, int64_t seq)
 {
     struct model_entry *entry = cache->entries;
     while (entry != NULL && (entry->seq != seq || strcmp(entry->job, job) != 0))
@@ -149,7 +149,7 @@ static struct model_entry *find(struct model_cache *cache, const char *job, int6
 }
 
 /* Copies the error of an entry in the state FAILED to *err, and ends the caller's use of the entry. */
-static enum status fail(struct model_entry *entry, struct error *err)
+static enum status model_cache_fail(struct model_entry *entry, struct error *err)
 {
     enum status status = error_set(err, entry->err.code, entry->err.pointer, "%s", entry->err.message);
     if (--entry->users == 0)
@@ -162,7 +162,7 @@ enum status model_cache_get(struct model_cache *cache, const struct method *meth
 {
     enum status status = STATUS_OK;
     (void)pthread_mutex_lock(&cache->lock);
-    struct model_entry *entry = find(cache, job->id, seq);
+    struct model_entry *entry = model_cache_find(cache, job->id, seq);
     if (entry != NULL) {
         entry->users++;
         cache->hits++;
@@ -197,9 +197,9 @@ enum status model_cache_get(struct model_cache *cache, const struct method *meth
         (void)pthread_cond_broadcast(&cache->opened);
     }
     if (entry == NULL) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        status = error_memory(err, "a model");
     } else if (entry->state == ENTRY_FAILED) {
-        status = fail(entry, err);
+        status = model_cache_fail(entry, err);
     } else {
         entry->used_at = ++cache->clock;
         *lease = (struct model_lease){entry->method, entry->model, entry};

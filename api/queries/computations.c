@@ -126,7 +126,7 @@ static void read_signal(struct recovery *r, const cJSON *signal)
     }
 }
 
-static bool whole(const cJSON *value, double most)
+static bool computations_whole(const cJSON *value, double most)
 {
     return cJSON_IsNumber(value) && value->valuedouble == floor(value->valuedouble) && fabs(value->valuedouble) <= most;
 }
@@ -144,7 +144,7 @@ static void read_length(struct recovery *r, const cJSON *length)
     }
     r->request.rank = rank;
     for (int d = 0; d < rank; d++, first = first->next) {
-        if (!whole(first, most) || first->valuedouble < 1) {
+        if (!computations_whole(first, most) || first->valuedouble < 1) {
             api_faults_add(r->faults, "/length", "must contain integers in [1, %.0f]", most);
             return;
         }
@@ -163,7 +163,7 @@ static void read_code(struct recovery *r, const cJSON *code)
     }
     r->code = calloc((size_t)count, sizeof *r->code);
     if (r->code == NULL) {
-        (void)error_set(&r->failure, STATUS_NO_MEMORY, NULL, "not enough memory for a code");
+        (void)error_memory(&r->failure, "a code");
         return;
     }
     JSON_EACH (spike, code) {
@@ -172,7 +172,7 @@ static void read_code(struct recovery *r, const cJSON *code)
         bool good = cJSON_IsArray(spike) && cJSON_GetArraySize(spike) == members;
         const cJSON *member = good ? spike->child : NULL;
         for (int i = 0; good && i < members; i++, member = member->next) {
-            good = i == members - 1 ? cJSON_IsNumber(member) : whole(member, JSON_INTEGER);
+            good = i == members - 1 ? cJSON_IsNumber(member) : computations_whole(member, JSON_INTEGER);
             values[4 - members + i] = good ? member->valuedouble : 0;
         }
         (void)snprintf(pointer, sizeof pointer, "/code/%zu", r->request.code_count);
@@ -191,7 +191,7 @@ static void read_nonzeros(struct recovery *r, const cJSON *list)
     size_t count = 0;
     bool good = cJSON_IsArray(list) && cJSON_GetArraySize(list) <= LAYERS_MAX;
     JSON_EACH (item, list) {
-        good = good && whole(item, JSON_INTEGER);
+        good = good && computations_whole(item, JSON_INTEGER);
         if (good)
             r->nonzeros[count++] = (int64_t)item->valuedouble;
     }
@@ -340,7 +340,7 @@ static void respond_fault_of_method(struct exchange *x, const struct recovery *r
     respond_error(x, &full);
 }
 
-static void answer(struct exchange *x, struct recovery *r, const cJSON *body)
+static void computations_answer(struct exchange *x, struct recovery *r, const cJSON *body)
 {
     struct error err;
     error_clear(&err);
@@ -385,12 +385,12 @@ static void answer_from_job(struct exchange *x, struct recovery *r, const cJSON 
         respond_error(x, &err);
     } else {
         choose_layers(r, lease.model, cJSON_GetObjectItemCaseSensitive(body, "layers"));
-        answer(x, r, body);
+        computations_answer(x, r, body);
         model_cache_release(x->api->models, &lease);
     }
 }
 
-static void compute(struct exchange *x, struct recovery *r, const cJSON *body)
+static void computations_compute(struct exchange *x, struct recovery *r, const cJSON *body)
 {
     const cJSON *model = cJSON_GetObjectItemCaseSensitive(body, "model"),
                 *job = cJSON_GetObjectItemCaseSensitive(body, "job");
@@ -405,7 +405,7 @@ static void compute(struct exchange *x, struct recovery *r, const cJSON *body)
             cJSON_GetObjectItemCaseSensitive(body, "layers") != NULL)
             api_faults_add(r->faults, "/model", "cannot be combined with checkpoint or layers; those need job");
         read_model(r, model);
-        answer(x, r, body);
+        computations_answer(x, r, body);
     }
 }
 
@@ -430,7 +430,7 @@ void computation_answer(struct exchange *x)
         r->request.stop_context = &run;
         r->run = &run;
         r->request.kernels = x->api->options.kernels;
-        compute(x, r, body);
+        computations_compute(x, r, body);
         queries_leave(&run);
         inputs_close(arrays);
         free(r->code);

@@ -10,14 +10,14 @@
 
 #define EDITS_MAX 4096
 
-static enum status fault(const char *pointer, const char *member, struct error *err, const char *detail)
+static enum status edits_fault(const char *pointer, const char *member, struct error *err, const char *detail)
 {
     char at[192];
     (void)snprintf(at, sizeof at, "%s%s", pointer, member);
     return error_set(err, STATUS_INVALID, at, "%s", detail);
 }
 
-static bool whole(const cJSON *value, int64_t *out)
+static bool edits_whole(const cJSON *value, int64_t *out)
 {
     bool ok = cJSON_IsNumber(value) && value->valuedouble >= 0 && value->valuedouble <= INT32_MAX &&
               value->valuedouble == floor(value->valuedouble);
@@ -25,10 +25,10 @@ static bool whole(const cJSON *value, int64_t *out)
     return ok;
 }
 
-static bool place(const cJSON *value, int64_t *row, int64_t *col)
+static bool edits_place(const cJSON *value, int64_t *row, int64_t *col)
 {
-    return cJSON_IsArray(value) && cJSON_GetArraySize(value) == 2 && whole(value->child, row) &&
-           whole(value->child->next, col);
+    return cJSON_IsArray(value) && cJSON_GetArraySize(value) == 2 && edits_whole(value->child, row) &&
+           edits_whole(value->child->next, col);
 }
 
 /* Returns whether the object has no other members than those in `names`. */
@@ -51,15 +51,15 @@ static enum status read_target(const cJSON *to, const char *pointer, struct meth
     const cJSON *position = cJSON_GetObjectItemCaseSensitive(to, "position");
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(to, "value");
     if (!cJSON_IsObject(to) || to->child == NULL || !only(to, names)) {
-        return fault(pointer, "/to", err,
-                     "must be an object with at least one of channel, position and value, and no other member");
+        return edits_fault(pointer, "/to", err,
+                           "must be an object with at least one of channel, position and value, and no other member");
     }
-    if (channel != NULL && !whole(channel, &edit->to_channel))
-        return fault(pointer, "/to/channel", err, "must be an integer of at least 0");
-    if (position != NULL && !place(position, &edit->to_row, &edit->to_col))
-        return fault(pointer, "/to/position", err, "must be [row, column], both integers of at least 0");
+    if (channel != NULL && !edits_whole(channel, &edit->to_channel))
+        return edits_fault(pointer, "/to/channel", err, "must be an integer of at least 0");
+    if (position != NULL && !edits_place(position, &edit->to_row, &edit->to_col))
+        return edits_fault(pointer, "/to/position", err, "must be [row, column], both integers of at least 0");
     if (value != NULL && !cJSON_IsNumber(value))
-        return fault(pointer, "/to/value", err, "must be a number");
+        return edits_fault(pointer, "/to/value", err, "must be a number");
     edit->to_value = value != NULL ? value->valuedouble : NAN;
     return STATUS_OK;
 }
@@ -78,11 +78,11 @@ static enum status read_edit(const cJSON *item, const char *pointer, struct meth
                                  .to_value = NAN};
     if (!cJSON_IsObject(item) || !only(item, names) || (remove != NULL) == (to != NULL) ||
         (remove != NULL && !edit->remove))
-        return fault(pointer, "", err, "must have channel, optionally position, and either delete (true) or to");
-    if (!whole(cJSON_GetObjectItemCaseSensitive(item, "channel"), &edit->channel))
-        return fault(pointer, "/channel", err, "must be an integer of at least 0");
-    if (position != NULL && !place(position, &edit->row, &edit->col))
-        return fault(pointer, "/position", err, "must be [row, column], both integers of at least 0");
+        return edits_fault(pointer, "", err, "must have channel, optionally position, and either delete (true) or to");
+    if (!edits_whole(cJSON_GetObjectItemCaseSensitive(item, "channel"), &edit->channel))
+        return edits_fault(pointer, "/channel", err, "must be an integer of at least 0");
+    if (position != NULL && !edits_place(position, &edit->row, &edit->col))
+        return edits_fault(pointer, "/position", err, "must be [row, column], both integers of at least 0");
     return to != NULL ? read_target(to, pointer, edit, err) : STATUS_OK;
 }
 
@@ -92,10 +92,10 @@ enum status edits_from_json(const cJSON *list, const char *pointer, struct metho
     enum status status = STATUS_OK;
     *count = 0;
     if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > EDITS_MAX)
-        return fault(pointer, "", err, "must be a list of at most 4096 edits");
+        return edits_fault(pointer, "", err, "must be a list of at most 4096 edits");
     *edits = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof **edits);
     if (*edits == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for changes");
+        return error_memory(err, "changes");
     JSON_EACH (item, list) {
         char at[160];
         (void)snprintf(at, sizeof at, "%s/%zu", pointer, *count);

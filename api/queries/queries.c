@@ -263,8 +263,8 @@ static void tag_of(const struct exchange *x, const struct query_request *a, char
     (void)snprintf(etag, 40, "\"%.32s\"", hex);
 }
 
-static void answer(struct exchange *x, const struct query_request *a, const struct method_model *model,
-                   const struct method_model *with)
+static void queries_answer(struct exchange *x, const struct query_request *a, const struct method_model *model,
+                           const struct method_model *with)
 {
     if (a->rows) {
         struct method_question question = question_of(a, model, with, 0);
@@ -306,7 +306,7 @@ static enum status open_model(struct exchange *x, const struct query_request *a,
     return status;
 }
 
-static void compute(struct exchange *x, struct query_request *a)
+static void queries_compute(struct exchange *x, struct query_request *a)
 {
     struct error err;
     struct model_lease lease, with = {.model = NULL};
@@ -327,7 +327,7 @@ static void compute(struct exchange *x, struct query_request *a)
     if (pair && open_model(x, a, &a->with, latest, &a->with_checkpoint, &with, &err) != STATUS_OK) {
         respond_error(x, &err);
     } else {
-        answer(x, a, lease.model, with.model);
+        queries_answer(x, a, lease.model, with.model);
         if (a->query->verb == METHOD_POST && x->response->status == 200)
             response_header(x->response, "ETag", "%s", etag);
         if (pair)
@@ -342,6 +342,6 @@ void query_answer(struct exchange *x)
     struct query_run run;
     struct query_request a = {.run = &run};
     if (query_request_read(x, &a))
-        compute(x, &a);
+        queries_compute(x, &a);
     query_request_close(&a);
 }

@@ -26,7 +26,7 @@ enum status query_gate_create(int slots, int places, struct query_gate **gate, s
     *gate = NULL;
     if (made == NULL || !timed_lock_init(&made->lock, &made->changed, NULL)) {
         free(made);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the order of queries");
+        return error_memory(err, "the order of queries");
     }
     made->slots = slots;
     made->places = places;
@@ -83,7 +83,7 @@ static bool wait_for_slot(struct query_gate *gate, struct query_ticket *ticket)
 }
 
 /* Finds out which limit the query exceeds. The caller holds the lock. */
-static enum query_entry admit(const struct query_gate *gate, const struct query_ticket *ticket)
+static enum query_entry query_gate_admit(const struct query_gate *gate, const struct query_ticket *ticket)
 {
     int all = gate->slots + gate->places, count = 0, batches = 0, own = 0, own_batches = 0;
     for (const struct query_ticket *other = gate->first; other != NULL; other = other->next) {
@@ -111,7 +111,7 @@ static void forget(struct query_gate *gate, struct query_ticket *ticket)
 enum query_entry query_gate_enter(struct query_gate *gate, struct query_ticket *ticket)
 {
     (void)pthread_mutex_lock(&gate->lock);
-    enum query_entry entry = admit(gate, ticket);
+    enum query_entry entry = query_gate_admit(gate, ticket);
     if (entry == QUERY_ENTERED) {
         ticket->next = gate->first;
         gate->first = ticket;

@@ -107,7 +107,7 @@ static bool choose_form(struct exchange *x, struct query_request *a)
 }
 
 /* Allocates memory for the request, with the parameters at their defaults. */
-static bool prepare(struct exchange *x, struct query_request *a)
+static bool query_request_prepare(struct exchange *x, struct query_request *a)
 {
     struct error err;
     error_clear(&err);
@@ -206,7 +206,7 @@ static enum status read_parameters(const struct query_request *a, cJSON *body, s
         } else if (item != NULL) {
             cJSON_Delete(item);
             cJSON_Delete(one);
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for parameters");
+            return error_memory(err, "parameters");
         }
         cJSON_Delete(one);
     }
@@ -342,7 +342,7 @@ bool query_request_read(struct exchange *x, struct query_request *a)
         return false;
     if (a->query->item != NULL)
         a->item = strtoll(exchange_param(x, ROUTE_ITEM), NULL, 10);
-    return prepare(x, a) && read_request(x, a) && find_checkpoints(x, a);
+    return query_request_prepare(x, a) && read_request(x, a) && find_checkpoints(x, a);
 }
 
 void query_request_close(struct query_request *a)

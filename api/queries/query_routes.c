@@ -73,7 +73,7 @@ static void add_text(struct merged *out, const struct method_text *text)
         out->texts[out->text_count++] = text;
 }
 
-static void merge(const struct query_routes *r, const struct method_query *query, struct merged *out)
+static void query_routes_merge(const struct query_routes *r, const struct method_query *query, struct merged *out)
 {
     *out = (struct merged){.query = query};
     for (size_t m = 0; m < r->method_count; m++) {
@@ -276,7 +276,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
 {
     char title[80], name[100];
     struct merged merged;
-    merge(r, query, &merged);
+    query_routes_merge(r, query, &merged);
     camel(query->item != NULL ? query->item : query->name, title, sizeof title);
     (void)snprintf(name, sizeof name, "query%s", title);
     if (named(r, name)) /* the path has two rows, for GET and for POST; this one is the second, and the first one has
@@ -371,7 +371,7 @@ enum status query_routes_create(const struct route_table *fixed, const struct qu
     struct query_routes *r = calloc(1, sizeof *r);
     *out = r;
     if (r == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for routes");
+        return error_memory(err, "routes");
     arena_init(&r->arena, (size_t)16 << 10, 0);
     r->handlers = *handlers;
     r->methods = methods;
@@ -388,7 +388,7 @@ enum status query_routes_create(const struct route_table *fixed, const struct qu
     }
     for (size_t m = 0; m < method_count && !r->failed; m++)
         add_method(r, methods[m]);
-    return r->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for routes") : STATUS_OK;
+    return r->failed ? error_memory(err, "routes") : STATUS_OK;
 }
 
 void query_routes_destroy(struct query_routes *routes)

@@ -67,7 +67,7 @@ static enum status spool_open(const char *root, struct spool **out, struct error
     struct spool *spool = calloc(1, sizeof *spool);
     *out = spool;
     if (spool == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an answer");
+        return error_memory(err, "an answer");
     spool->file = -1;
     if (root == NULL)
         return error_set(err, STATUS_CONFLICT, NULL,
@@ -122,8 +122,7 @@ static enum status answer_rows(struct rows_job *j, struct error *err)
     int64_t dim[2] = {j->head.dim[0], j->answer_width};
     buf_init(&head, 4096);
     npy_header_write(&head, "<f4", 2, dim);
-    enum status status = head.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an answer")
-                                     : spool_add(j->spool, head.data, head.size, err);
+    enum status status = head.failed ? error_memory(err, "an answer") : spool_add(j->spool, head.data, head.size, err);
     buf_close(&head);
     for (int64_t at = 0; status == STATUS_OK && at < j->head.dim[0]; at += PIECE) {
         if (at > 0 && !queries_yield(j->a->run))
@@ -150,7 +149,7 @@ static enum status run_job(struct rows_job *j, struct error *err)
     j->in = malloc((size_t)PIECE * (size_t)j->width * sizeof *j->in);
     j->out = malloc((size_t)PIECE * (size_t)j->answer_width * sizeof *j->out);
     if (j->in == NULL || j->out == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rows");
+        return error_memory(err, "rows");
     status = spool_open(j->x->api->options.data, &j->spool, err);
     if (status != STATUS_OK)
         return status;

@@ -52,7 +52,7 @@ static enum status read_job(struct submitting *s, size_t index, struct error *er
     struct error refused;
     cJSON *body = study_spec_job(&s->spec, index);
     if (body == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the jobs of a study");
+        return error_memory(err, "the jobs of a study");
     error_clear(&refused);
     enum status status = submission_read(s->x, body, true, s->dry, &s->jobs[index], &found, &refused);
     if (status == STATUS_OK) {
@@ -71,9 +71,7 @@ static enum status read_jobs(struct submitting *s, struct error *err)
 {
     s->jobs = arena_zalloc(&s->x->arena, s->spec.count, sizeof *s->jobs);
     s->rows = arena_zalloc(&s->x->arena, s->spec.count, sizeof *s->rows);
-    enum status status = s->jobs != NULL && s->rows != NULL
-                             ? STATUS_OK
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the jobs of a study");
+    enum status status = s->jobs != NULL && s->rows != NULL ? STATUS_OK : error_memory(err, "the jobs of a study");
     for (size_t i = 0; i < s->spec.count && status == STATUS_OK; i++)
         status = read_job(s, i, err);
     return status;
@@ -186,12 +184,12 @@ void studies_submit(struct exchange *x)
     struct submitting s = {.x = x, .dry = exchange_query_flag(x, "dry_run")};
     const char *grid = NULL;
     s.faults = arena_zalloc(&x->arena, 1, sizeof *s.faults);
-    enum status status = s.faults != NULL ? study_spec_read(&rules, body, &s.spec, s.faults, &err)
-                                          : error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for faults");
+    enum status status =
+        s.faults != NULL ? study_spec_read(&rules, body, &s.spec, s.faults, &err) : error_memory(&err, "faults");
     if (status == STATUS_OK)
         status = read_jobs(&s, &err);
     if (status == STATUS_OK && (grid = grid_text(&s)) == NULL)
-        status = error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for a grid");
+        status = error_memory(&err, "a grid");
     if (s.faults != NULL && s.faults->count > 0)
         respond_faults(x, PROBLEM_INVALID, "pointer", s.faults);
     else if (status != STATUS_OK)

@@ -31,7 +31,7 @@ struct drawing {
     bool bars;
 };
 
-static void *take(struct drawing *d, size_t count, size_t size)
+static void *study_chart_take(struct drawing *d, size_t count, size_t size)
 {
     return arena_zalloc(&d->x->arena, count, size);
 }
@@ -79,7 +79,7 @@ static bool name_positions(struct drawing *d)
         numbers = numbers && isfinite(t->rows[r].cells[d->field].number);
     if (numbers)
         return true;
-    d->names = take(d, t->row_count + 1, sizeof *d->names);
+    d->names = study_chart_take(d, t->row_count + 1, sizeof *d->names);
     for (size_t r = 0; d->names != NULL && r < t->row_count; r++) {
         const char *text = t->rows[r].cells[d->field].text;
         size_t n = 0;
@@ -121,7 +121,7 @@ static struct line *line_of(struct drawing *d, const struct study_row *row)
     if (d->line_count == LINES_MAX)
         return NULL;
     struct line *line = &d->lines[d->line_count];
-    line->points = take(d, d->table.row_count, sizeof *line->points);
+    line->points = study_chart_take(d, d->table.row_count, sizeof *line->points);
     if (line->points == NULL)
         return NULL;
     memcpy(line->name, name, sizeof name);
@@ -137,7 +137,7 @@ static int by_x(const void *a, const void *b)
 
 static bool make_lines(struct drawing *d)
 {
-    d->lines = take(d, LINES_MAX, sizeof *d->lines);
+    d->lines = study_chart_take(d, LINES_MAX, sizeof *d->lines);
     for (size_t r = 0; d->lines != NULL && r < d->table.row_count; r++) {
         const struct study_row *row = &d->table.rows[r];
         struct study_summary s = study_table_summary(&d->table, r, (size_t)d->result);
@@ -154,7 +154,7 @@ static bool make_lines(struct drawing *d)
 
 static bool fill_series(struct drawing *d, const struct line *line, struct chart_series *series)
 {
-    double *numbers = take(d, 4 * line->count, sizeof *numbers);
+    double *numbers = study_chart_take(d, 4 * line->count, sizeof *numbers);
     if (numbers == NULL)
         return false;
     for (size_t i = 0; i < line->count; i++) {
@@ -176,14 +176,15 @@ static bool fill_series(struct drawing *d, const struct line *line, struct chart
 
 static bool make_series(struct drawing *d, struct chart_series **series)
 {
-    *series = take(d, LINES_MAX, sizeof **series);
+    *series = study_chart_take(d, LINES_MAX, sizeof **series);
     for (size_t i = 0; *series != NULL && i < d->line_count; i++)
         if (!fill_series(d, &d->lines[i], &(*series)[i]))
             return false;
     return *series != NULL;
 }
 
-static void draw(struct drawing *d, const struct storage_study *study, const struct chart_series *series, bool svg)
+static void study_chart_draw(struct drawing *d, const struct storage_study *study, const struct chart_series *series,
+                             bool svg)
 {
     const char *log = exchange_query(d->x, "log");
     char note[128] = "";
@@ -234,5 +235,5 @@ void studies_chart(struct exchange *x)
     if (!name_positions(d) || !make_lines(d) || !make_series(d, &series))
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
     else
-        draw(d, &study, series, media_pick(exchange_header(x, "Accept"), offers, 2) == 1);
+        study_chart_draw(d, &study, series, media_pick(exchange_header(x, "Accept"), offers, 2) == 1);
 }

@@ -20,11 +20,6 @@ struct reading {
     struct api_faults *faults;
 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a study");
-}
-
 static cJSON *value_of(const struct config_field *field, const void *config)
 {
     if (field->type == FIELD_INT || field->type == FIELD_REAL)
@@ -46,7 +41,7 @@ static enum status copy_preset_axes(struct reading *r, struct error *err)
             continue;
         cJSON *values = cJSON_CreateArray();
         if (values == NULL || !json_attach(r->spec->grid, field->name, values))
-            return no_memory(err);
+            return error_memory(err, "a study");
         char value[CONFIG_TEXT + 1];
         for (const char *at = axis->values; method_axis_next(&at, value);) {
             enum status status = config_parse(field, r->scratch, value, err);
@@ -55,7 +50,7 @@ static enum status copy_preset_axes(struct reading *r, struct error *err)
             cJSON *item = value_of(field, r->scratch);
             if (item == NULL || !cJSON_AddItemToArray(values, item)) {
                 cJSON_Delete(item);
-                return no_memory(err);
+                return error_memory(err, "a study");
             }
         }
     }
@@ -142,7 +137,7 @@ static enum status read_grid(struct reading *r, const cJSON *grid, struct error 
     }
     JSON_EACH (axis, grid)
         if (!read_axis(r, axis))
-            return no_memory(err);
+            return error_memory(err, "a study");
     if (cJSON_GetArraySize(r->spec->grid) > STUDY_AXES_MAX)
         api_faults_add(r->faults, "/grid", "must have at most %d fields", STUDY_AXES_MAX);
     return STATUS_OK;
@@ -250,7 +245,7 @@ enum status study_spec_read(const struct api_job_rules *rules, const cJSON *body
     spec->grid = cJSON_CreateObject();
     spec->base = cJSON_Duplicate(body, true);
     if (spec->grid == NULL || spec->base == NULL)
-        return no_memory(err);
+        return error_memory(err, "a study");
     split_members(spec, body, faults);
     if (spec->method == NULL) { /* reading it as a job adds the fault of its kind */
         struct api_job_spec job;

@@ -14,11 +14,6 @@ struct study_entry {
     const double *values; /* [STUDY_RESULTS_MAX] NaN: the job does not have this result */
 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the table of a study");
-}
-
 enum status study_table_begin(struct study_table *table, const char *grid, struct arena *arena, struct error *err)
 {
     cJSON *root;
@@ -38,7 +33,7 @@ enum status study_table_begin(struct study_table *table, const char *grid, struc
             table->fields[table->field_count++] = name;
     }
     cJSON_Delete(root);
-    return made ? STATUS_OK : no_memory(err);
+    return made ? STATUS_OK : error_memory(err, "the table of a study");
 }
 
 /* Writes a value of a configuration as text. */
@@ -115,10 +110,10 @@ static enum status add_result(struct study_table *table, size_t row, const char 
     cJSON *result;
     double *values = arena_alloc(table->arena, STUDY_RESULTS_MAX * sizeof *values);
     if (values == NULL)
-        return no_memory(err);
+        return error_memory(err, "the table of a study");
     enum status status = json_parse(text, strlen(text), &result, NULL);
     if (status == STATUS_NO_MEMORY)
-        return no_memory(err);
+        return error_memory(err, "the table of a study");
     if (status != STATUS_OK)
         return STATUS_OK; /* a job whose result is no JSON has no numbers */
     bool made = true;
@@ -132,7 +127,7 @@ static enum status add_result(struct study_table *table, size_t row, const char 
     }
     cJSON_Delete(result);
     if (!made)
-        return no_memory(err);
+        return error_memory(err, "the table of a study");
     table->entries[table->entry_count++] = (struct study_entry){row, values};
     table->rows[row].done++;
     return STATUS_OK;
@@ -145,14 +140,14 @@ enum status study_table_add(struct study_table *table, const struct storage_job 
         return error_set(err, STATUS_LIMIT, NULL, "a study has at most %d jobs", STORAGE_STUDY_JOBS);
     struct study_cell *cells = arena_zalloc(table->arena, table->field_count + 1, sizeof *cells);
     if (cells == NULL)
-        return no_memory(err);
+        return error_memory(err, "the table of a study");
     enum status status = json_parse(job->config, strlen(job->config), &config, err);
     if (status != STATUS_OK)
         return status;
     bool made = read_cells(table, config, cells);
     cJSON_Delete(config);
     if (!made)
-        return no_memory(err);
+        return error_memory(err, "the table of a study");
     size_t row = row_of(table, cells);
     table->rows[row].jobs++;
     table->job_count++;

@@ -39,7 +39,7 @@ enum status trainers_create(struct trainers **out, struct error *err)
 {
     struct trainers *trainers = *out = calloc(1, sizeof *trainers);
     if (trainers == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for trainers");
+        return error_memory(err, "trainers");
     for (int i = 0; i < TRAINER_STRIPES; i++)
         (void)pthread_mutex_init(&trainers->stripes[i].lock, NULL);
     return STATUS_OK;

@@ -102,7 +102,7 @@ void trainer_checkpoint(struct exchange *x)
     struct stored *stored = calloc(1, sizeof *stored);
     enum status status = stored != NULL
                              ? storage_checkpoint_open(x->api->options.storage, id, pick, &stored->reader, &info, &err)
-                             : error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
+                             : error_memory(&err, "a checkpoint");
     if (status != STATUS_OK) {
         free(stored);
         respond_error(x, &err);
@@ -186,7 +186,7 @@ static enum status begin_upload(struct exchange *x, struct trainer_stripe *strip
     trainer_upload_drop(stripe, lease->job);
     upload = malloc(sizeof *upload);
     if (upload == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
+        return error_memory(err, "a checkpoint");
     *upload = *announced;
     memcpy(upload->job, lease->job, sizeof upload->job);
     upload->epoch = lease->epoch;

@@ -184,7 +184,7 @@ static enum status read_series(struct exchange *x, const cJSON *series, struct s
         room += (size_t)cJSON_GetArraySize(list);
     struct storage_metric *points = *out = arena_zalloc(&x->arena, room + 1, sizeof *points);
     if (points == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the points of a report");
+        return error_memory(err, "the points of a report");
     *count = room;
     JSON_EACH (list, series) {
         if (!cJSON_IsArray(list) || strlen(list->string) > SERIES_NAME) {

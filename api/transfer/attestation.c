@@ -193,7 +193,7 @@ enum status attestation_write(struct exchange *x, const char *key, const struct 
     stored_json(&x->json, "config", job->config);
     bool ok = write_data(x, data);
     if (!origin_of(job, config, data, chain) || !ok)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an attestation");
+        return error_memory(err, "an attestation");
     write_from(x, job);
     write_machine(x);
     sink_text(out, "origin", chain);

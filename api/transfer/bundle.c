@@ -22,7 +22,7 @@ struct making {
     struct buf metrics, manifest;
 };
 
-static enum status choose(struct making *m, struct error *err)
+static enum status bundle_choose(struct making *m, struct error *err)
 {
     struct exchange *x = m->x;
     const char *wanted = exchange_query(x, "checkpoints");
@@ -33,7 +33,7 @@ static enum status choose(struct making *m, struct error *err)
     m->count = 1;
     m->checkpoints = arena_zalloc(&x->arena, 1, sizeof *m->checkpoints);
     if (m->checkpoints == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a bundle");
+        return error_memory(err, "a bundle");
     return storage_checkpoint_find(x->api->options.storage, m->job.id, pick, m->checkpoints, err);
 }
 
@@ -43,7 +43,7 @@ static enum status bundle_text(const struct json_sink *json, const struct buf *o
 {
     if (json_sink_done(json))
         return STATUS_OK;
-    return out->failed && !out->full ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a bundle")
+    return out->failed && !out->full ? error_memory(err, "a bundle")
                                      : error_set(err, STATUS_CONFLICT, NULL, "%s", large);
 }
 
@@ -136,7 +136,7 @@ static enum status write_head(const struct making *m, struct buf *out, struct er
     char hex[HASH_TEXT];
     struct snapshot_entry *entries = arena_zalloc(&m->x->arena, m->count + 1, sizeof *entries);
     if (entries == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a bundle");
+        return error_memory(err, "a bundle");
     for (size_t i = 0; i <= m->count; i++) {
         entries[i] = (struct snapshot_entry){.name = "metrics",
                                              .type = SNAPSHOT_U8,
@@ -161,7 +161,7 @@ static enum status append_stream(const struct making *m, const struct storage_ch
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = checkpoint->seq};
     char *piece = arena_alloc(&m->x->arena, PIECE);
     if (piece == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a bundle");
+        return error_memory(err, "a bundle");
     enum status status = storage_checkpoint_open(m->x->api->options.storage, m->job.id, pick, &reader, NULL, err);
     for (int64_t at = 0; status == STATUS_OK && at < checkpoint->bytes; at += PIECE) {
         size_t some = checkpoint->bytes - at < PIECE ? (size_t)(checkpoint->bytes - at) : PIECE;
@@ -176,7 +176,7 @@ static enum status make(struct making *m, struct buf *out, struct error *err)
 {
     int64_t bytes = SLACK, most = m->x->api->options.import_bytes;
     most = most < API_DOCUMENT_MAX ? most : API_DOCUMENT_MAX;
-    enum status status = choose(m, err);
+    enum status status = bundle_choose(m, err);
     for (size_t i = 0; status == STATUS_OK && i < m->count; i++)
         bytes += m->checkpoints[i].bytes;
     if (status == STATUS_OK && m->count == 0)
@@ -196,8 +196,7 @@ static enum status make(struct making *m, struct buf *out, struct error *err)
         buf_append(out, m->metrics.data, m->metrics.size);
     for (size_t i = 0; status == STATUS_OK && i < m->count; i++)
         status = append_stream(m, &m->checkpoints[i], out, err);
-    return status == STATUS_OK && out->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a bundle")
-                                              : status;
+    return status == STATUS_OK && out->failed ? error_memory(err, "a bundle") : status;
 }
 
 void bundle_show(struct exchange *x)

@@ -18,7 +18,7 @@ static enum status read_points(struct exchange *x, const cJSON *list, struct sto
     series->name = list->string;
     series->points = arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(list) + 1, sizeof *series->points);
     if (series->points == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for metrics");
+        return error_memory(err, "metrics");
     JSON_EACH (item, list) {
         const cJSON *step = cJSON_GetArrayItem(item, 0), *value = cJSON_GetArrayItem(item, 1);
         if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble != floor(step->valuedouble) ||
@@ -38,7 +38,7 @@ static enum status read_metrics(struct exchange *x, const struct bundle *bundle,
         arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(bundle->metrics) + 1, sizeof *series);
     import->series = series;
     if (series == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for metrics");
+        return error_memory(err, "metrics");
     JSON_EACH (list, bundle->metrics)
         if (status == STATUS_OK)
             status = read_points(x, list, &series[import->series_count++], err);
@@ -49,8 +49,7 @@ static enum status take_checkpoints(struct exchange *x, const struct bundle *bun
                                     struct storage_import *import, struct error *err)
 {
     struct storage_import_checkpoint *checkpoints = arena_zalloc(&x->arena, bundle->count, sizeof *checkpoints);
-    enum status status =
-        checkpoints != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a bundle");
+    enum status status = checkpoints != NULL ? STATUS_OK : error_memory(err, "a bundle");
     for (size_t i = 0; status == STATUS_OK && i < bundle->count; i++) {
         const struct bundle_checkpoint *from = &bundle->checkpoints[i];
         checkpoints[i] = (struct storage_import_checkpoint){
@@ -81,12 +80,12 @@ static enum status write_result(const struct bundle *bundle, struct buf *out, st
     if (ok)
         json_canonical(root, out);
     cJSON_Delete(root);
-    return ok && !out->failed ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a result");
+    return ok && !out->failed ? STATUS_OK : error_memory(err, "a result");
 }
 
-static enum status prepare(struct exchange *x, const struct bundle *bundle, struct import_model *model,
-                           struct storage_import *import, struct buf *config, struct buf *result, struct buf *progress,
-                           struct error *err)
+static enum status bundle_import_prepare(struct exchange *x, const struct bundle *bundle, struct import_model *model,
+                                         struct storage_import *import, struct buf *config, struct buf *result,
+                                         struct buf *progress, struct error *err)
 {
     struct json_sink json;
     const cJSON *settings = cJSON_GetObjectItemCaseSensitive(bundle->attestation, "config");
@@ -117,7 +116,7 @@ static enum status prepare(struct exchange *x, const struct bundle *bundle, stru
     import->config = model->config_text;
     import->progress = progress->data;
     import->result = result->data;
-    return json_sink_done(&json) ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a job");
+    return json_sink_done(&json) ? STATUS_OK : error_memory(err, "a job");
 }
 
 void import_bundle(struct exchange *x)
@@ -133,7 +132,7 @@ void import_bundle(struct exchange *x)
     buf_init(&progress, 4096);
     enum status status = bundle_open(x->request->body, x->request->body_bytes, &bundle, &err);
     if (status == STATUS_OK)
-        status = prepare(x, &bundle, &model, &import, &config, &result, &progress, &err);
+        status = bundle_import_prepare(x, &bundle, &model, &import, &config, &result, &progress, &err);
     if (status == STATUS_OK)
         import_respond(x, &import);
     else

@@ -162,7 +162,7 @@ static enum status check_chain(struct bundle *bundle, struct error *err)
     char chain[HASH_TEXT];
     bundle->checkpoints = calloc((size_t)cJSON_GetArraySize(links) + 1, sizeof *bundle->checkpoints);
     if (bundle->checkpoints == NULL || !chain_origin(bundle->attestation, chain))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a bundle");
+        return error_memory(err, "a bundle");
     if (origin == NULL || last == NULL || strcmp(origin, chain) != 0)
         return changed(AT "manifest", "the configuration", err);
     JSON_EACH (link, links) {

@@ -40,8 +40,8 @@ static enum status check_memory(const struct exchange *x, struct error *err)
                            (double)bytes / 1e9, (double)most / 1e9);
 }
 
-static enum status adopt(struct exchange *x, struct buf *config, struct buf *checkpoint, struct import_model *model,
-                         struct error *err)
+static enum status import_foreign_adopt(struct exchange *x, struct buf *config, struct buf *checkpoint,
+                                        struct import_model *model, struct error *err)
 {
     struct byte_source_memory memory = {(const unsigned char *)x->request->body, x->request->body_bytes, 0};
     const struct byte_source from = byte_source_of_memory(&memory);
@@ -53,7 +53,7 @@ static enum status adopt(struct exchange *x, struct buf *config, struct buf *che
         return status;
     status = method->adopt(&from, config, checkpoint, err);
     if (status == STATUS_OK && (config->failed || checkpoint->failed))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        status = error_memory(err, "a model");
     if (status == STATUS_CORRUPT || status == STATUS_INVALID || status == STATUS_LIMIT) {
         struct error cause = *err;
         error_clear(err);
@@ -62,7 +62,7 @@ static enum status adopt(struct exchange *x, struct buf *config, struct buf *che
     if (status != STATUS_OK)
         return status;
     buf_append(config, "", 1); /* the text ends with NUL */
-    return config->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration")
+    return config->failed ? error_memory(err, "a configuration")
                           : import_model_open(x, model, method->kind, config->data, "", err);
 }
 
@@ -76,7 +76,7 @@ void import_foreign(struct exchange *x)
     buf_init(&config, CONFIG_MOST);
     /* the checkpoint may be larger than the file, because numbers of two bytes become floats */
     buf_init(&bytes, 4 * (size_t)x->api->options.import_bytes);
-    enum status status = adopt(x, &config, &bytes, &model, &err);
+    enum status status = import_foreign_adopt(x, &config, &bytes, &model, &err);
     checkpoint.bytes = (struct storage_import_bytes){{bytes.data, NULL}, {bytes.size, 0}};
     if (status == STATUS_OK)
         status = import_model_check(x, &model, &checkpoint.bytes, "", &err);

@@ -44,7 +44,7 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     model->method = kind != NULL ? api_method(x->api, kind) : NULL;
     if (faults == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for faults");
+        return error_memory(err, "faults");
     if (model->method == NULL)
         return error_set(err, STATUS_INVALID, pointer, "must name a kind of this daemon; GET /v1/kinds lists them");
     if (config == NULL)
@@ -57,8 +57,7 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
         return config_error(faults, pointer, err);
     }
     model->config_text = api_config_write(&model->method->config, model->config);
-    return model->config_text != NULL ? STATUS_OK
-                                      : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
+    return model->config_text != NULL ? STATUS_OK : error_memory(err, "a configuration");
 }
 
 /* Refuses a file whose configuration would make the model allocate too much memory. Every weight has at least one byte

@@ -12,15 +12,16 @@
 #include "core/base/hash.h"
 #include "storage/storage.h"
 
-static enum status check(struct query_run *run, struct error *err)
+static enum status onnx_export_check(struct query_run *run, struct error *err)
 {
     return queries_stopped(run) ? error_set(err, STATUS_CANCELLED, NULL, "the export was stopped") : STATUS_OK;
 }
 
 /* Copies the model into a graph, and then encodes the graph as a second copy. A copy has at most 512 MB and takes
  * little time, so the query's deadline is checked only before each copy. */
-static enum status encode(struct exchange *x, struct query_run *run, const struct storage_job *job,
-                          const struct storage_checkpoint *checkpoint, const struct method *method, struct error *err)
+static enum status onnx_export_encode(struct exchange *x, struct query_run *run, const struct storage_job *job,
+                                      const struct storage_checkpoint *checkpoint, const struct method *method,
+                                      struct error *err)
 {
     struct model_lease lease;
     struct onnx *onnx = NULL;
@@ -28,14 +29,14 @@ static enum status encode(struct exchange *x, struct query_run *run, const struc
     enum status status = model_cache_get(x->api->models, method, job, checkpoint->seq, &lease, err);
     if (status != STATUS_OK)
         return status;
-    status = check(run, err);
+    status = onnx_export_check(run, err);
     if (status == STATUS_OK)
         status = onnx_create(&onnx, err);
     if (status == STATUS_OK)
         status = method->graph(lease.model, onnx_writer(onnx), err);
     model_cache_release(x->api->models, &lease);
     if (status == STATUS_OK)
-        status = check(run, err);
+        status = onnx_export_check(run, err);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)checkpoint->seq);
     if (status == STATUS_OK) {
         onnx_note(onnx, "kind", job->kind);
@@ -61,7 +62,7 @@ static void respond_model(struct exchange *x, const struct storage_job *job,
     struct query_run run;
     if (!queries_enter(x, false, &run))
         return;
-    enum status status = encode(x, &run, job, checkpoint, method, &err);
+    enum status status = onnx_export_encode(x, &run, job, checkpoint, method, &err);
     queries_leave(&run);
     if (status != STATUS_OK) {
         buf_clear(&x->response->body);

@@ -5,7 +5,7 @@
 
 /* --- making ------------------------------------------------------------------------------------- */
 
-static struct region *empty(struct exec *e, int images, int height, int width, int spans)
+static struct region *autodiff_region_empty(struct exec *e, int images, int height, int width, int spans)
 {
     struct region *r = op_alloc(e, sizeof *r);
     int *first = op_alloc(e, ((size_t)images * (size_t)height + 1) * sizeof *first);
@@ -64,7 +64,7 @@ struct list {
 
 /* Widens the spans of several lists by `cols` on both sides, and writes their union to `to`. Returns the number of
  * spans of the union. If `to` is NULL, only counts them. */
-static int merge(struct list *lists, int count, int cols, int width, struct span *to)
+static int autodiff_region_merge(struct list *lists, int count, int cols, int width, struct span *to)
 {
     int made = 0, last = -1; /* made: number of spans so far; last: end of the latest span */
     for (;;) {
@@ -117,15 +117,15 @@ static struct region *combine(struct exec *e, const struct region *a, const stru
     struct list lists[3];
     for (int row = 0; row < all; row++) {
         int count = sources(a, b, row, rows, lists);
-        total += merge(lists, count, cols, a->width, NULL);
+        total += autodiff_region_merge(lists, count, cols, a->width, NULL);
     }
-    struct region *r = empty(e, a->images, a->height, a->width, total);
+    struct region *r = autodiff_region_empty(e, a->images, a->height, a->width, total);
     if (r == NULL)
         return NULL;
     for (int row = 0; row < all; row++) {
         int count = sources(a, b, row, rows, lists);
         r->first[row] = r->spans;
-        r->spans += merge(lists, count, cols, a->width, r->span + r->spans);
+        r->spans += autodiff_region_merge(lists, count, cols, a->width, r->span + r->spans);
     }
     r->first[all] = r->spans;
     return make_boxes(e, r) ? r : NULL;
@@ -157,7 +157,7 @@ struct region *region_unite(struct exec *e, struct region *a, struct region *b)
 
 struct region *region_image(struct exec *e, const struct map_shape *s, int image)
 {
-    struct region *r = empty(e, s->images, s->height, s->width, s->height);
+    struct region *r = autodiff_region_empty(e, s->images, s->height, s->width, s->height);
     if (r == NULL)
         return NULL;
     for (int row = 0; row < s->images * s->height; row++) {

@@ -27,7 +27,7 @@ void buf_clear(struct buf *buf)
         buf->data[0] = '\0';
 }
 
-static void fail(struct buf *buf)
+static void buf_fail(struct buf *buf)
 {
     buf_close(buf);
     buf->failed = true;
@@ -39,7 +39,7 @@ static bool reserve(struct buf *buf, size_t count)
     if (buf->failed)
         return false;
     if (count > buf->limit - buf->size || buf->size + count == SIZE_MAX) {
-        fail(buf);
+        buf_fail(buf);
         buf->full = true;
         return false;
     }
@@ -54,7 +54,7 @@ static bool reserve(struct buf *buf, size_t count)
         capacity = needed;
     char *data = realloc(buf->data, capacity);
     if (data == NULL) {
-        fail(buf);
+        buf_fail(buf);
         return false;
     }
     buf->data = data;
@@ -85,7 +85,7 @@ void buf_format(struct buf *buf, const char *format, ...)
     int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (length < 0) {
-        fail(buf);
+        buf_fail(buf);
     } else if (reserve(buf, (size_t)length)) {
         (void)vsnprintf(buf->data + buf->size, (size_t)length + 1, format, again);
         buf->size += (size_t)length;

@@ -50,3 +50,8 @@ enum status status_unopened(int code)
 {
     return code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG || code == ELOOP ? STATUS_NOT_FOUND : STATUS_IO;
 }
+
+enum status error_memory(struct error *err, const char *what)
+{
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %s", what);
+}

@@ -35,6 +35,8 @@ void error_clear(struct error *err);
  * `pointer` may be NULL. */
 enum status error_set(struct error *err, enum status code, const char *pointer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Sets STATUS_NO_MEMORY and the message "not enough memory for WHAT". */
+enum status error_memory(struct error *err, const char *what);
 
 /* Returns the status for a file that could not be opened or found. code: errno. STATUS_NOT_FOUND: the file does not
  * exist. STATUS_IO: the file may exist (no free descriptor, a failing disk). */

@@ -29,7 +29,7 @@ size_t options_distance(const char *a, const char *b)
     return line[columns];
 }
 
-static const struct config_field *find(const struct config_field *specs, const char *name, size_t length)
+static const struct config_field *options_find(const struct config_field *specs, const char *name, size_t length)
 {
     for (; specs && specs->name; specs++)
         if (strlen(specs->name) == length && memcmp(specs->name, name, length) == 0)
@@ -37,7 +37,7 @@ static const struct config_field *find(const struct config_field *specs, const c
     return NULL;
 }
 
-static void nearest(const struct config_field *specs, const char *name, const char **best, size_t *distance)
+static void options_nearest(const struct config_field *specs, const char *name, const char **best, size_t *distance)
 {
     for (; specs && specs->name; specs++) {
         size_t d = options_distance(specs->name, name);
@@ -58,8 +58,8 @@ static enum status unknown(const struct option_reader *reader, const char *word,
     if (length <= WORD_MAX) {
         memcpy(name, from, length);
         name[length] = 0;
-        nearest(reader->own, name, &best, &distance);
-        nearest(reader->shared, name, &best, &distance);
+        options_nearest(reader->own, name, &best, &distance);
+        options_nearest(reader->shared, name, &best, &distance);
     }
     if (best)
         return error_set(err, STATUS_INVALID, NULL, "unknown option %.80s; did you mean --%s?", word, best);
@@ -93,9 +93,9 @@ bool options_next(struct option_reader *reader, struct option_item *item)
     size_t length = word[1] == '-' ? strcspn(word + 2, "=") : 0;
     item->value = length > 0 && word[2 + length] == '=' ? word + 3 + length : NULL;
     if (length > 0) {
-        item->spec = find(reader->own, word + 2, length);
+        item->spec = options_find(reader->own, word + 2, length);
         if (!item->spec)
-            item->spec = find(reader->shared, word + 2, length);
+            item->spec = options_find(reader->shared, word + 2, length);
     }
     if (!item->spec)
         item->fault = OPTION_UNKNOWN;
@@ -111,7 +111,7 @@ bool options_next(struct option_reader *reader, struct option_item *item)
 }
 
 /* Sets `err` to a message about the fault of an argument. */
-static enum status refuse(const struct option_reader *reader, const struct option_item *item, struct error *err)
+static enum status options_refuse(const struct option_reader *reader, const struct option_item *item, struct error *err)
 {
     const struct config_field *spec = item->spec;
     if (item->fault == OPTION_VALUE_UNEXPECTED)
@@ -129,7 +129,7 @@ enum status options_parse(const struct config_field *own, const struct config_fi
     *out = (struct options){.own = own, .shared = shared};
     while (options_next(&reader, &item)) {
         if (item.fault != OPTION_FINE)
-            return refuse(&reader, &item, err);
+            return options_refuse(&reader, &item, err);
         if (out->positional_count == OPTIONS_MAX || out->option_count == OPTIONS_MAX)
             return error_set(err, STATUS_INVALID, NULL, "too many arguments; at most %d are read", OPTIONS_MAX);
         if (item.spec) {
@@ -159,11 +159,11 @@ bool options_has(const struct options *options, const char *name)
 static enum status value_of(const struct options *options, const char *name, struct value *out, bool *set,
                             struct error *err)
 {
-    const struct config_field *spec = find(options->own, name, strlen(name));
+    const struct config_field *spec = options_find(options->own, name, strlen(name));
     struct error fault = {0};
     const char *text = options_value(options, name);
     if (spec == NULL)
-        spec = find(options->shared, name, strlen(name));
+        spec = options_find(options->shared, name, strlen(name));
     *set = spec != NULL && (text != NULL || spec->preset != NULL);
     if (*set && value_read(spec, VALUE_OPTION, text != NULL ? text : spec->preset, out, &fault) != STATUS_OK)
         return error_set(err, fault.code, NULL, "--%s %s", name, fault.message);

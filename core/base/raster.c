@@ -8,7 +8,7 @@ enum status raster_create(struct raster *raster, int channels, int rows, int col
 {
     *raster = (struct raster){.channels = channels, .rows = rows, .cols = cols};
     raster->values = malloc((size_t)channels * (size_t)rows * (size_t)cols * sizeof *raster->values);
-    return raster->values ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
+    return raster->values ? STATUS_OK : error_memory(err, "a picture");
 }
 
 void raster_close(struct raster *raster)

@@ -90,7 +90,7 @@ static bool entry_bytes(enum snapshot_type type, int rank, const uint64_t *dim, 
 
 /* Returns the offset of an entry that follows `end` bytes of data. Weights have no gaps between them; other entries
  * begin at a multiple of ALIGNMENT. */
-static uint64_t place(enum snapshot_role role, uint64_t end)
+static uint64_t snapshot_place(enum snapshot_role role, uint64_t end)
 {
     return role == SNAPSHOT_WEIGHT ? end : aligned(end);
 }
@@ -108,7 +108,7 @@ static bool name_fits(const char *name)
 enum status snapshot_create(struct snapshot **snapshot, struct error *err)
 {
     *snapshot = calloc(1, sizeof **snapshot);
-    return *snapshot != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a snapshot");
+    return *snapshot != NULL ? STATUS_OK : error_memory(err, "a snapshot");
 }
 
 void snapshot_destroy(struct snapshot *snapshot)
@@ -120,7 +120,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 }
 
 /* Grows the list so that one more entry fits. */
-static enum status grow(struct snapshot *snapshot, struct error *err)
+static enum status snapshot_grow(struct snapshot *snapshot, struct error *err)
 {
     if (snapshot->count < snapshot->capacity)
         return STATUS_OK;
@@ -129,7 +129,7 @@ static enum status grow(struct snapshot *snapshot, struct error *err)
     size_t capacity = snapshot->capacity > 0 ? 2 * snapshot->capacity : 64;
     struct snapshot_entry *entries = realloc(snapshot->entries, capacity * sizeof *entries);
     if (entries == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a snapshot");
+        return error_memory(err, "a snapshot");
     snapshot->entries = entries;
     snapshot->capacity = capacity;
     return STATUS_OK;
@@ -149,10 +149,10 @@ enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enu
     for (size_t i = 0; i < snapshot->count; i++)
         if (strcmp(snapshot->entries[i].name, name) == 0)
             return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %s was added twice", name);
-    enum status status = grow(snapshot, err);
+    enum status status = snapshot_grow(snapshot, err);
     if (status != STATUS_OK)
         return status;
-    uint64_t offset = place(role, snapshot->data_bytes);
+    uint64_t offset = snapshot_place(role, snapshot->data_bytes);
     if (bytes > INT64_MAX / 2 || offset > INT64_MAX / 2 - bytes)
         return error_set(err, STATUS_LIMIT, NULL, "snapshot entry %s is too large", name);
     struct snapshot_entry *entry = &snapshot->entries[snapshot->count++];
@@ -215,7 +215,7 @@ enum status snapshot_write_head(const struct snapshot *snapshot, const struct sn
     size_t bytes = (size_t)data_start(snapshot->count);
     unsigned char *table = calloc(1, bytes);
     if (table == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of contents");
+        return error_memory(err, "a table of contents");
     memcpy(table, MAGIC, 8);
     put_u32(table + 8, (uint32_t)snapshot->count);
     put_u64(table + 16, snapshot->data_bytes);
@@ -270,7 +270,7 @@ static bool decode_entry(const unsigned char *in, enum snapshot_role last_role, 
             return false;
     uint64_t bytes;
     return entry_bytes(out->type, out->rank, out->dim, &bytes) && bytes == out->bytes &&
-           out->offset == place(out->role, end);
+           out->offset == snapshot_place(out->role, end);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -308,7 +308,7 @@ static enum status decode_table(const unsigned char *table, uint64_t data_bytes,
         return error_set(err, STATUS_CORRUPT, NULL, "the entries do not cover all the data");
     const struct snapshot_entry **sorted = by_name(entries, count);
     if (sorted == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of contents");
+        return error_memory(err, "a table of contents");
     enum status status = STATUS_OK;
     for (size_t i = 1; i < count && status == STATUS_OK; i++)
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
@@ -350,7 +350,7 @@ enum status snapshot_contents(const struct snapshot_reader *from, struct snapsho
     unsigned char *table = malloc(found * ENTRY_BYTES + 1);
     struct snapshot_entry *list = calloc(found + 1, sizeof *list);
     if (table == NULL || list == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of contents");
+        status = error_memory(err, "a table of contents");
     if (status == STATUS_OK && found > 0)
         status = from->read(from->context, HEADER_BYTES, table, found * ENTRY_BYTES, err);
     if (status == STATUS_OK)
@@ -367,8 +367,8 @@ enum status snapshot_contents(const struct snapshot_reader *from, struct snapsho
     return STATUS_OK;
 }
 
-static const struct snapshot_entry *find(const struct snapshot_entry **sorted, size_t count,
-                                         const struct snapshot_entry *wanted)
+static const struct snapshot_entry *snapshot_find(const struct snapshot_entry **sorted, size_t count,
+                                                  const struct snapshot_entry *wanted)
 {
     const struct snapshot_entry **found = bsearch(&wanted, sorted, count, sizeof *sorted, compare_names);
     return found != NULL ? *found : NULL;
@@ -388,7 +388,7 @@ static enum status match(const struct snapshot *snapshot, const struct snapshot_
         const struct snapshot_entry *wanted = &snapshot->entries[i];
         if ((roles >> wanted->role & 1U) == 0)
             continue;
-        const struct snapshot_entry *found = find(sorted, count, wanted);
+        const struct snapshot_entry *found = snapshot_find(sorted, count, wanted);
         if (found == NULL && wanted->optional)
             continue;
         if (found == NULL)
@@ -405,8 +405,8 @@ static enum status match(const struct snapshot *snapshot, const struct snapshot_
 }
 
 /* Compares the declared entries with the table of contents of a stream and, with `fill`, reads their bytes. */
-static enum status take(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles, bool fill,
-                        struct error *err)
+static enum status snapshot_take(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
+                                 bool fill, struct error *err)
 {
     struct snapshot_entry *entries;
     size_t count;
@@ -415,7 +415,7 @@ static enum status take(const struct snapshot *snapshot, const struct snapshot_r
         return status;
     const struct snapshot_entry **sorted = by_name(entries, count);
     if (sorted == NULL) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of contents");
+        status = error_memory(err, "a table of contents");
     } else {
         status = match(snapshot, from, roles, sorted, count, false, err);
         if (status == STATUS_OK && fill)
@@ -429,13 +429,13 @@ static enum status take(const struct snapshot *snapshot, const struct snapshot_r
 enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                           struct error *err)
 {
-    return take(snapshot, from, roles, true, err);
+    return snapshot_take(snapshot, from, roles, true, err);
 }
 
 enum status snapshot_fits(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                           struct error *err)
 {
-    return take(snapshot, from, roles, false, err);
+    return snapshot_take(snapshot, from, roles, false, err);
 }
 
 enum status snapshot_save(snapshot_declare *declare, void *owner, const struct snapshot_writer *to, uint64_t *bytes,

@@ -27,7 +27,7 @@ static const struct {
     [VALUE_QUERY] = {"'", 40, true},    [VALUE_MEMBER] = {"", 40, true},
 };
 
-static long long whole(double number)
+static long long values_whole(double number)
 {
     return number >= 0x1p63 ? INT64_MAX : (long long)number;
 }
@@ -80,7 +80,8 @@ void value_describe(const struct config_field *field, enum value_source source, 
     if (field->choices != NULL)
         describe_choices(field, out, out_bytes);
     else if (field->type == FIELD_INT && plain)
-        (void)snprintf(out, out_bytes, "an integer in [%lld, %lld]", whole(field->min), whole(field->max));
+        (void)snprintf(out, out_bytes, "an integer in [%lld, %lld]", values_whole(field->min),
+                       values_whole(field->max));
     else if (field->type == FIELD_REAL && plain)
         (void)snprintf(out, out_bytes, "a number in [%g, %g]", field->min, field->max);
     else if (field->type == FIELD_INT || field->type == FIELD_REAL)

@@ -92,7 +92,7 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
 
 /* ---- a pathway --------------------------------------------------------------------------------- */
 
-static void collect(const float *map, size_t count, struct spikes *out)
+static void bounds_collect(const float *map, size_t count, struct spikes *out)
 {
     out->count = 0;
     for (size_t i = 0; i < count; i++)
@@ -110,8 +110,8 @@ static size_t nonzeros_of(const float *map, size_t count)
     return nonzeros;
 }
 
-static void measure(const struct dictionary *d, const struct dictionary *next, const float *map, const struct spikes *x,
-                    double *scratch, struct layer_guarantee *out)
+static void bounds_measure(const struct dictionary *d, const struct dictionary *next, const float *map,
+                           const struct spikes *x, double *scratch, struct layer_guarantee *out)
 {
     const struct dictionary_shape *s = &d->shape, *n = next ? &next->shape : s;
     struct local_window stripe = {s->height, s->width, s->filters, 2 * s->extent_h - 1, 2 * s->extent_w - 1};
@@ -167,10 +167,10 @@ enum status pathway_guarantee(const struct dictionary *const *dictionaries, cons
         struct spikes x = {0, malloc((count + 1) * sizeof *x.at), malloc((count + 1) * sizeof *x.value)};
         double *scratch = malloc((numbers > 2 * positions ? numbers : 2 * positions) * sizeof *scratch);
         if (!x.at || !x.value || !scratch) {
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a guarantee");
+            status = error_memory(err, "a guarantee");
         } else {
-            collect(codes[l], atoms, &x);
-            measure(d, l + 1 < layers ? dictionaries[l + 1] : NULL, codes[l], &x, scratch, &out[l]);
+            bounds_collect(codes[l], atoms, &x);
+            bounds_measure(d, l + 1 < layers ? dictionaries[l + 1] : NULL, codes[l], &x, scratch, &out[l]);
             out[l].zeta_in = l == 0 ? zeta : out[l - 1].zeta_out;
             conclude(d, &x, delta, instance, scratch, &out[l]);
         }

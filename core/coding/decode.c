@@ -60,7 +60,7 @@ static void keep_largest(const float *code, size_t count, size_t keep, struct sp
     }
 }
 
-static float shrink(enum decoder decoder, float c, float t)
+static float coding_decode_shrink(enum decoder decoder, float c, float t)
 {
     switch (decoder) {
     case DECODER_HARD:
@@ -81,7 +81,7 @@ void decode_threshold(enum decoder decoder, const float *code, size_t count, int
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        float v = shrink(decoder, code[i], (float)threshold);
+        float v = coding_decode_shrink(decoder, code[i], (float)threshold);
         if (v == 0)
             continue;
         out->at[out->count] = (int32_t)i;
@@ -172,7 +172,7 @@ void decode_pursuit(const struct dictionary *d, double lipschitz, const float *s
         residual(&p, signal);
         dictionary_analyse(d, p.residual, p.gradient, p.scratch);
         for (size_t i = 0; i < p.code; i++) {
-            float moved = shrink(DECODER_SOFT, p.point[i] - (float)step * p.gradient[i], threshold);
+            float moved = coding_decode_shrink(DECODER_SOFT, p.point[i] - (float)step * p.gradient[i], threshold);
             p.point[i] = moved + momentum * (moved - code[i]);
             code[i] = moved;
         }

@@ -134,7 +134,7 @@ static enum status fill_bands(struct dictionary *d, struct error *err)
         return STATUS_OK;
     d->bands = calloc(filters * length, sizeof *d->bands);
     if (!d->bands)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a Gram table");
+        return error_memory(err, "a Gram table");
     for (size_t f = 0; f < filters; f++)
         memcpy(d->bands + f * length + BANDED_WIDTH, d->gram + f * row, row * sizeof *d->gram);
     return STATUS_OK;
@@ -148,7 +148,7 @@ static enum status fill_gram(struct dictionary *d, struct thread_pool *pool, str
     float *table = malloc(filter_gram_size(&bank) * sizeof *table);
     enum status status = STATUS_OK;
     if (!weights || !table) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a Gram table");
+        status = error_memory(err, "a Gram table");
     } else {
         planes(s, d->filters, weights);
         filter_gram(&bank, weights, pool, table);
@@ -184,7 +184,7 @@ enum status dictionary_create(const struct dictionary_shape *shape, const float 
     d->gram = calloc((size_t)dictionary_gram_size(shape), sizeof *d->gram);
     enum status status = STATUS_OK;
     if (!d->filters || !d->rows || !d->gram)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a dictionary");
+        status = error_memory(err, "a dictionary");
     if (!status) {
         memcpy(d->filters, filters, taps * sizeof *d->filters);
         status = normalise(d, err);
@@ -221,7 +221,7 @@ enum status dictionary_draw(const struct dictionary_shape *shape, enum dictionar
     struct philox random = philox_stream(seed, stream, 0);
     float *filters = malloc(count * sizeof *filters);
     if (!filters)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for filters");
+        return error_memory(err, "filters");
     for (size_t i = 0; i < count && family != FAMILY_SPARSE; i++)
         filters[i] = family == FAMILY_GAUSS       ? (float)philox_normal(&random, i)
                      : philox_u32(&random, i) & 1 ? 1.0f

@@ -80,8 +80,8 @@ size_t spectrum_scratch(const struct dictionary_shape *s)
 
 /* Copies channel c of filter f to the real or the imaginary parts of `to`. The filter's first entry goes to position
  * 0. */
-static void place(const struct dictionary_shape *s, const float *filters, int f, int c, bool imaginary,
-                  kiss_fft_cpx *to)
+static void transform_place(const struct dictionary_shape *s, const float *filters, int f, int c, bool imaginary,
+                            kiss_fft_cpx *to)
 {
     if (f >= s->filters)
         return;
@@ -108,8 +108,8 @@ static void fill_pairs(struct spectrum *sp, const float *filters, kiss_fft_cpx *
         for (size_t p = 0; p < pairs_of(s); p++) {
             kiss_fft_cpx *out = sp->pairs + ((size_t)c * pairs_of(s) + p) * n;
             memset(work, 0, n * sizeof *work);
-            place(s, filters, (int)(2 * p), c, false, work);
-            place(s, filters, (int)(2 * p + 1), c, true, work);
+            transform_place(s, filters, (int)(2 * p), c, false, work);
+            transform_place(s, filters, (int)(2 * p + 1), c, true, work);
             for (size_t i = 0; i < n; i++)
                 work[i].i = -work[i].i;
             transform(sp, 0, work, out, work + n);
@@ -121,7 +121,7 @@ static void fill_pairs(struct spectrum *sp, const float *filters, kiss_fft_cpx *
 }
 
 /* Returns false if memory is lacking; spectrum_destroy() frees what was allocated. */
-static bool allocate(struct spectrum *sp, const struct dictionary_shape *s)
+static bool transform_allocate(struct spectrum *sp, const struct dictionary_shape *s)
 {
     sp->shape = *s;
     sp->bytes = (size_t)s->inputs * pairs_of(s) * positions(s) * sizeof *sp->pairs;
@@ -140,13 +140,13 @@ enum status spectrum_create(const struct dictionary_shape *s, const float *filte
 {
     struct spectrum *sp = calloc(1, sizeof *sp);
     kiss_fft_cpx *work = calloc(positions(s) + line_size(s), sizeof *work);
-    bool made = sp && work && allocate(sp, s);
+    bool made = sp && work && transform_allocate(sp, s);
     if (made)
         fill_pairs(sp, filters, work);
     free(work);
     if (!made) {
         spectrum_destroy(sp);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the transforms of a dictionary");
+        return error_memory(err, "the transforms of a dictionary");
     }
     *spectrum = sp;
     return STATUS_OK;

@@ -15,7 +15,7 @@ struct names {
     bool more; /* there are names after these */
 };
 
-static void add(struct names *names, const char *name)
+static void operator_folder_add(struct names *names, const char *name)
 {
     int at = names->count;
     while (at > 0 && strcmp(names->name[at - 1], name) > 0)
@@ -28,7 +28,7 @@ static void add(struct names *names, const char *name)
     snprintf(names->name[at], NAME, "%.63s", name);
 }
 
-static void find(const char *root, const char *const *files, struct names *names)
+static void operator_folder_find(const char *root, const char *const *files, struct names *names)
 {
     DIR *folder = root ? opendir(root) : NULL;
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
@@ -38,7 +38,7 @@ static void find(const char *root, const char *const *files, struct names *names
             found = snprintf(path, sizeof path, "%s/%s/%s", root, entry->d_name, files[i]) < (int)sizeof path &&
                     access(path, F_OK) == 0;
         if (found)
-            add(names, entry->d_name);
+            operator_folder_add(names, entry->d_name);
     }
     if (folder)
         (void)closedir(folder);
@@ -50,7 +50,7 @@ static enum status no_folder(const char *root, const char *name, const char *kin
     struct names names = {.count = 0};
     char list[SHOWN * (NAME + 2)] = "";
     size_t used = 0;
-    find(root, files, &names);
+    operator_folder_find(root, files, &names);
     for (int i = 0; i < names.count; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names.name[i]);
     if (names.count == 0)

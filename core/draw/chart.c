@@ -47,7 +47,7 @@ static double text_width(cairo_t *c, const char *text)
 }
 
 /* Writes a text on one line. align: 0: the text begins at x; 0.5: it is centred at x; 1: it ends at x. */
-static void put(cairo_t *c, const char *text, double x, double y, double align)
+static void chart_put(cairo_t *c, const char *text, double x, double y, double align)
 {
     if (!text)
         return;
@@ -62,11 +62,11 @@ static void put_upright(cairo_t *c, const char *text, double x, double y)
     cairo_save(c);
     cairo_translate(c, x, y);
     cairo_rotate(c, -TAU / 4);
-    put(c, text, 0, 0, 0.5);
+    chart_put(c, text, 0, 0, 0.5);
     cairo_restore(c);
 }
 
-static void font(cairo_t *c, double size, bool bold)
+static void chart_font(cairo_t *c, double size, bool bold)
 {
     cairo_select_font_face(c, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
                            bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
@@ -78,7 +78,7 @@ static void ink(cairo_t *c, struct chart_colour colour, double alpha)
     cairo_set_source_rgba(c, colour.red, colour.green, colour.blue, alpha);
 }
 
-static void grey(cairo_t *c, double level)
+static void chart_grey(cairo_t *c, double level)
 {
     cairo_set_source_rgb(c, level, level, level);
 }
@@ -92,7 +92,7 @@ static int scale_ticks(const struct chart_scale *s, int room, double at[CHART_TI
     return chart_ticks(s->log ? pow(10, low) : low, s->log ? pow(10, high) : high, s->log, room, at, labels);
 }
 
-static void line(cairo_t *c, double x0, double y0, double x1, double y1)
+static void chart_line(cairo_t *c, double x0, double y0, double x1, double y1)
 {
     cairo_move_to(c, x0, y0);
     cairo_line_to(c, x1, y1);
@@ -100,7 +100,7 @@ static void line(cairo_t *c, double x0, double y0, double x1, double y1)
 }
 
 /* Whether the axis has a tick at `at`. Axes of rows and columns (`whole`) have ticks at whole numbers only. */
-static bool shown(double at, bool whole)
+static bool chart_shown(double at, bool whole)
 {
     return !whole || at == floor(at);
 }
@@ -123,42 +123,42 @@ static void draw_ticks(cairo_t *c, const struct chart_scale *x, const struct cha
     bool grid = heat == NULL, whole_x = heat && !heat->x, whole_y = heat && !heat->y;
     double at[CHART_TICKS], pixel;
     char labels[CHART_TICKS][CHART_TICK_BYTES];
-    font(c, SMALL, false);
+    chart_font(c, SMALL, false);
     cairo_set_line_width(c, 1);
     int count = panel->x.names ? named_ticks(panel->x.names, at, labels)
                                : scale_ticks(x, (int)((x->to - x->from) / 58), at, labels);
     for (int i = 0; i < count; i++) {
-        if (!shown(at[i], whole_x) || !chart_place(x, at[i], &pixel))
+        if (!chart_shown(at[i], whole_x) || !chart_place(x, at[i], &pixel))
             continue;
         pixel = floor(pixel) + 0.5;
-        grey(c, grid ? 0.9 : 0.2);
-        line(c, pixel, grid ? y->to : y->from, pixel, y->from + 4);
-        grey(c, 0.2);
-        put(c, labels[i], pixel, y->from + 18, 0.5);
+        chart_grey(c, grid ? 0.9 : 0.2);
+        chart_line(c, pixel, grid ? y->to : y->from, pixel, y->from + 4);
+        chart_grey(c, 0.2);
+        chart_put(c, labels[i], pixel, y->from + 18, 0.5);
     }
     count = scale_ticks(y, (int)((y->from - y->to) / 34), at, labels);
     for (int i = 0; i < count; i++) {
-        if (!shown(at[i], whole_y) || !chart_place(y, at[i], &pixel))
+        if (!chart_shown(at[i], whole_y) || !chart_place(y, at[i], &pixel))
             continue;
         pixel = floor(pixel) + 0.5;
-        grey(c, grid ? 0.9 : 0.2);
-        line(c, grid ? x->to : x->from, pixel, x->from - 4, pixel);
-        grey(c, 0.2);
-        put(c, labels[i], x->from - 8, pixel + 4, 1);
+        chart_grey(c, grid ? 0.9 : 0.2);
+        chart_line(c, grid ? x->to : x->from, pixel, x->from - 4, pixel);
+        chart_grey(c, 0.2);
+        chart_put(c, labels[i], x->from - 8, pixel + 4, 1);
     }
 }
 
 static void draw_frame(cairo_t *c, const struct chart_panel *panel, const struct chart_scale *x,
                        const struct chart_scale *y)
 {
-    grey(c, 0.2);
+    chart_grey(c, 0.2);
     cairo_set_line_width(c, 1);
     cairo_rectangle(c, floor(x->from) + 0.5, floor(y->to) + 0.5, x->to - x->from, y->from - y->to);
     cairo_stroke(c);
-    font(c, TEXT, true);
-    put(c, panel->title, (x->from + x->to) / 2, y->to - 10, 0.5);
-    font(c, TEXT, false);
-    put(c, panel->x.label, (x->from + x->to) / 2, y->from + 40, 0.5);
+    chart_font(c, TEXT, true);
+    chart_put(c, panel->title, (x->from + x->to) / 2, y->to - 10, 0.5);
+    chart_font(c, TEXT, false);
+    chart_put(c, panel->x.label, (x->from + x->to) / 2, y->from + 40, 0.5);
     put_upright(c, panel->y.label, x->from - LEFT + 18, (y->from + y->to) / 2);
 }
 
@@ -201,8 +201,8 @@ static void draw_mark(cairo_t *c, double x, double y, int shape)
         break;
     default:
         cairo_set_line_width(c, 2);
-        line(c, x - r, y - r, x + r, y + r);
-        line(c, x - r, y + r, x + r, y - r);
+        chart_line(c, x - r, y - r, x + r, y + r);
+        chart_line(c, x - r, y + r, x + r, y - r);
         return;
     }
     cairo_close_path(c);
@@ -237,9 +237,9 @@ static void draw_bars(cairo_t *c, const struct chart_series *s, const struct cha
     cairo_set_line_width(c, 1.2);
     for (size_t i = 0; s->low && i < s->count; i++)
         if (chart_place(x, s->x[i], &px) && chart_place(y, s->low[i], &low) && chart_place(y, s->high[i], &high)) {
-            line(c, px, low, px, high);
-            line(c, px - 3, low, px + 3, low);
-            line(c, px - 3, high, px + 3, high);
+            chart_line(c, px, low, px, high);
+            chart_line(c, px - 3, low, px + 3, low);
+            chart_line(c, px - 3, high, px + 3, high);
         }
 }
 
@@ -294,9 +294,9 @@ static void draw_reference(cairo_t *c, const struct chart_reference *r, const st
     cairo_set_line_width(c, 1.4);
     set_dash(c, CHART_DASHES);
     if (r->upright)
-        line(c, from, across->from, from, across->to);
+        chart_line(c, from, across->from, from, across->to);
     else
-        line(c, across->from, from, across->to, from);
+        chart_line(c, across->from, from, across->to, from);
     cairo_set_dash(c, NULL, 0, 0);
 }
 
@@ -353,19 +353,19 @@ static void draw_bar(cairo_t *c, const struct chart_heat *heat, const struct cha
         at[i * stride] = pixel_of(chart_shade(heat->map, 1 - (double)i / (STEPS - 1)));
     stretch(c, surface, left, y->to, BAR, y->from - y->to, 1, STEPS);
     cairo_surface_destroy(surface);
-    grey(c, 0.2);
+    chart_grey(c, 0.2);
     cairo_set_line_width(c, 1);
     cairo_rectangle(c, left + 0.5, floor(y->to) + 0.5, BAR, y->from - y->to);
     cairo_stroke(c);
-    font(c, SMALL, false);
+    chart_font(c, SMALL, false);
     struct chart_scale bar = *range;
     bar.from = y->from;
     bar.to = y->to;
     int count = scale_ticks(&bar, (int)((y->from - y->to) / 34), ticks, labels);
     for (int i = 0; i < count; i++)
         if (chart_place(&bar, ticks[i], &pixel)) {
-            line(c, left + BAR, floor(pixel) + 0.5, left + BAR + 4, floor(pixel) + 0.5);
-            put(c, labels[i], left + BAR + 7, pixel + 4, 0);
+            chart_line(c, left + BAR, floor(pixel) + 0.5, left + BAR + 4, floor(pixel) + 0.5);
+            chart_put(c, labels[i], left + BAR + 7, pixel + 4, 0);
         }
     put_upright(c, heat->label, left + BAR_SPACE - 24, (y->from + y->to) / 2);
 }
@@ -431,13 +431,13 @@ static void legend_series(struct legend *l, const struct chart_panel *panel, siz
     if (has_curve(s->mark)) {
         cairo_set_line_width(c, 1.9);
         set_dash(c, s->mark);
-        line(c, at, l->y, at + 27, l->y);
+        chart_line(c, at, l->y, at + 27, l->y);
         cairo_set_dash(c, NULL, 0, 0);
     }
     if (has_marks(s->mark))
         draw_mark(c, at + 13.5, l->y, (int)i);
-    grey(c, 0.1);
-    put(c, s->name, at + 33, l->y + 4, 0);
+    chart_grey(c, 0.1);
+    chart_put(c, s->name, at + 33, l->y + 4, 0);
 }
 
 static void legend_reference(struct legend *l, const struct chart_reference *r)
@@ -450,14 +450,14 @@ static void legend_reference(struct legend *l, const struct chart_reference *r)
     if (isnan(r->to)) {
         cairo_set_line_width(c, 1.4);
         set_dash(c, CHART_DASHES);
-        line(c, at, l->y, at + 27, l->y);
+        chart_line(c, at, l->y, at + 27, l->y);
         cairo_set_dash(c, NULL, 0, 0);
     } else {
         cairo_rectangle(c, at, l->y - 6, 27, 12);
         cairo_fill(c);
     }
-    grey(c, 0.1);
-    put(c, r->name, at + 33, l->y + 4, 0);
+    chart_grey(c, 0.1);
+    chart_put(c, r->name, at + 33, l->y + 4, 0);
 }
 
 /* Returns the height of the legend. If `draw` is set, also draws the legend. */
@@ -465,7 +465,7 @@ static double legend(cairo_t *c, const struct chart_panel *panel, double left, d
 {
     struct legend l = {c, draw, left, right, left, top + LEGEND_ROW / 2.0};
     bool any = false;
-    font(c, SMALL + 1, false);
+    chart_font(c, SMALL + 1, false);
     for (size_t i = 0; i < panel->series_count; i++)
         if (panel->series[i].name) {
             legend_series(&l, panel, i);
@@ -534,20 +534,20 @@ static void draw_sheet(struct sheet *sheet)
     cairo_t *c = sheet->cairo;
     cairo_set_source_rgb(c, 1, 1, 1);
     cairo_paint(c);
-    font(c, TEXT + 2, true);
-    grey(c, 0.1);
-    put(c, chart->title, sheet->width / 2, 23, 0.5);
+    chart_font(c, TEXT + 2, true);
+    chart_grey(c, 0.1);
+    chart_put(c, chart->title, sheet->width / 2, 23, 0.5);
     for (int i = 0; i < chart->panel_count; i++)
         draw_panel(sheet, i);
     double y = (chart->title ? TITLE : 0) + sheet->rows * sheet->cell_height;
     if (chart->one_legend)
         y += legend(c, &chart->panels[0], LEFT, sheet->width - RIGHT, y, true) + 4;
-    font(c, SMALL, false);
-    grey(c, 0.35);
+    chart_font(c, SMALL, false);
+    chart_grey(c, 0.35);
     for (const char *at = chart->note; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
         char text[256];
         note_line(at, text);
-        put(c, text, 14, y + 11, 0);
+        chart_put(c, text, 14, y + 11, 0);
         y += NOTE_ROW;
     }
 }
@@ -564,9 +564,9 @@ static int note_rows(const char *note)
 static double words_width(cairo_t *c, const struct chart *chart)
 {
     double most = 0;
-    font(c, TEXT + 2, true);
+    chart_font(c, TEXT + 2, true);
     most = chart->title ? text_width(c, chart->title) : 0;
-    font(c, SMALL, false);
+    chart_font(c, SMALL, false);
     for (const char *at = chart->note; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
         char text[256];
         note_line(at, text);
@@ -599,7 +599,7 @@ static void lay_out(struct sheet *s)
     s->height = (chart->title ? TITLE : 0) + s->rows * s->cell_height + below + note_rows(chart->note) * NOTE_ROW + 6;
 }
 
-static enum status check(const struct chart *chart, struct error *err)
+static enum status chart_check(const struct chart *chart, struct error *err)
 {
     if (!chart->panels || chart->panel_count < 1 || chart->panel_count > CHART_PANELS)
         return error_set(err, STATUS_INVALID, NULL, "a chart has 1 to %d panels; got %d", CHART_PANELS,
@@ -617,7 +617,7 @@ static enum status check(const struct chart *chart, struct error *err)
     return STATUS_OK;
 }
 
-static cairo_status_t append(void *context, const unsigned char *bytes, unsigned count)
+static cairo_status_t chart_append(void *context, const unsigned char *bytes, unsigned count)
 {
     struct buf *out = context;
     buf_append(out, bytes, count);
@@ -646,7 +646,7 @@ static enum status render(const struct chart *chart, struct buf *svg, cairo_surf
         return error_set(err, STATUS_LIMIT, NULL, "a chart has at most %d pixels a side; this would have %.0f x %.0f",
                          CHART_SIDE_MAX, sheet.width, sheet.height);
     cairo_surface_destroy(*surface);
-    *surface = svg ? cairo_svg_surface_create_for_stream(append, svg, sheet.width, sheet.height)
+    *surface = svg ? cairo_svg_surface_create_for_stream(chart_append, svg, sheet.width, sheet.height)
                    : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)sheet.width, (int)sheet.height);
     sheet.cairo = cairo_create(*surface);
     draw_sheet(&sheet);
@@ -658,7 +658,7 @@ static enum status render(const struct chart *chart, struct buf *svg, cairo_surf
 static enum status write_file(const struct chart *chart, bool svg, struct buf *out, struct error *err)
 {
     cairo_surface_t *surface = NULL;
-    enum status status = check(chart, err);
+    enum status status = chart_check(chart, err);
     if (status)
         return status;
     status = render(chart, svg ? out : NULL, &surface, err);
@@ -666,7 +666,7 @@ static enum status write_file(const struct chart *chart, bool svg, struct buf *o
         if (svg)
             cairo_surface_finish(surface); /* writes the end of the file */
         cairo_status_t failed =
-            svg ? cairo_surface_status(surface) : cairo_surface_write_to_png_stream(surface, append, out);
+            svg ? cairo_surface_status(surface) : cairo_surface_write_to_png_stream(surface, chart_append, out);
         if (out->failed)
             status = buf_status(out, "the chart's file", err);
         else if (failed)

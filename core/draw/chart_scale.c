@@ -85,7 +85,7 @@ static void reach_heat(struct extent *e, const double *centres, int count, bool 
 
 /* Computes the ends of an axis. Ends that the caller has set stay as they are. Ends that come from the data get a
  * margin, unless the panel has a heat map (`tight`). An axis whose ends are equal is widened on both sides. */
-static struct chart_scale settle(const struct chart_axis *axis, struct extent e, bool tight)
+static struct chart_scale chart_scale_settle(const struct chart_axis *axis, struct extent e, bool tight)
 {
     struct chart_scale s = {.log = axis->log};
     double min = isnan(axis->min) ? e.min : axis->min, max = isnan(axis->max) ? e.max : axis->max;
@@ -138,8 +138,8 @@ void chart_scales(const struct chart_panel *panel, struct chart_scale *x, struct
         reach_heat(&ex, panel->heat->x, panel->heat->cols, panel->x.log);
         reach_heat(&ey, panel->heat->y, panel->heat->rows, panel->y.log);
     }
-    *x = settle(&panel->x, ex, panel->heat != NULL);
-    *y = settle(&panel->y, ey, panel->heat != NULL);
+    *x = chart_scale_settle(&panel->x, ex, panel->heat != NULL);
+    *y = chart_scale_settle(&panel->y, ey, panel->heat != NULL);
 }
 
 struct chart_scale chart_heat_scale(const struct chart_heat *heat)
@@ -154,7 +154,7 @@ struct chart_scale chart_heat_scale(const struct chart_heat *heat)
         axis.max = most > 0 ? most : 1;
         axis.min = -axis.max;
     }
-    return settle(&axis, e, true);
+    return chart_scale_settle(&axis, e, true);
 }
 
 bool chart_place(const struct chart_scale *scale, double value, double *pixel)
@@ -260,7 +260,7 @@ static void field(struct buf *out, const char *text)
     buf_text(out, "\"");
 }
 
-static void number(struct buf *out, double value)
+static void chart_scale_number(struct buf *out, double value)
 {
     if (isfinite(value))
         buf_format(out, ",%.9g", value);
@@ -281,30 +281,30 @@ static void panel_csv(const struct chart_panel *panel, struct buf *out)
         const struct chart_series *s = &panel->series[i];
         for (size_t k = 0; k < s->count; k++) {
             begin_row(out, panel, s->name);
-            number(out, s->x[k]);
-            number(out, s->y[k]);
-            number(out, s->low ? s->low[k] : NAN);
-            number(out, s->high ? s->high[k] : NAN);
+            chart_scale_number(out, s->x[k]);
+            chart_scale_number(out, s->y[k]);
+            chart_scale_number(out, s->low ? s->low[k] : NAN);
+            chart_scale_number(out, s->high ? s->high[k] : NAN);
             buf_text(out, ",\n");
         }
     }
     for (size_t i = 0; i < panel->reference_count; i++) {
         const struct chart_reference *r = &panel->references[i];
         begin_row(out, panel, r->name);
-        number(out, r->upright ? r->from : NAN);
-        number(out, r->upright ? NAN : r->from);
-        number(out, isnan(r->to) ? NAN : r->from);
-        number(out, r->to);
+        chart_scale_number(out, r->upright ? r->from : NAN);
+        chart_scale_number(out, r->upright ? NAN : r->from);
+        chart_scale_number(out, isnan(r->to) ? NAN : r->from);
+        chart_scale_number(out, r->to);
         buf_text(out, ",\n");
     }
     const struct chart_heat *h = panel->heat;
     for (int row = 0; h && row < h->rows; row++)
         for (int col = 0; col < h->cols; col++) {
             begin_row(out, panel, h->label);
-            number(out, h->x ? h->x[col] : col);
-            number(out, h->y ? h->y[row] : row);
+            chart_scale_number(out, h->x ? h->x[col] : col);
+            chart_scale_number(out, h->y ? h->y[row] : row);
             buf_text(out, ",,");
-            number(out, h->values[(size_t)row * (size_t)h->cols + (size_t)col]);
+            chart_scale_number(out, h->values[(size_t)row * (size_t)h->cols + (size_t)col]);
             buf_text(out, "\n");
         }
 }

@@ -36,7 +36,7 @@ struct writer {
     char message[100];
 };
 
-static void append(png_structp png, png_bytep bytes, size_t count)
+static void png_append(png_structp png, png_bytep bytes, size_t count)
 {
     struct buf *out = png_get_io_ptr(png);
     buf_append(out, bytes, count);
@@ -44,7 +44,7 @@ static void append(png_structp png, png_bytep bytes, size_t count)
         png_error(png, "no room for the file");
 }
 
-static void flush(png_structp png)
+static void png_flush(png_structp png)
 {
     (void)png;
 }
@@ -52,7 +52,7 @@ static void flush(png_structp png)
 static void write_rows(struct writer *w)
 {
     const struct picture *picture = w->picture;
-    png_set_write_fn(w->png, w->out, append, flush);
+    png_set_write_fn(w->png, w->out, png_append, png_flush);
     png_set_IHDR(w->png, w->info, (png_uint_32)picture->cols, (png_uint_32)picture->rows, 8, PNG_COLOR_TYPE_RGB,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(w->png, w->info);
@@ -99,7 +99,7 @@ struct reader {
     char message[100];
 };
 
-static void take(png_structp png, png_bytep out, size_t count)
+static void png_take(png_structp png, png_bytep out, size_t count)
 {
     struct reader *r = png_get_io_ptr(png);
     if (count > r->count - r->at)
@@ -108,7 +108,7 @@ static void take(png_structp png, png_bytep out, size_t count)
     r->at += count;
 }
 
-static void refuse(struct reader *r, enum status status, const char *why)
+static void png_refuse(struct reader *r, enum status status, const char *why)
 {
     r->refused = status;
     png_error(r->png, why);
@@ -120,16 +120,16 @@ static void check_size(struct reader *r)
     r->rows = png_get_image_height(r->png, r->info);
     r->cols = png_get_image_width(r->png, r->info);
     if (r->rows > r->max_side || r->cols > r->max_side)
-        refuse(r, STATUS_LIMIT, "the picture is larger than allowed; a side has at most 4096 pixels");
+        png_refuse(r, STATUS_LIMIT, "the picture is larger than allowed; a side has at most 4096 pixels");
     uint64_t packed = (uint64_t)r->rows * png_get_rowbytes(r->png, r->info);
     if (packed / DEFLATE_BEST > r->count)
-        refuse(r, STATUS_CORRUPT, "the file is too short for the size that its header states; it is damaged");
+        png_refuse(r, STATUS_CORRUPT, "the file is too short for the size that its header states; it is damaged");
 }
 
 /* Converts every picture to 16-bit grey or RGB, with or without alpha. */
 static void read_image(struct reader *r)
 {
-    png_set_read_fn(r->png, r, take);
+    png_set_read_fn(r->png, r, png_take);
     png_set_user_limits(r->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_chunk_malloc_max(r->png, CHUNK_BYTES_MAX);
     png_set_chunk_cache_max(r->png, CHUNKS_MAX);
@@ -144,7 +144,7 @@ static void read_image(struct reader *r)
     r->samples = calloc(r->rows, line_bytes);
     r->lines = malloc(r->rows * sizeof *r->lines);
     if (r->samples == NULL || r->lines == NULL)
-        refuse(r, STATUS_NO_MEMORY, "not enough memory for the picture");
+        png_refuse(r, STATUS_NO_MEMORY, "not enough memory for the picture");
     for (uint32_t row = 0; row < r->rows; row++)
         r->lines[row] = (png_bytep)r->samples + row * line_bytes;
     png_read_image(r->png, r->lines);
@@ -159,7 +159,7 @@ static enum status read_guarded(struct reader *r, struct error *err)
     return STATUS_OK;
 }
 
-static float grey(const uint16_t *sample, int channels)
+static float png_grey(const uint16_t *sample, int channels)
 {
     double luma = channels < 3 ? sample[0] : 0.2126 * sample[0] + 0.7152 * sample[1] + 0.0722 * sample[2];
     double cover = channels % 2 == 0 ? sample[channels - 1] / 65535.0 : 1.0;
@@ -171,7 +171,7 @@ static enum status to_grey(const struct reader *r, struct raster *raster, struct
     int channels = png_get_channels(r->png, r->info);
     enum status status = raster_create(raster, 1, (int)r->rows, (int)r->cols, err);
     for (size_t i = 0; !status && i < (size_t)r->rows * r->cols; i++)
-        raster->values[i] = grey(r->samples + i * (size_t)channels, channels);
+        raster->values[i] = png_grey(r->samples + i * (size_t)channels, channels);
     return status;
 }
 

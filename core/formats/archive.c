@@ -25,7 +25,7 @@ struct archive_reader {
     unsigned char block[BLOCK];
 };
 
-static la_ssize_t pull(struct archive *archive, void *context, const void **block)
+static la_ssize_t archive_pull(struct archive *archive, void *context, const void **block)
 {
     struct archive_reader *r = context;
     size_t got = 0;
@@ -52,12 +52,12 @@ static enum status open_archive(struct archive_reader *r, enum archive_kind kind
     r->seen = calloc((size_t)1 << r->bits, sizeof *r->seen);
     r->archive = archive_read_new();
     if (!r->seen || !r->archive)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an archive");
+        return error_memory(err, "an archive");
     int made = kind == ARCHIVE_ZIP ? archive_read_support_format_zip_streamable(r->archive)
                                    : archive_read_support_format_tar(r->archive);
     if (made != ARCHIVE_OK)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an archive");
-    if (archive_read_open(r->archive, r, NULL, pull, NULL) != ARCHIVE_OK)
+        return error_memory(err, "an archive");
+    if (archive_read_open(r->archive, r, NULL, archive_pull, NULL) != ARCHIVE_OK)
         return broken(r, "the archive", err);
     return STATUS_OK;
 }
@@ -69,7 +69,7 @@ enum status archive_reader_create(enum archive_kind kind, const struct byte_sour
     *reader = NULL;
     struct archive_reader *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an archive");
+        return error_memory(err, "an archive");
     r->from = *from;
     r->limits = *limits;
     r->bits = 10;
@@ -106,7 +106,7 @@ static bool name_good(const char *name)
     return true;
 }
 
-static void shown(const char *name, char out[ARCHIVE_NAME])
+static void archive_shown(const char *name, char out[ARCHIVE_NAME])
 {
     size_t used = 0;
     for (const char *c = name ? name : "?"; *c && used + 1 < 80; c++)
@@ -115,7 +115,7 @@ static void shown(const char *name, char out[ARCHIVE_NAME])
 }
 
 /* Returns the index of a tag (the first TAG bytes of a name's hash) in the table, or of the free entry for it. */
-static size_t place(unsigned char (*table)[TAG], int bits, const unsigned char tag[TAG])
+static size_t archive_place(unsigned char (*table)[TAG], int bits, const unsigned char tag[TAG])
 {
     static const unsigned char none[TAG];
     uint64_t at;
@@ -125,21 +125,21 @@ static size_t place(unsigned char (*table)[TAG], int bits, const unsigned char t
             return at & mask;
 }
 
-static enum status remember(struct archive_reader *r, const char *name, struct error *err)
+static enum status archive_remember(struct archive_reader *r, const char *name, struct error *err)
 {
     unsigned char digest[HASH_BYTES];
     if (r->members * 2 > (int64_t)1 << r->bits) {
         unsigned char(*larger)[TAG] = calloc((size_t)2 << r->bits, sizeof *larger);
         if (!larger)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the names of an archive");
+            return error_memory(err, "the names of an archive");
         for (size_t i = 0; i < (size_t)1 << r->bits; i++)
-            memcpy(larger[place(larger, r->bits + 1, r->seen[i])], r->seen[i], TAG);
+            memcpy(larger[archive_place(larger, r->bits + 1, r->seen[i])], r->seen[i], TAG);
         free(r->seen);
         r->seen = larger;
         r->bits++;
     }
     hash_bytes(name, strlen(name), digest);
-    size_t at = place(r->seen, r->bits, digest);
+    size_t at = archive_place(r->seen, r->bits, digest);
     if (memcmp(r->seen[at], digest, TAG) == 0)
         return error_set(err, STATUS_INVALID, NULL, "member '%.80s' comes twice; names must be unique", name);
     memcpy(r->seen[at], digest, TAG);
@@ -179,7 +179,7 @@ static enum status look_at(struct archive_reader *r, struct archive_entry *entry
 {
     const char *name = archive_entry_pathname(entry);
     char safe[ARCHIVE_NAME];
-    shown(name, safe);
+    archive_shown(name, safe);
     while (name && name[0] == '.' && name[1] == '/')
         name += 2;
     *folder = archive_entry_filetype(entry) == AE_IFDIR;
@@ -198,7 +198,7 @@ static enum status look_at(struct archive_reader *r, struct archive_entry *entry
     if (archive_entry_is_encrypted(entry))
         return error_set(err, STATUS_INVALID, NULL, "member '%s' is encrypted; store it without a password", safe);
     snprintf(r->name, sizeof r->name, "%s", name);
-    return remember(r, r->name, err);
+    return archive_remember(r, r->name, err);
 }
 
 enum status archive_reader_next(struct archive_reader *r, const char **name, struct byte_source *bytes, bool *more,

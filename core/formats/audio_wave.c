@@ -358,7 +358,7 @@ enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resam
     }
     if (r == NULL || r->weights == NULL || r->known == NULL) {
         audio_resampler_destroy(r);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a resampler");
+        return error_memory(err, "a resampler");
     }
     *resampler = r;
     return STATUS_OK;

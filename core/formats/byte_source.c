@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status fill(const struct byte_source *from, void *to, size_t count, size_t *got, struct error *err)
+static enum status byte_source_fill(const struct byte_source *from, void *to, size_t count, size_t *got,
+                                    struct error *err)
 {
     for (*got = 0; *got < count;) {
         size_t now = 0;
@@ -22,7 +23,7 @@ enum status byte_source_exactly(const struct byte_source *from, void *to, size_t
                                 struct error *err)
 {
     size_t got;
-    enum status status = fill(from, to, count, &got, err);
+    enum status status = byte_source_fill(from, to, count, &got, err);
     if (!status && got < count)
         return error_set(err, STATUS_CORRUPT, NULL, "the bytes end inside %s; the file is cut off", what);
     return status;
@@ -32,7 +33,7 @@ enum status byte_source_end(const struct byte_source *from, const char *what, st
 {
     char more;
     size_t got;
-    enum status status = fill(from, &more, 1, &got, err);
+    enum status status = byte_source_fill(from, &more, 1, &got, err);
     return status || got == 0 ? status
                               : error_set(err, STATUS_CORRUPT, NULL, "there are more bytes after the end of %s", what);
 }
@@ -52,7 +53,7 @@ enum status byte_source_all(const struct byte_source *from, size_t most, char **
             break;
         }
         all = larger;
-        status = fill(from, all + used, room - used, &got, err);
+        status = byte_source_fill(from, all + used, room - used, &got, err);
         used += got;
         if (!status && used > most)
             status = error_set(err, STATUS_LIMIT, NULL, "has more than %zu bytes, the most that is allowed", most);

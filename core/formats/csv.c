@@ -9,7 +9,7 @@
 
 enum { BLOCK = 1 << 16, END = -1 };
 
-static enum status fault(const struct csv *csv, enum status status, const char *what, struct error *err)
+static enum status csv_fault(const struct csv *csv, enum status status, const char *what, struct error *err)
 {
     return error_set(err, status, NULL, "row %lld %s", (long long)csv->row, what);
 }
@@ -28,15 +28,15 @@ static enum status peek(struct csv *csv, int *byte, struct error *err)
     return STATUS_OK;
 }
 
-static enum status put(struct csv *csv, char byte, struct error *err)
+static enum status csv_put(struct csv *csv, char byte, struct error *err)
 {
     if (csv->used == csv->room) {
         size_t room = csv->room ? 2 * csv->room : 1024;
         if (csv->used >= CSV_RECORD)
-            return fault(csv, STATUS_LIMIT, "is longer than 16 MiB; is a quote not closed?", err);
+            return csv_fault(csv, STATUS_LIMIT, "is longer than 16 MiB; is a quote not closed?", err);
         char *record = realloc(csv->record, room);
         if (!record)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a record");
+            return error_memory(err, "a record");
         csv->record = record;
         csv->room = room;
     }
@@ -49,12 +49,12 @@ static enum status begin_field(struct csv *csv, struct error *err)
     if (csv->count == csv->fields_room) {
         int room = csv->fields_room ? 2 * csv->fields_room : 64;
         if (csv->count >= CSV_FIELDS)
-            return fault(csv, STATUS_LIMIT, "has more than 100000 fields, the most that is allowed", err);
+            return csv_fault(csv, STATUS_LIMIT, "has more than 100000 fields, the most that is allowed", err);
         char **field = realloc(csv->field, (size_t)room * sizeof *field);
         csv->field = field ? field : csv->field;
         size_t *start = field ? realloc(csv->start, (size_t)room * sizeof *start) : NULL;
         if (!start)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a record");
+            return error_memory(err, "a record");
         csv->start = start;
         csv->fields_room = room;
     }
@@ -69,7 +69,7 @@ static enum status read_quoted(struct csv *csv, struct error *err)
         int byte;
         enum status status = peek(csv, &byte, err);
         if (!status && byte == END)
-            return fault(csv, STATUS_INVALID, "has an opening quote without a closing one", err);
+            return csv_fault(csv, STATUS_INVALID, "has an opening quote without a closing one", err);
         csv->at++;
         if (!status && byte == '"') {
             int next;
@@ -79,7 +79,7 @@ static enum status read_quoted(struct csv *csv, struct error *err)
             csv->at++;
         }
         if (!status)
-            status = put(csv, (char)byte, err);
+            status = csv_put(csv, (char)byte, err);
         if (status)
             return status;
     }
@@ -102,18 +102,19 @@ static enum status read_field(struct csv *csv, int *byte, struct error *err)
         if (!status)
             status = peek(csv, byte, err);
         if (!status && !ends_field(csv, *byte))
-            return fault(csv, STATUS_INVALID,
-                         "has text after a closing quote; a quote inside a quoted field must be doubled", err);
+            return csv_fault(csv, STATUS_INVALID,
+                             "has text after a closing quote; a quote inside a quoted field must be doubled", err);
     }
     while (!status && !ends_field(csv, *byte)) {
         csv->at++;
-        status = *byte == '"' ? fault(csv, STATUS_INVALID,
-                                      "has a quote inside an unquoted field; quote the field and double the quote", err)
-                              : put(csv, (char)*byte, err);
+        status = *byte == '"'
+                     ? csv_fault(csv, STATUS_INVALID,
+                                 "has a quote inside an unquoted field; quote the field and double the quote", err)
+                     : csv_put(csv, (char)*byte, err);
         if (!status)
             status = peek(csv, byte, err);
     }
-    return status ? status : put(csv, '\0', err);
+    return status ? status : csv_put(csv, '\0', err);
 }
 
 /* Consumes the end of a line: LF, CR LF or the end of the source. */
@@ -125,19 +126,19 @@ static enum status end_line(struct csv *csv, int byte, struct error *err)
         if (status)
             return status;
         if (byte != '\n' && byte != END)
-            return fault(csv, STATUS_INVALID, "has a carriage return that is not followed by a line feed", err);
+            return csv_fault(csv, STATUS_INVALID, "has a carriage return that is not followed by a line feed", err);
     }
     csv->at += byte == '\n';
     return STATUS_OK;
 }
 
-static enum status finish(struct csv *csv, struct error *err)
+static enum status csv_finish(struct csv *csv, struct error *err)
 {
     for (int i = 0; i < csv->count; i++) {
         csv->field[i] = csv->record + csv->start[i];
         size_t length = (i + 1 < csv->count ? csv->start[i + 1] : csv->used) - csv->start[i] - 1;
         if (strlen(csv->field[i]) != length || !utf8_valid(csv->field[i], length))
-            return fault(csv, STATUS_INVALID, "is not UTF-8; save the file in this encoding", err);
+            return csv_fault(csv, STATUS_INVALID, "is not UTF-8; save the file in this encoding", err);
     }
     return STATUS_OK;
 }
@@ -167,7 +168,7 @@ static enum status read_record(struct csv *csv, bool *more, struct error *err)
     } while (!status && byte != END && byte != '\n' && byte != '\r');
     if (!status)
         status = end_line(csv, byte, err);
-    return status ? status : finish(csv, err);
+    return status ? status : csv_finish(csv, err);
 }
 
 enum status csv_next(struct csv *csv, bool *more, struct error *err)
@@ -190,7 +191,7 @@ static enum status check_header(struct csv *csv, struct error *err)
     if (strncmp(csv->field[0], mark, 3) == 0)
         csv->field[0] += 3;
     char **sorted = malloc((size_t)csv->count * sizeof *sorted);
-    enum status status = sorted ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a header");
+    enum status status = sorted ? STATUS_OK : error_memory(err, "a header");
     if (sorted) {
         memcpy(sorted, csv->field, (size_t)csv->count * sizeof *sorted);
         qsort(sorted, (size_t)csv->count, sizeof *sorted, compare_names);
@@ -212,7 +213,7 @@ enum status csv_open(struct csv *csv, const struct byte_source *from, struct err
     bool more = false;
     *csv = (struct csv){.from = *from, .block = malloc(BLOCK)};
     if (!csv->block)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table");
+        return error_memory(err, "a table");
     enum status status = read_record(csv, &more, err);
     if (!status && !more)
         status = error_set(err, STATUS_INVALID, NULL, "row 1: there is no header; the first row names the columns");

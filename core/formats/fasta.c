@@ -70,7 +70,7 @@ static enum status begin_record(struct reader *r, struct plain_line line, struct
         return fault(r->lines.number, STATUS_LIMIT, "too many records; at most 1048576 are allowed", err);
     struct fasta_record *more = grown(f->record, (size_t)f->records, sizeof *f->record);
     if (more == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the records of a FASTA file");
+        return error_memory(err, "the records of a FASTA file");
     f->record = more;
     struct fasta_record *record = &f->record[f->records];
     *record = (struct fasta_record){.first = f->count};
@@ -98,7 +98,7 @@ static enum status read_records(struct reader *r, size_t size, struct error *err
     enum status status = STATUS_OK;
     r->fasta->letters = malloc(size + 1); /* a file has no more letters than bytes */
     if (r->fasta->letters == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the sequences");
+        return error_memory(err, "the sequences");
     while (!status && plain_next(&r->lines, &line))
         if (line.size > 0)
             status = line.at[0] == '>' ? begin_record(r, line, err) : add_letters(r, line, err);
@@ -119,7 +119,7 @@ static enum status index_names(struct fasta *f, struct error *err)
 {
     f->by_name = malloc((size_t)f->records * sizeof *f->by_name);
     if (f->by_name == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the names of FASTA records");
+        return error_memory(err, "the names of FASTA records");
     for (int i = 0; i < f->records; i++)
         f->by_name[i] = i;
     qsort_r(f->by_name, (size_t)f->records, sizeof *f->by_name, by_name, f->record);
@@ -185,7 +185,7 @@ static enum status keep_header(struct fasta_stream *s, struct plain_line line, s
 {
     char *larger = realloc(s->header[1], line.size + 1);
     if (larger == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the header of a FASTA record");
+        return error_memory(err, "the header of a FASTA record");
     memcpy(larger, line.at, line.size);
     s->header[1] = larger;
     s->header_bytes[1] = line.size;
@@ -201,7 +201,7 @@ static enum status append_letters(struct fasta_stream *s, struct plain_line line
         int64_t room = 2 * (s->length + (int64_t)line.size);
         unsigned char *larger = realloc(s->letters, (size_t)room);
         if (larger == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the sequences");
+            return error_memory(err, "the sequences");
         s->letters = larger;
         s->room = room;
     }

@@ -22,8 +22,8 @@ static struct plain_line parent_of(struct plain_line attributes)
     return (struct plain_line){attributes.at, 0};
 }
 
-static enum status split(const struct gff3 *gff, struct plain_line line, struct gff3_feature *feature,
-                         struct error *err)
+static enum status gff3_split(const struct gff3 *gff, struct plain_line line, struct gff3_feature *feature,
+                              struct error *err)
 {
     struct plain_line field[9];
     for (int i = 0; i < 9; i++)
@@ -49,7 +49,7 @@ enum status gff3_next(struct gff3 *gff, struct gff3_feature *feature, bool *more
             break;
         }
         if (line.size > 0 && line.at[0] != '#')
-            return split(gff, line, feature, err);
+            return gff3_split(gff, line, feature, err);
     }
     return STATUS_OK;
 }

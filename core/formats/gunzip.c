@@ -11,8 +11,8 @@ enum { BLOCK = 1 << 16, ANY_GZIP = 15 + 16 };
 struct gunzip {
     struct byte_source from;
     z_stream stream;
-    bool begun, packed, ended; /* begun: begin() was called; packed: the file is compressed; ended: the source has
-                                  no more bytes */
+    bool begun, packed, ended; /* begun: gunzip_begin() was called; packed: the file is compressed; ended: the source
+                                  has no more bytes */
     bool inside;               /* a member has begun and has not ended */
     unsigned char *at;         /* [left] bytes that were read and not used */
     size_t left;
@@ -41,7 +41,7 @@ void gunzip_close(struct gunzip *gunzip)
 }
 
 /* Reads more bytes behind those that are left. */
-static enum status fill(struct gunzip *g, struct error *err)
+static enum status gunzip_fill(struct gunzip *g, struct error *err)
 {
     size_t got = 0;
     memmove(g->block, g->at, g->left);
@@ -55,13 +55,13 @@ static enum status fill(struct gunzip *g, struct error *err)
 }
 
 /* Reads the first two bytes, which say whether the file is compressed. */
-static enum status begin(struct gunzip *g, struct error *err)
+static enum status gunzip_begin(struct gunzip *g, struct error *err)
 {
     enum status status = STATUS_OK;
     g->begun = true;
     g->at = g->block;
     while (!status && g->left < 2 && !g->ended)
-        status = fill(g, err);
+        status = gunzip_fill(g, err);
     g->packed = g->left >= 2 && g->at[0] == 0x1F && g->at[1] == 0x8B;
     return status;
 }
@@ -89,7 +89,7 @@ static enum status read_packed(struct gunzip *g, void *to, size_t most, size_t *
     z->avail_out = most > BLOCK ? BLOCK : (uInt)most;
     uInt room = z->avail_out;
     while (z->avail_out == room) {
-        enum status status = g->left == 0 && !g->ended ? fill(g, err) : STATUS_OK;
+        enum status status = g->left == 0 && !g->ended ? gunzip_fill(g, err) : STATUS_OK;
         if (status)
             return status;
         if (g->left == 0)
@@ -112,11 +112,11 @@ static enum status read_packed(struct gunzip *g, void *to, size_t most, size_t *
     return STATUS_OK;
 }
 
-static enum status pull(void *context, void *to, size_t most, size_t *got, struct error *err)
+static enum status gunzip_pull(void *context, void *to, size_t most, size_t *got, struct error *err)
 {
     struct gunzip *g = context;
     *got = 0;
-    enum status status = g->begun ? STATUS_OK : begin(g, err);
+    enum status status = g->begun ? STATUS_OK : gunzip_begin(g, err);
     if (status)
         return status;
     return g->packed ? read_packed(g, to, most, got, err) : read_plain(g, to, most, got, err);
@@ -124,5 +124,5 @@ static enum status pull(void *context, void *to, size_t most, size_t *got, struc
 
 struct byte_source gunzip_source(struct gunzip *gunzip)
 {
-    return (struct byte_source){gunzip, pull};
+    return (struct byte_source){gunzip, gunzip_pull};
 }

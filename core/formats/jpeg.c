@@ -34,7 +34,7 @@ static struct reader *reader_of(j_common_ptr jpeg)
     return jpeg->client_data;
 }
 
-static void fail(j_common_ptr jpeg)
+static void jpeg_fail(j_common_ptr jpeg)
 {
     struct reader *r = reader_of(jpeg);
     jpeg->err->format_message(jpeg, r->message);
@@ -44,10 +44,10 @@ static void fail(j_common_ptr jpeg)
 static void on_message(j_common_ptr jpeg, int level)
 {
     if (level < 0)
-        fail(jpeg);
+        jpeg_fail(jpeg);
 }
 
-static void refuse(struct reader *r, enum status status, const char *why)
+static void jpeg_refuse(struct reader *r, enum status status, const char *why)
 {
     r->refused = status;
     (void)snprintf(r->message, sizeof r->message, "%s", why);
@@ -58,16 +58,16 @@ static void refuse(struct reader *r, enum status status, const char *why)
 static void on_progress(j_common_ptr jpeg)
 {
     if (((j_decompress_ptr)jpeg)->input_scan_number > SCANS)
-        refuse(reader_of(jpeg), STATUS_CORRUPT, "the file has too many scans");
+        jpeg_refuse(reader_of(jpeg), STATUS_CORRUPT, "the file has too many scans");
 }
 
 static void check_head(struct reader *r)
 {
     j_decompress_ptr jpeg = &r->jpeg;
     if (jpeg->image_width > (JDIMENSION)r->max_side || jpeg->image_height > (JDIMENSION)r->max_side)
-        refuse(r, STATUS_LIMIT, "the picture is larger than allowed; a side has at most 4096 pixels");
+        jpeg_refuse(r, STATUS_LIMIT, "the picture is larger than allowed; a side has at most 4096 pixels");
     if (jpeg->num_components != 1 && jpeg->num_components != 3)
-        refuse(r, STATUS_INVALID, "only grey and RGB pictures can be read; convert the file to RGB");
+        jpeg_refuse(r, STATUS_INVALID, "only grey and RGB pictures can be read; convert the file to RGB");
     jpeg->out_color_space = jpeg->num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
 }
 
@@ -81,7 +81,7 @@ static void read_image(struct reader *r)
     size_t plane = (size_t)rows * (size_t)cols;
     r->line = malloc((size_t)cols * (size_t)channels);
     if (!r->line || raster_create(r->raster, channels, rows, cols, NULL))
-        refuse(r, STATUS_NO_MEMORY, "not enough memory for the picture");
+        jpeg_refuse(r, STATUS_NO_MEMORY, "not enough memory for the picture");
     for (int row = 0; row < rows; row++) {
         (void)jpeg_read_scanlines(jpeg, &r->line, 1);
         for (int i = 0; i < cols * channels; i++)
@@ -118,7 +118,7 @@ enum status jpeg_decode(const void *bytes, size_t count, int max_side, struct ra
     if (!jpeg_begins(bytes, count))
         return error_set(err, STATUS_CORRUPT, NULL, "JPEG: the bytes do not begin like a JPEG file");
     r.jpeg.err = jpeg_std_error(&r.errors);
-    r.errors.error_exit = fail;
+    r.errors.error_exit = jpeg_fail;
     r.errors.emit_message = on_message;
     r.progress.progress_monitor = on_progress;
     r.jpeg.client_data = &r;

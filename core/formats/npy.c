@@ -68,7 +68,7 @@ static float value_at(const unsigned char *at, const struct npy_header *h)
 
 /* Writes a UCS-4 code point as UTF-8 and returns the number of bytes; 0: `room` is too small, or the code point does
  * not exist. */
-static size_t encode(uint64_t point, char *out, size_t room)
+static size_t npy_encode(uint64_t point, char *out, size_t room)
 {
     char at[4];
     size_t count = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
@@ -92,7 +92,7 @@ static bool text_at(const unsigned char *at, const struct npy_header *h, char ou
             out[used++] = (char)point;
             continue;
         }
-        size_t bytes = unit == 1 ? 0 : encode(point, out + used, NPY_TEXT - 1 - used);
+        size_t bytes = unit == 1 ? 0 : npy_encode(point, out + used, NPY_TEXT - 1 - used);
         if (bytes == 0)
             return false;
         used += bytes;
@@ -121,7 +121,7 @@ static enum status count_of(const struct npy_header *h, size_t max_count, size_t
 }
 
 /* Grows the memory to `count` elements and keeps the existing ones. */
-static enum status grow(struct npy *out, bool texts, size_t count, struct error *err)
+static enum status npy_grow(struct npy *out, bool texts, size_t count, struct error *err)
 {
     size_t bytes = count > 0 ? count * (texts ? NPY_TEXT : sizeof(float)) : 1;
     void *larger = realloc(texts ? (void *)out->texts : (void *)out->values, bytes);
@@ -152,8 +152,8 @@ static enum status not_finite(const struct npy_header *h, size_t element, struct
                      "%s of the array (counted from 0) is not finite; remove NaN and infinite values", place);
 }
 
-static enum status convert(const unsigned char *block, const struct npy_header *h, size_t first, size_t count,
-                           struct npy *out, struct error *err)
+static enum status npy_convert(const unsigned char *block, const struct npy_header *h, size_t first, size_t count,
+                               struct npy *out, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
         const unsigned char *at = block + i * h->item;
@@ -172,18 +172,18 @@ static enum status read_elements(const struct byte_source *from, const struct np
     bool texts = h->element >= NPY_BYTES;
     unsigned char block[BLOCK];
     size_t step = BLOCK / h->item, room = count < step ? count : step;
-    enum status status = grow(out, texts, room, err);
+    enum status status = npy_grow(out, texts, room, err);
     for (size_t done = 0; !status && done < count;) {
         size_t now = count - done < step ? count - done : step;
         if (done + now > room) {
             room = 2 * room < count ? 2 * room : count;
             room = room < done + now ? done + now : room;
-            status = grow(out, texts, room, err);
+            status = npy_grow(out, texts, room, err);
         }
         if (!status)
             status = byte_source_exactly(from, block, now * h->item, "the data of the .npy array", err);
         if (!status)
-            status = convert(block, h, done, now, out, err);
+            status = npy_convert(block, h, done, now, out, err);
         done += now;
     }
     return status;

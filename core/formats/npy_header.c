@@ -25,7 +25,7 @@ static void skip_space(struct reader *r)
         r->at++;
 }
 
-static bool take(struct reader *r, char c)
+static bool npy_header_take(struct reader *r, char c)
 {
     skip_space(r);
     bool there = r->at < r->end && *r->at == c;
@@ -55,7 +55,7 @@ static bool take_text(struct reader *r, char *out, size_t size)
         out[length++] = *r->at;
     }
     out[length] = '\0';
-    return take(r, quote);
+    return npy_header_take(r, quote);
 }
 
 static bool take_size(struct reader *r, int64_t *size)
@@ -73,17 +73,17 @@ static bool take_size(struct reader *r, int64_t *size)
 
 static bool take_shape(struct reader *r, struct fields *f)
 {
-    if (!take(r, '('))
+    if (!npy_header_take(r, '('))
         return false;
-    for (f->rank = 0; !take(r, ')');) {
+    for (f->rank = 0; !npy_header_take(r, ')');) {
         int64_t size;
         if (!take_size(r, &size))
             return false;
         if (f->rank < NPY_RANK)
             f->dim[f->rank] = size;
         f->rank++;
-        if (!take(r, ','))
-            return take(r, ')');
+        if (!npy_header_take(r, ','))
+            return npy_header_take(r, ')');
     }
     return true;
 }
@@ -113,7 +113,7 @@ static bool take_type(struct reader *r, struct fields *f)
 static bool take_field(struct reader *r, struct fields *f)
 {
     char key[24];
-    if (!take_text(r, key, sizeof key) || !take(r, ':'))
+    if (!take_text(r, key, sizeof key) || !npy_header_take(r, ':'))
         return false;
     if (strcmp(key, "descr") == 0 && !f->has_type)
         return f->has_type = take_type(r, f);
@@ -128,13 +128,13 @@ static bool take_field(struct reader *r, struct fields *f)
 
 static bool take_dictionary(struct reader *r, struct fields *f)
 {
-    if (!take(r, '{'))
+    if (!npy_header_take(r, '{'))
         return false;
-    while (!take(r, '}')) {
+    while (!npy_header_take(r, '}')) {
         if (!take_field(r, f))
             return false;
-        if (!take(r, ',')) {
-            if (!take(r, '}'))
+        if (!npy_header_take(r, ',')) {
+            if (!npy_header_take(r, '}'))
                 return false;
             break;
         }

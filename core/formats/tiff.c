@@ -18,7 +18,7 @@ struct memory {
     char message[120]; /* the first error of the library */
 };
 
-static tmsize_t take(thandle_t handle, void *to, tmsize_t count)
+static tmsize_t tiff_take(thandle_t handle, void *to, tmsize_t count)
 {
     struct memory *m = handle;
     uint64_t left = m->at < m->count ? m->count - m->at : 0, now = (uint64_t)count < left ? (uint64_t)count : left;
@@ -27,7 +27,7 @@ static tmsize_t take(thandle_t handle, void *to, tmsize_t count)
     return (tmsize_t)now;
 }
 
-static tmsize_t put(thandle_t handle, void *from, tmsize_t count)
+static tmsize_t tiff_put(thandle_t handle, void *from, tmsize_t count)
 {
     (void)handle;
     (void)from;
@@ -83,7 +83,8 @@ static TIFF *open_memory(struct memory *m)
     TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, m);
     TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, m);
     /* 'm' in the mode: do not map the file; 'h': read only the header at first */
-    TIFF *tiff = TIFFClientOpenExt("upload", "rmh", m, take, put, seek, close_nothing, size_of, NULL, NULL, options);
+    TIFF *tiff =
+        TIFFClientOpenExt("upload", "rmh", m, tiff_take, tiff_put, seek, close_nothing, size_of, NULL, NULL, options);
     TIFFOpenOptionsFree(options);
     return tiff;
 }
@@ -167,8 +168,8 @@ static enum status read_rgba(TIFF *tiff, const struct layout *l, const struct me
 {
     size_t size = (size_t)l->rows * l->cols;
     uint32_t *pixels = malloc(size * sizeof *pixels);
-    enum status status = pixels ? raster_create(raster, 3, (int)l->rows, (int)l->cols, err)
-                                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
+    enum status status =
+        pixels ? raster_create(raster, 3, (int)l->rows, (int)l->cols, err) : error_memory(err, "a picture");
     if (!status && !TIFFReadRGBAImageOriented(tiff, l->cols, l->rows, pixels, ORIENTATION_TOPLEFT, 1))
         status = error_set(err, STATUS_CORRUPT, NULL, "TIFF: %s", m->message[0] ? m->message : "it cannot be decoded");
     for (size_t i = 0; !status && i < size; i++) {

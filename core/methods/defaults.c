@@ -109,7 +109,7 @@ static enum status write_verdict(const struct method *method, struct method_run 
         return STATUS_OK;
     struct findings *findings = calloc(1, sizeof *findings);
     if (findings == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the verdict");
+        return error_memory(err, "the verdict");
     enum status status = method->judge(run, findings, err);
     if (status == STATUS_OK)
         findings_write(findings, out);

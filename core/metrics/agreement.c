@@ -12,7 +12,7 @@ enum status agreement_create(int channels, int others, struct agreement *out, st
     out->motifs = calloc((size_t)channels, sizeof *out->motifs);
     out->of_other = calloc((size_t)others, sizeof *out->of_other);
     if (out->together == NULL || out->motifs == NULL || out->of_other == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
+        return error_memory(err, "a comparison");
     return STATUS_OK;
 }
 
@@ -30,7 +30,7 @@ static int distance(const struct motif *a, const struct motif *b)
     return rows > cols ? rows : cols;
 }
 
-static int nearest(const struct motif *motif, const struct motif *others, int count, int reach)
+static int agreement_nearest(const struct motif *motif, const struct motif *others, int count, int reach)
 {
     int best = -1;
     for (int i = 0; i < count; i++) {
@@ -45,7 +45,7 @@ void agreement_add(struct agreement *a, const struct motif *motifs, int count, c
                    int other_count, int reach)
 {
     for (int i = 0; i < count; i++) {
-        int best = nearest(&motifs[i], others, other_count, reach);
+        int best = agreement_nearest(&motifs[i], others, other_count, reach);
         a->motifs[motifs[i].channel]++;
         if (best >= 0)
             a->together[motifs[i].channel * a->others + others[best].channel] += 1;

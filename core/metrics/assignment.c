@@ -32,7 +32,7 @@ static double reduced_cost(const struct search *s, int short_line, int long_line
 }
 
 /* Returns the long line (as defined above) with the smallest distance among those whose distance is not final. */
-static int nearest(const struct search *s)
+static int assignment_nearest(const struct search *s)
 {
     int best = -1;
     for (int j = 0; j < s->longs; j++)
@@ -63,11 +63,11 @@ static void augment(struct search *s, int start)
         s->settled[j] = false;
     }
     extend(s, start, 0.0, -1);
-    int end = nearest(s);
+    int end = assignment_nearest(s);
     while (s->owner[end] >= 0) {
         s->settled[end] = true;
         extend(s, s->owner[end], s->distance[end], end);
-        end = nearest(s);
+        end = assignment_nearest(s);
         if (thread_pool_stopped(s->pool))
             return;
     }

@@ -85,7 +85,7 @@ static void scan(struct grower *g, int column, int from, int to)
 }
 
 /* Splits each of the nodes [from, to) for which scan() found a split. Returns the index after the last child. */
-static int split(struct grower *g, int from, int to)
+static int boosting_split(struct grower *g, int from, int to)
 {
     int next = to;
     for (int k = from; k < to; k++) {
@@ -112,7 +112,7 @@ static int split(struct grower *g, int from, int to)
     return next;
 }
 
-static void grow(struct grower *g)
+static void boosting_grow(struct grower *g)
 {
     int from = 0, to = 1;
     open_node(&g->nodes[0]);
@@ -121,7 +121,7 @@ static void grow(struct grower *g)
     for (int level = 0; level < g->how->depth && from < to; level++) {
         for (int c = 0; c < g->columns; c++)
             scan(g, c, from, to);
-        int end = split(g, from, to);
+        int end = boosting_split(g, from, to);
         from = to;
         to = end;
     }
@@ -156,7 +156,7 @@ static enum status sort_columns(struct grower *g, struct error *err)
     return STATUS_OK;
 }
 
-static void finish(struct grower *g, double *error)
+static void boosting_finish(struct grower *g, double *error)
 {
     double total = 0, squares = 0;
     for (int c = 0; c < g->columns; c++)
@@ -192,8 +192,8 @@ enum status boosting_importance(const struct boosting *how, int rows, int column
             g.rest[i] = y[i] - mean;
         memset(importance, 0, (size_t)columns * sizeof *importance);
         for (int t = 0; t < how->trees && !thread_pool_stopped(pool); t++)
-            grow(&g);
-        finish(&g, error);
+            boosting_grow(&g);
+        boosting_finish(&g, error);
         status = thread_pool_check(pool, err);
     }
     free(g.order);

@@ -38,8 +38,7 @@ enum status dci_score(const float *codes, const float *truth, int rows, int code
 {
     double *table = calloc((size_t)code_count * (size_t)factors, sizeof *table);
     double *one = calloc((size_t)code_count, sizeof *one), *y = calloc((size_t)rows, sizeof *y);
-    enum status status =
-        table && one && y ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for importances");
+    enum status status = table && one && y ? STATUS_OK : error_memory(err, "importances");
     for (int f = 0; !status && f < factors; f++) {
         for (int i = 0; i < rows; i++)
             y[i] = (double)truth[(ptrdiff_t)i * factors + f];

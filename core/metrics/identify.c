@@ -10,11 +10,6 @@
 
 enum { ROWS = 64 }; /* rows between two checks whether the pool was stopped */
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for correlations");
-}
-
 static void centre(const float *x, int rows, int cols, struct thread_pool *pool, double *mean, double *deviation)
 {
     for (int c = 0; c < cols && !thread_pool_stopped(pool); c++) {
@@ -51,7 +46,7 @@ enum status identify_mcc(const float *truth, int factors, const float *codes, in
     int p = factors, q = code_count;
     double *numbers = malloc(((size_t)p * (size_t)q + 2 * (size_t)(p + q)) * sizeof *numbers), total;
     int *own = malloc((size_t)p * sizeof *own);
-    enum status status = numbers && own ? STATUS_OK : no_memory(err);
+    enum status status = numbers && own ? STATUS_OK : error_memory(err, "correlations");
     if (!status) {
         double *score = numbers, *mean_t = score + p * q, *sd_t = mean_t + p, *mean_c = sd_t + p, *sd_c = mean_c + q;
         centre(truth, rows, p, pool, mean_t, sd_t);
@@ -124,7 +119,7 @@ enum status identify_linear_r2(const float *truth, int factors, const float *cod
     size_t cross = (size_t)p * (size_t)q;
     double *numbers = malloc((2 * cross + (size_t)q * (size_t)q + 2 * (size_t)(p + q)) * sizeof *numbers);
     if (!numbers)
-        return no_memory(err);
+        return error_memory(err, "correlations");
     double *b = numbers, *x = b + cross, *a = x + cross, *mean_t = a + q * q, *sd_t = mean_t + p, *mean_c = sd_t + p;
     centre(truth, rows, p, pool, mean_t, sd_t);
     centre(codes, rows, q, pool, mean_c, mean_c + q);

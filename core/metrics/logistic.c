@@ -65,7 +65,7 @@ static double slope(const struct problem *p, const double *w, double *gradient)
     return sum;
 }
 
-static double dot(const double *x, const double *y, int n)
+static double logistic_dot(const double *x, const double *y, int n)
 {
     double sum = 0;
     for (int i = 0; i < n; i++)
@@ -88,26 +88,27 @@ static void direction(const struct memory *m, const double *g, double *d, int n)
         d[i] = -g[i];
     for (int b = 1; b <= have; b++) {
         int at = (m->count - b) % HISTORY;
-        alpha[at] = m->rho[at] * dot(m->s + (ptrdiff_t)at * n, d, n);
+        alpha[at] = m->rho[at] * logistic_dot(m->s + (ptrdiff_t)at * n, d, n);
         for (int i = 0; i < n; i++)
             d[i] -= alpha[at] * m->y[(ptrdiff_t)at * n + i];
     }
     if (have) {
         int at = (m->count - 1) % HISTORY;
         const double *y = m->y + (ptrdiff_t)at * n;
-        double scale = 1 / (m->rho[at] * dot(y, y, n));
+        double scale = 1 / (m->rho[at] * logistic_dot(y, y, n));
         for (int i = 0; i < n; i++)
             d[i] *= scale;
     }
     for (int b = have; b >= 1; b--) {
         int at = (m->count - b) % HISTORY;
-        double beta = m->rho[at] * dot(m->y + (ptrdiff_t)at * n, d, n);
+        double beta = m->rho[at] * logistic_dot(m->y + (ptrdiff_t)at * n, d, n);
         for (int i = 0; i < n; i++)
             d[i] += (alpha[at] - beta) * m->s[(ptrdiff_t)at * n + i];
     }
 }
 
-static void remember(struct memory *m, const double *w, const double *w0, const double *g, const double *g0, int n)
+static void logistic_remember(struct memory *m, const double *w, const double *w0, const double *g, const double *g0,
+                              int n)
 {
     int at = m->count % HISTORY;
     double *s = m->s + (ptrdiff_t)at * n, *y = m->y + (ptrdiff_t)at * n;
@@ -115,7 +116,7 @@ static void remember(struct memory *m, const double *w, const double *w0, const 
         s[i] = w[i] - w0[i];
         y[i] = g[i] - g0[i];
     }
-    double curvature = dot(s, y, n);
+    double curvature = logistic_dot(s, y, n);
     if (curvature > 1e-12) {
         m->rho[at] = 1 / curvature;
         m->count++;
@@ -130,10 +131,11 @@ static void minimise(struct problem *p, struct thread_pool *pool, double *w, dou
     struct memory m = {.s = d + n, .y = d + n + (ptrdiff_t)HISTORY * n};
     p->scores = m.y + (ptrdiff_t)HISTORY * n;
     double value = slope(p, w, g);
-    for (out->iterations = 0; out->iterations < ITERATIONS && sqrt(dot(g, g, n)) > SMALL * sqrt(p->count);
+    for (out->iterations = 0; out->iterations < ITERATIONS && sqrt(logistic_dot(g, g, n)) > SMALL * sqrt(p->count);
          out->iterations++) {
         direction(&m, g, d, n);
-        double down = dot(g, d, n), step = out->iterations ? 1 : fmin(1, 1 / sqrt(dot(g, g, n))), try = HUGE_VAL;
+        double down = logistic_dot(g, d, n), step = out->iterations ? 1 : fmin(1, 1 / sqrt(logistic_dot(g, g, n))),
+               try = HUGE_VAL;
         for (int half = 0; half < HALVINGS && !thread_pool_stopped(pool); half++) {
             for (int i = 0; i < n; i++)
                 next[i] = w[i] + step * d[i];
@@ -144,7 +146,7 @@ static void minimise(struct problem *p, struct thread_pool *pool, double *w, dou
         }
         if (!(try < value))
             break;
-        remember(&m, next, w, next_g, g, n);
+        logistic_remember(&m, next, w, next_g, g, n);
         memcpy(w, next, (size_t)n * sizeof *w);
         memcpy(g, next_g, (size_t)n * sizeof *g);
         value = try;
@@ -163,7 +165,7 @@ enum status logistic_fit(const float *x, const int *label, const int *which, int
     if (!work || !out->weights) {
         free(work);
         logistic_close(out);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a regression");
+        return error_memory(err, "a regression");
     }
     minimise(&p, pool, out->weights, work, out);
     free(work);
@@ -202,7 +204,7 @@ enum status logistic_accuracy(const float *x, const int *label, int rows, int co
     int *order = malloc(2 * (size_t)rows * sizeof *order), right = 0;
     struct mt19937 rng;
     if (!order)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for folds");
+        return error_memory(err, "folds");
     int *train = order + rows;
     mt19937_init(&rng, 42);
     mt19937_permutation(&rng, order, rows);

@@ -34,7 +34,7 @@ enum status motif_errors_init(struct motif_errors *errors, int symbols, int chan
     }
     errors->boxes = calloc(3 * cells(errors), sizeof *errors->boxes);
     if (errors->boxes == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a confusion matrix");
+        return error_memory(err, "a confusion matrix");
     errors->windows = errors->boxes + cells(errors);
     errors->lone = errors->windows + cells(errors);
     return STATUS_OK;
@@ -283,7 +283,7 @@ static const int64_t *matrix_of(const struct motif_errors *errors, enum motif_fo
     return form == MOTIF_BOXES ? errors->boxes : errors->windows;
 }
 
-static double share(int64_t part, int64_t whole)
+static double motif_errors_share(int64_t part, int64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : NAN;
 }
@@ -295,7 +295,7 @@ static enum status assign(const struct motif_errors *errors, const int64_t *matr
 {
     double *score = malloc((size_t)errors->symbols * (size_t)errors->channels * sizeof *score);
     if (score == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an assignment");
+        return error_memory(err, "an assignment");
     for (int channel = 0; channel < errors->channels; channel++) {
         for (int symbol = 0; symbol < errors->symbols; symbol++) {
             score[(size_t)channel * (size_t)errors->symbols + (size_t)symbol] =
@@ -363,16 +363,16 @@ enum status motif_errors_report(const struct motif_errors *errors, enum motif_fo
     bool windows = form == MOTIF_WINDOWS;
     out->truths = out->hits + out->misses + (windows ? errors->taken : 0);
     out->predictions = windows ? errors->motifs : out->hits + out->false_positives;
-    out->fne = share(out->misses, out->truths);
-    out->fpe = share(out->false_positives, out->predictions);
-    out->ce_majority = share(out->hits - by_majority, out->hits);
+    out->fne = motif_errors_share(out->misses, out->truths);
+    out->fpe = motif_errors_share(out->false_positives, out->predictions);
+    out->ce_majority = motif_errors_share(out->hits - by_majority, out->hits);
 
     int *symbol_of = malloc((size_t)errors->channels * sizeof *symbol_of);
     if (symbol_of == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an assignment");
+        return error_memory(err, "an assignment");
     double matched = 0.0;
     enum status status = assign(errors, matrix, symbol_of, &matched, err);
-    out->ce_assignment = share(out->hits - (int64_t)matched, out->hits);
+    out->ce_assignment = motif_errors_share(out->hits - (int64_t)matched, out->hits);
     free(symbol_of);
     return status;
 }

@@ -22,7 +22,7 @@ struct shuffling {
 };
 
 /* Collects all active motifs, sorted by channel. */
-static enum status gather(struct shuffling *s, struct error *err)
+static enum status shuffled_gather(struct shuffling *s, struct error *err)
 {
     for (int i = 0; i < s->count; i++)
         for (int j = 0; j < s->sequences[i].motif_count; j++) {
@@ -32,7 +32,7 @@ static enum status gather(struct shuffling *s, struct error *err)
         }
     int64_t *at = calloc((size_t)s->channels + 1, sizeof *at);
     if (at == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a baseline");
+        return error_memory(err, "a baseline");
     for (int i = 0; i < s->count; i++)
         for (int j = 0; j < s->sequences[i].motif_count; j++)
             at[s->sequences[i].motifs[j].channel + 1] += s->sequences[i].motifs[j].value > 0;
@@ -49,7 +49,7 @@ static enum status gather(struct shuffling *s, struct error *err)
 }
 
 /* Draws positions for all motifs, channel by channel. */
-static void draw(struct shuffling *s, int shuffle)
+static void shuffled_draw(struct shuffling *s, int shuffle)
 {
     int64_t n = (int64_t)s->count * s->length, at = 0;
     struct mt19937 rng;
@@ -65,7 +65,7 @@ static void draw(struct shuffling *s, int shuffle)
 }
 
 /* Sorts the moved motifs by sequence. */
-static void place(struct shuffling *s)
+static void shuffled_place(struct shuffling *s)
 {
     for (int i = 0; i <= s->count; i++)
         s->begin[i] = 0;
@@ -96,7 +96,7 @@ static enum status count_errors(struct shuffling *s, struct motif_report *report
     return status ? status : motif_errors_report(&s->errors, MOTIF_BOXES, report, err);
 }
 
-static enum status prepare(struct shuffling *s, int symbols, struct error *err)
+static enum status shuffled_prepare(struct shuffling *s, int symbols, struct error *err)
 {
     int64_t n = (int64_t)s->count * s->length;
     for (int i = 0; i < s->count; i++)
@@ -114,10 +114,10 @@ static enum status prepare(struct shuffling *s, int symbols, struct error *err)
     s->begin = malloc(((size_t)s->count + 2) * sizeof *s->begin);
     bool room = s->all != NULL && s->placed != NULL && s->place != NULL && s->positions != NULL && s->begin != NULL;
     if (!status && !room)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a baseline");
+        status = error_memory(err, "a baseline");
     for (int64_t i = 0; !status && i < n; i++)
         s->positions[i] = (int32_t)i;
-    return status ? status : gather(s, err);
+    return status ? status : shuffled_gather(s, err);
 }
 
 void shuffling_destroy(struct shuffling *s)
@@ -150,7 +150,7 @@ enum status shuffling_create(const struct shuffled_sequence *sequences, int coun
     s->shuffles = shuffles;
     s->values = malloc(4 * (size_t)shuffles * sizeof *s->values);
     enum status status = s->values != NULL
-                             ? prepare(s, symbols, err)
+                             ? shuffled_prepare(s, symbols, err)
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d shuffles", shuffles);
     if (status) {
         shuffling_destroy(s);
@@ -163,8 +163,8 @@ enum status shuffling_create(const struct shuffled_sequence *sequences, int coun
 enum status shuffling_next(struct shuffling *s, bool *done, struct error *err)
 {
     struct motif_report report = {0};
-    draw(s, s->done);
-    place(s);
+    shuffled_draw(s, s->done);
+    shuffled_place(s);
     enum status status = count_errors(s, &report, err);
     double *at = s->values + s->done++;
     at[0] = report.fpe;

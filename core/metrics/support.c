@@ -7,7 +7,7 @@
 
 #include "core/metrics/assignment.h"
 
-static double correlation(const float *x, int step_x, const float *y, int step_y, int rows)
+static double metrics_support_correlation(const float *x, int step_x, const float *y, int step_y, int rows)
 {
     double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
     for (int i = 0; i < rows; i++) {
@@ -56,7 +56,8 @@ enum status support_compare(const float *mask, const unsigned char *truth, int f
         score && column_of ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to match columns");
     for (int f = 0; !status && f < factors; f++)
         for (int c = 0; c < columns && !thread_pool_stopped(pool); c++)
-            score[(ptrdiff_t)f * columns + c] = fabs(correlation(codes + c, columns, values + f, factors, rows));
+            score[(ptrdiff_t)f * columns + c] =
+                fabs(metrics_support_correlation(codes + c, columns, values + f, factors, rows));
     if (!status)
         status = thread_pool_check(pool, err);
     if (!status)

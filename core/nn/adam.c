@@ -29,7 +29,7 @@ struct adam {
     int count;
 };
 
-static size_t padded(size_t count)
+static size_t adam_padded(size_t count)
 {
     return (count + 15) / 16 * 16;
 }
@@ -46,17 +46,17 @@ static void cut(struct adam *adam, size_t *reals, int *count)
                 adam->pieces[*count] = (struct adam_piece){w, at, left < ADAM_CHUNK ? left : ADAM_CHUNK, *reals + at};
             (*count)++;
         }
-        *reals += padded(w->count);
+        *reals += adam_padded(w->count);
     }
 }
 
 /* Returns false if memory is lacking; adam_destroy() frees what was allocated. */
-static bool allocate(struct adam *adam)
+static bool adam_allocate(struct adam *adam)
 {
     size_t reals;
     cut(adam, &reals, &adam->count);
-    adam->m = zeroed_alloc(padded(reals) * sizeof(real), &adam->memory[0]);
-    adam->v = zeroed_alloc(padded(reals) * sizeof(real), &adam->memory[1]);
+    adam->m = zeroed_alloc(adam_padded(reals) * sizeof(real), &adam->memory[0]);
+    adam->v = zeroed_alloc(adam_padded(reals) * sizeof(real), &adam->memory[1]);
     adam->squares = calloc((size_t)adam->count + 1, sizeof(*adam->squares));
     adam->pieces = calloc((size_t)adam->count + 1, sizeof(*adam->pieces));
     if (adam->m == NULL || adam->v == NULL || adam->squares == NULL || adam->pieces == NULL)
@@ -70,9 +70,9 @@ enum status adam_create(struct params *params, const struct adam_config *config,
     struct adam *adam = calloc(1, sizeof(*adam));
     if (adam != NULL)
         *adam = (struct adam){.params = params, .config = *config};
-    if (adam == NULL || !allocate(adam)) {
+    if (adam == NULL || !adam_allocate(adam)) {
         adam_destroy(adam);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the optimiser");
+        return error_memory(err, "the optimiser");
     }
     *out = adam;
     return STATUS_OK;
@@ -170,7 +170,7 @@ void adam_copy(struct adam *to, const struct adam *from)
 {
     size_t reals = 0;
     for (size_t i = 0; i < params_arrays(from->params); i++)
-        reals += padded(params_array(from->params, i)->count);
+        reals += adam_padded(params_array(from->params, i)->count);
     memcpy(to->m, from->m, reals * sizeof(real));
     memcpy(to->v, from->v, reals * sizeof(real));
     to->updates = from->updates;
@@ -203,7 +203,7 @@ enum status adam_snapshot_as(struct adam *adam, const char *prefix, struct snaps
                                               (which == 0 ? adam->m : adam->v) + at, err);
             if (status != STATUS_OK)
                 return status;
-            at += padded(w->count);
+            at += adam_padded(w->count);
         }
     }
     uint64_t none[4] = {0};

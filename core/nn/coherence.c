@@ -18,7 +18,7 @@ static size_t gram_at(const struct filter_bank *b, int f, int row, int column, i
 }
 
 /* Uses four partial sums, so that an addition need not wait for the previous one. */
-static double dot(const real *a, const real *b, int count)
+static double nn_coherence_dot(const real *a, const real *b, int count)
 {
     double sum[4] = {0, 0, 0, 0};
     int i = 0;
@@ -40,7 +40,7 @@ static double shifted_dot(const struct filter_bank *b, const real *f, const real
         for (int y = top; y < bottom; y++) {
             const real *row_f = f + ((size_t)c * (size_t)b->height + (size_t)y) * (size_t)b->width + left;
             const real *row_g = g + ((size_t)c * (size_t)b->height + (size_t)(y - dy)) * (size_t)b->width + (left - dx);
-            sum += dot(row_f, row_g, count);
+            sum += nn_coherence_dot(row_f, row_g, count);
         }
     return sum;
 }

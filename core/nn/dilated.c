@@ -7,7 +7,7 @@ struct part_name {
     char text[2 * SNAPSHOT_NAME]; /* params_seal() returns an error for names that are too long */
 };
 
-static struct part_name part(const char *name, const char *what, int i)
+static struct part_name dilated_part(const char *name, const char *what, int i)
 {
     struct part_name n;
     if (i < 0)
@@ -49,16 +49,16 @@ void dilated_build(struct dilated *net, struct params *params, const char *name,
     int width = config->width;
     net->config = *config;
     net->units = dilated_units(config->context);
-    build_point(&net->first, params, part(name, "first", -1), config->inputs, width);
-    build_point(&net->skip_first, params, part(name, "skip", -1), width, width);
+    build_point(&net->first, params, dilated_part(name, "first", -1), config->inputs, width);
+    build_point(&net->skip_first, params, dilated_part(name, "skip", -1), width, width);
     for (int i = 0; i < net->units; i++) {
         int taps, dilation;
         dilated_unit(i, &taps, &dilation);
-        residual_unit_build(&net->unit[i], params, part(name, "units", i).text, width, 1, taps);
+        residual_unit_build(&net->unit[i], params, dilated_part(name, "units", i).text, width, 1, taps);
         if (i % 4 == 3)
-            build_point(&net->skip[i / 4], params, part(name, "skips", i / 4), width, width);
+            build_point(&net->skip[i / 4], params, dilated_part(name, "skips", i / 4), width, width);
     }
-    build_point(&net->out, params, part(name, "out", -1), width, config->classes);
+    build_point(&net->out, params, dilated_part(name, "out", -1), width, config->classes);
 }
 
 static struct tensor *unit_forward(struct exec *e, struct residual_unit *unit, int dilation, struct tensor *x)

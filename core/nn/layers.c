@@ -11,7 +11,7 @@ struct part_name {
     struct init init;
 };
 
-static struct part_name part(const char *name, const char *shared_init, const char *what, struct init init)
+static struct part_name layers_part(const char *name, const char *shared_init, const char *what, struct init init)
 {
     struct part_name p;
     snprintf(p.name, sizeof(p.name), "%s.%s", name, what);
@@ -23,7 +23,7 @@ static struct part_name part(const char *name, const char *shared_init, const ch
 static struct weight *add_part(struct params *params, const char *name, const char *shared_init, const char *what,
                                int rank, const int *dim, struct init init)
 {
-    struct part_name p = part(name, shared_init, what, init);
+    struct part_name p = layers_part(name, shared_init, what, init);
     p.init.shared_init = p.shared_init;
     return params_add(params, p.name, rank, dim, p.init);
 }
@@ -65,8 +65,10 @@ void batch_norm_build(struct batch_norm *norm, struct params *params, const char
         norm->gain = add_part(params, name, NULL, "weight", 1, &channels, init_constant(1.0));
         norm->bias = add_part(params, name, NULL, "bias", 1, &channels, init_constant(0.0));
     }
-    norm->mean = params_add_state(params, part(name, NULL, "running_mean", init_constant(0.0)).name, channels, 0.0);
-    norm->variance = params_add_state(params, part(name, NULL, "running_var", init_constant(0.0)).name, channels, 1.0);
+    norm->mean =
+        params_add_state(params, layers_part(name, NULL, "running_mean", init_constant(0.0)).name, channels, 0.0);
+    norm->variance =
+        params_add_state(params, layers_part(name, NULL, "running_var", init_constant(0.0)).name, channels, 1.0);
 }
 
 void layer_norm_build(struct layer_norm *norm, struct params *params, const char *name, int cols)
@@ -80,10 +82,10 @@ void layer_norm_build(struct layer_norm *norm, struct params *params, const char
 void residual_unit_build(struct residual_unit *unit, struct params *params, const char *name, int width, int kh, int kw)
 {
     struct init none = init_constant(0.0);
-    batch_norm_build(&unit->norm1, params, part(name, NULL, "norm1", none).name, width, true);
-    conv_layer_build(&unit->conv1, params, part(name, NULL, "conv1", none).name, width, width, kh, kw);
-    batch_norm_build(&unit->norm2, params, part(name, NULL, "norm2", none).name, width, true);
-    conv_layer_build(&unit->conv2, params, part(name, NULL, "conv2", none).name, width, width, kh, kw);
+    batch_norm_build(&unit->norm1, params, layers_part(name, NULL, "norm1", none).name, width, true);
+    conv_layer_build(&unit->conv1, params, layers_part(name, NULL, "conv1", none).name, width, width, kh, kw);
+    batch_norm_build(&unit->norm2, params, layers_part(name, NULL, "norm2", none).name, width, true);
+    conv_layer_build(&unit->conv2, params, layers_part(name, NULL, "conv2", none).name, width, width, kh, kw);
 }
 
 struct tensor *residual_unit_forward(struct exec *e, struct residual_unit *unit, struct tensor *x)
@@ -119,7 +121,8 @@ struct tensor *bilstm_forward(struct exec *e, struct bilstm *lstm, struct tensor
 void rms_scale_build(struct rms_scale *scale, struct params *params, const char *name)
 {
     *scale = (struct rms_scale){.momentum = 0.99, .epsilon = 1e-6};
-    scale->square = params_add_state(params, part(name, NULL, "running_square", init_constant(0.0)).name, 1, 1.0);
+    scale->square =
+        params_add_state(params, layers_part(name, NULL, "running_square", init_constant(0.0)).name, 1, 1.0);
 }
 
 struct tensor *rms_scale_forward(struct exec *e, struct rms_scale *scale, struct tensor *x)
@@ -156,7 +159,7 @@ void mlp_build(struct mlp *mlp, struct params *params, const char *name, int lay
     for (int i = 0; i < mlp->layers; i++) {
         char what[16];
         snprintf(what, sizeof(what), "%d", i);
-        linear_build(&mlp->layer[i], params, part(name, NULL, what, init_constant(0.0)).name, NULL, sizes[i],
+        linear_build(&mlp->layer[i], params, layers_part(name, NULL, what, init_constant(0.0)).name, NULL, sizes[i],
                      sizes[i + 1]);
     }
 }

@@ -40,7 +40,7 @@ enum status params_create(struct params **params, struct error *err)
 {
     *params = calloc(1, sizeof(**params));
     if (*params == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a parameter table");
+        return error_memory(err, "a parameter table");
     return STATUS_OK;
 }
 
@@ -65,7 +65,7 @@ static struct param *find(const struct params *params, const char *name)
 }
 
 /* Adds an entry; NULL after a failure, which params_seal() returns. */
-static struct param *append(struct params *params, const char *name)
+static struct param *params_append(struct params *params, const char *name)
 {
     if (params->error.code != STATUS_OK)
         return NULL;
@@ -84,7 +84,7 @@ static struct param *append(struct params *params, const char *name)
     }
     struct param *p = params->count < params->capacity ? calloc(1, sizeof(*p)) : NULL;
     if (p == NULL) {
-        error_set(&params->error, STATUS_NO_MEMORY, NULL, "not enough memory for the parameter table");
+        error_memory(&params->error, "the parameter table");
         return NULL;
     }
     memcpy(p->name, name, strlen(name) + 1);
@@ -92,7 +92,7 @@ static struct param *append(struct params *params, const char *name)
     return p;
 }
 
-static size_t padded(size_t count)
+static size_t params_padded(size_t count)
 {
     return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
 }
@@ -110,9 +110,9 @@ static struct weight *shape(struct params *params, struct param *p, int rank, co
         if (dim[i] < 1)
             error_set(&params->error, STATUS_INTERNAL, NULL, "parameter \"%.80s\" has an empty dimension", p->name);
     }
-    params->reals += padded(p->weight.count);
+    params->reals += params_padded(p->weight.count);
     if (!p->state) {
-        params->grad_reals += padded(p->weight.count);
+        params->grad_reals += params_padded(p->weight.count);
         params->trained_reals += p->weight.count;
     }
     return &p->weight;
@@ -120,7 +120,7 @@ static struct weight *shape(struct params *params, struct param *p, int rank, co
 
 struct weight *params_add(struct params *params, const char *name, int rank, const int *dim, struct init init)
 {
-    struct param *p = append(params, name);
+    struct param *p = params_append(params, name);
     const char *shared_init = init.shared_init == NULL ? name : init.shared_init;
     if (p != NULL && strlen(shared_init) < SNAPSHOT_NAME)
         memcpy(p->shared_init, shared_init, strlen(shared_init) + 1);
@@ -134,7 +134,7 @@ struct weight *params_add(struct params *params, const char *name, int rank, con
 
 struct weight *params_add_state(struct params *params, const char *name, int count, double value)
 {
-    struct param *p = append(params, name);
+    struct param *p = params_append(params, name);
     if (p != NULL) {
         p->state = true;
         p->init = init_constant(value);
@@ -173,10 +173,10 @@ enum status params_seal(struct params *params, bool with_grad, struct error *err
     for (size_t i = 0; i < params->count; i++) {
         struct param *p = params->arrays[i];
         p->weight.value = value;
-        value += padded(p->weight.count);
+        value += params_padded(p->weight.count);
         if (!p->state && with_grad) {
             p->grad = p->weight.grad = grad;
-            grad += padded(p->weight.count);
+            grad += params_padded(p->weight.count);
         }
     }
     params->sealed = true;

@@ -9,7 +9,7 @@
 #include "core/nn/sparse_int.h"
 
 /* Allocates for s->config. Returns false if memory is lacking; sparse_destroy() frees what was allocated. */
-static bool allocate(struct sparse *s)
+static bool nn_sparse_allocate(struct sparse *s)
 {
     const struct sparse_config *config = &s->config;
     s->groups = config->mode == SPARSE_SINGLE ? 1 : config->channels;
@@ -29,9 +29,9 @@ enum status sparse_create(struct sparse **out, struct params *params, const char
     struct sparse *s = calloc(1, sizeof(*s));
     if (s != NULL)
         *s = (struct sparse){.config = *config, .fade = 1.0};
-    if (s == NULL || !allocate(s)) {
+    if (s == NULL || !nn_sparse_allocate(s)) {
         sparse_destroy(s);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the sparse layer");
+        return error_memory(err, "the sparse layer");
     }
     snprintf(s->name, sizeof(s->name), "%s", name);
     for (int c = 0; c < config->channels; c++)
@@ -182,7 +182,7 @@ real *sparse_edit_thresholds(struct sparse *sparse)
 }
 
 /* "NAME.what"; the snapshot copies names. */
-static const char *part(const struct sparse *s, const char *what, char out[2 * SNAPSHOT_NAME])
+static const char *nn_sparse_part(const struct sparse *s, const char *what, char out[2 * SNAPSHOT_NAME])
 {
     snprintf(out, 2 * SNAPSHOT_NAME, "%s.%s", s->name, what);
     return out;
@@ -193,20 +193,21 @@ enum status sparse_snapshot(struct sparse *s, struct snapshot *snapshot, struct 
     char name[2 * SNAPSHOT_NAME];
     enum snapshot_type type = sizeof(real) == 4 ? SNAPSHOT_F32 : SNAPSHOT_F64;
     uint64_t dim[4] = {(uint64_t)s->groups, (uint64_t)s->keep}, channels[1] = {(uint64_t)s->config.channels};
-    enum status status =
-        snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, part(s, "times", name), 1, channels, s->times, err);
+    enum status status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, nn_sparse_part(s, "times", name), 1,
+                                      channels, s->times, err);
     if (status == STATUS_OK)
-        status = snapshot_add_f64(snapshot, part(s, "fade", name), &s->fade, err);
+        status = snapshot_add_f64(snapshot, nn_sparse_part(s, "fade", name), &s->fade, err);
     if (status != STATUS_OK || s->keep == 0)
         return status;
-    status = snapshot_add(snapshot, SNAPSHOT_STATE, type, part(s, "collected.top", name), 2, dim, s->top, err);
+    status =
+        snapshot_add(snapshot, SNAPSHOT_STATE, type, nn_sparse_part(s, "collected.top", name), 2, dim, s->top, err);
     if (status != STATUS_OK)
         return status;
-    status = snapshot_add_i64(snapshot, part(s, "collected.count", name), &s->collected, err);
+    status = snapshot_add_i64(snapshot, nn_sparse_part(s, "collected.count", name), &s->collected, err);
     if (status != STATUS_OK)
         return status;
-    status = snapshot_add_i64(snapshot, part(s, "collected.kept", name), &s->kept, err);
+    status = snapshot_add_i64(snapshot, nn_sparse_part(s, "collected.kept", name), &s->kept, err);
     if (status != STATUS_OK)
         return status;
-    return snapshot_add_f64(snapshot, part(s, "collected.density", name), &s->density, err);
+    return snapshot_add_f64(snapshot, nn_sparse_part(s, "collected.density", name), &s->density, err);
 }

@@ -346,7 +346,7 @@ static size_t gather_group(const struct quantile_task *t, int group, real *value
  * batch (all values or the largest ones), and room for the stored ones, which the function appends. If the thresholds
  * move, it selects the quantile of all collected values; otherwise it stores the largest values again. Values that were
  * dropped earlier are smaller than all stored ones, so the quantile keeps its order, counted from the largest value. */
-static void collect(const struct quantile_task *t, int group, real *values, size_t n)
+static void sparse_quantile_collect(const struct quantile_task *t, int group, real *values, size_t n)
 {
     const struct sparse *s = t->sparse;
     memcpy(values + n, s->top + group * s->keep, (size_t)s->kept * sizeof(real));
@@ -370,11 +370,12 @@ static void collect_task(void *context, int group, int worker)
 {
     const struct quantile_task *t = context;
     real *values = t->values + (size_t)worker * t->capacity;
-    collect(t, group, values, gather_group(t, group, values));
+    sparse_quantile_collect(t, group, values, gather_group(t, group, values));
 }
 
-/* Calls collect() for each group of a batch that ranks share. Each rank takes the `keep` largest values of its samples,
- * because more are never needed, and the ranks exchange them. The groups use the memory t->values one after another. */
+/* Calls sparse_quantile_collect() for each group of a batch that ranks share. Each rank takes the `keep` largest values
+ * of its samples, because more are never needed, and the ranks exchange them. The groups use the memory t->values one
+ * after another. */
 static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantile_task *t)
 {
     size_t keep = (size_t)s->keep;
@@ -394,7 +395,7 @@ static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantil
         return false;
     for (int g = 0; g < s->groups; g++) {
         memcpy(t->values, largest + (size_t)g * keep, (size_t)count[g] * sizeof *largest);
-        collect(t, g, t->values, (size_t)count[g]);
+        sparse_quantile_collect(t, g, t->values, (size_t)count[g]);
     }
     return true;
 }

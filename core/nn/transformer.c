@@ -112,8 +112,8 @@ static struct tensor *enter(struct exec *e, const struct transformer_config *c, 
 }
 
 /* Adds the output of a sub-layer to x; post-norm stacks then apply the norm. */
-static struct tensor *join(struct exec *e, const struct transformer_config *c, struct layer_norm *norm,
-                           struct tensor *x, struct tensor *part)
+static struct tensor *transformer_join(struct exec *e, const struct transformer_config *c, struct layer_norm *norm,
+                                       struct tensor *x, struct tensor *part)
 {
     if (c->norm == TRANSFORMER_PRE_NORM)
         return op_residual(e, x, part, c->dropout);
@@ -124,11 +124,11 @@ static struct tensor *feed_forward(struct exec *e, const struct transformer_conf
                                    struct linear *down, struct layer_norm *norm, struct tensor *x)
 {
     struct tensor *y = linear_forward(e, up, enter(e, c, norm, x), true, c->dropout);
-    return join(e, c, norm, x, linear_forward(e, down, y, false, 0.0));
+    return transformer_join(e, c, norm, x, linear_forward(e, down, y, false, 0.0));
 }
 
-static struct tensor *leave(struct exec *e, const struct transformer_config *c, struct layer_norm *final,
-                            struct tensor *x)
+static struct tensor *transformer_leave(struct exec *e, const struct transformer_config *c, struct layer_norm *final,
+                                        struct tensor *x)
 {
     return c->norm == TRANSFORMER_PRE_NORM ? norm_of(e, final, x) : x;
 }
@@ -147,10 +147,10 @@ struct tensor *encoder_forward(struct exec *e, struct encoder *encoder, struct t
         struct encoder_layer *l = &encoder->layer[i];
         struct tensor *y = linear_forward(e, &l->qkv, enter(e, c, &l->norm1, x), false, 0.0);
         y = linear_forward(e, &l->out, op_self_attention(e, y, &shape), false, 0.0);
-        x = join(e, c, &l->norm1, x, y);
+        x = transformer_join(e, c, &l->norm1, x, y);
         x = feed_forward(e, c, &l->up, &l->down, &l->norm2, x);
     }
-    return leave(e, c, &encoder->final, x);
+    return transformer_leave(e, c, &encoder->final, x);
 }
 
 struct tensor *decoder_forward(struct exec *e, struct decoder *decoder, struct tensor *y, struct tensor *memory,
@@ -169,13 +169,13 @@ struct tensor *decoder_forward(struct exec *e, struct decoder *decoder, struct t
         struct decoder_layer *l = &decoder->layer[i];
         struct tensor *z = linear_forward(e, &l->self_qkv, enter(e, c, &l->norm1, y), false, 0.0);
         z = linear_forward(e, &l->self_out, op_self_attention(e, z, &self), false, 0.0);
-        y = join(e, c, &l->norm1, y, z);
+        y = transformer_join(e, c, &l->norm1, y, z);
         z = linear_forward(e, &l->cross_q, enter(e, c, &l->norm2, y), false, 0.0);
         z = op_cross_attention(e, z, linear_forward(e, &l->cross_kv, memory, false, 0.0), &cross);
-        y = join(e, c, &l->norm2, y, linear_forward(e, &l->cross_out, z, false, 0.0));
+        y = transformer_join(e, c, &l->norm2, y, linear_forward(e, &l->cross_out, z, false, 0.0));
         y = feed_forward(e, c, &l->up, &l->down, &l->norm3, y);
     }
-    return leave(e, c, &decoder->final, y);
+    return transformer_leave(e, c, &decoder->final, y);
 }
 
 /* --- one token at a time ------------------------------------------------------------------------ */
@@ -228,12 +228,12 @@ struct tensor *decode_step(struct exec *e, struct decode_cache *cache, struct te
         struct decoder_layer *l = &cache->decoder->layer[i];
         struct tensor *z = linear_forward(e, &l->self_qkv, enter(e, c, &l->norm1, y), false, 0.0);
         z = linear_forward(e, &l->self_out, cached_self(e, cache, i, z), false, 0.0);
-        y = join(e, c, &l->norm1, y, z);
+        y = transformer_join(e, c, &l->norm1, y, z);
         z = linear_forward(e, &l->cross_q, enter(e, c, &l->norm2, y), false, 0.0);
         z = op_cross_attention(e, z, cache->cross_kv[i], &cross);
-        y = join(e, c, &l->norm2, y, linear_forward(e, &l->cross_out, z, false, 0.0));
+        y = transformer_join(e, c, &l->norm2, y, linear_forward(e, &l->cross_out, z, false, 0.0));
         y = feed_forward(e, c, &l->up, &l->down, &l->norm3, y);
     }
     cache->length++;
-    return leave(e, c, &cache->decoder->final, y);
+    return transformer_leave(e, c, &cache->decoder->final, y);
 }

@@ -218,7 +218,7 @@ static enum status spread_directions(struct planted *p, struct thread_pool *pool
 
 /* ---- creation ------------------------------------------------------------------------------------------------ */
 
-static enum status check(const struct planted_shape *s, struct error *err)
+static enum status planted_features_check(const struct planted_shape *s, struct error *err)
 {
     bool sound = s->features >= 1 && s->inputs >= 1 && s->roots >= 0 && s->roots <= s->features && s->zipf >= 0;
     if (s->kind == PLANTED_EXACTLY)
@@ -229,7 +229,7 @@ static enum status check(const struct planted_shape *s, struct error *err)
     return sound ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "a planted data set of this shape does not exist");
 }
 
-static enum status allocate(struct planted *p, struct error *err)
+static enum status planted_features_allocate(struct planted *p, struct error *err)
 {
     size_t n = (size_t)p->shape.features, d = (size_t)p->shape.inputs;
     p->directions = malloc(n * d * sizeof *p->directions);
@@ -272,8 +272,8 @@ static enum status take_vectors(struct planted *p, struct error *err)
     return STATUS_OK;
 }
 
-/* Fills the arrays that allocate() has made: draws them, or copies the vectors of the caller. */
-static enum status fill(struct planted *p, struct thread_pool *pool, struct error *err)
+/* Fills the arrays that planted_features_allocate() has made: draws them, or copies the vectors of the caller. */
+static enum status planted_features_fill(struct planted *p, struct thread_pool *pool, struct error *err)
 {
     if (p->shape.kind == PLANTED_UNIFORM)
         return take_vectors(p, err);
@@ -293,12 +293,12 @@ enum status planted_create(const struct planted_shape *shape, const struct kerne
 {
     struct planted p = {.shape = *shape, .kernels = kernels};
     *out = (struct planted){0};
-    enum status status = check(shape, err);
+    enum status status = planted_features_check(shape, err);
     if (status)
         return status;
-    status = allocate(&p, err);
+    status = planted_features_allocate(&p, err);
     if (!status)
-        status = fill(&p, pool, err);
+        status = planted_features_fill(&p, pool, err);
     if (status) {
         planted_close(&p);
         return status;

@@ -48,7 +48,7 @@ struct batch {
 
 /* ---- memory ----------------------------------------------------------------------------------------- */
 
-static size_t padded(size_t bytes)
+static size_t superposed_batch_padded(size_t bytes)
 {
     return (bytes + 63) / 64 * 64;
 }
@@ -57,15 +57,15 @@ static size_t list_bytes(const struct autoencoder_shape *s, int room)
 {
     size_t lists = FEATURES * (size_t)room * (sizeof(int32_t) + sizeof(float));
     size_t row = (size_t)s->n_s * sizeof(float);
-    return padded(lists > row ? lists : row);
+    return superposed_batch_padded(lists > row ? lists : row);
 }
 
 /* Returns the address at offset *at of `base`, and moves *at behind `bytes` bytes. If base is NULL, only adds up the
  * sizes. */
-static void *take(char *base, size_t *at, size_t bytes)
+static void *superposed_batch_take(char *base, size_t *at, size_t bytes)
 {
     void *here = base ? base + *at : NULL;
-    *at += padded(bytes);
+    *at += superposed_batch_padded(bytes);
     return here;
 }
 
@@ -73,25 +73,25 @@ static size_t lay_out(struct batch *b, const struct autoencoder_shape *s, int ro
 {
     size_t n = (size_t)s->n_s, rows = (size_t)room, wide = rows * n, deep = rows * (size_t)s->n_d, at = 0;
     size_t blocks = (n + FEATURES - 1) / FEATURES;
-    b->importance = take(base, &at, n * sizeof(float));
-    b->thresholds = take(base, &at, n * sizeof(float));
-    b->x = take(base, &at, wide * sizeof(float));
-    b->z = take(base, &at, wide * sizeof(float));
-    b->h = take(base, &at, deep * sizeof(float));
-    b->dh = take(base, &at, deep * sizeof(float));
+    b->importance = superposed_batch_take(base, &at, n * sizeof(float));
+    b->thresholds = superposed_batch_take(base, &at, n * sizeof(float));
+    b->x = superposed_batch_take(base, &at, wide * sizeof(float));
+    b->z = superposed_batch_take(base, &at, wide * sizeof(float));
+    b->h = superposed_batch_take(base, &at, deep * sizeof(float));
+    b->dh = superposed_batch_take(base, &at, deep * sizeof(float));
     if (s->activation == ACTIVATION_GATED)
-        b->gate_parts = take(base, &at, (rows + ROWS - 1) / ROWS * n * sizeof(float));
+        b->gate_parts = superposed_batch_take(base, &at, (rows + ROWS - 1) / ROWS * n * sizeof(float));
     struct places *both[] = {&b->px, &b->pz};
     for (int i = 0; i < 2; i++) {
-        both[i]->index = take(base, &at, wide * sizeof(int32_t));
-        both[i]->value = take(base, &at, wide * sizeof(float));
-        both[i]->at = take(base, &at, rows * (blocks + 1) * sizeof(int));
-        both[i]->start = take(base, &at, rows * sizeof(int));
-        both[i]->count = take(base, &at, rows * sizeof(int));
+        both[i]->index = superposed_batch_take(base, &at, wide * sizeof(int32_t));
+        both[i]->value = superposed_batch_take(base, &at, wide * sizeof(float));
+        both[i]->at = superposed_batch_take(base, &at, rows * (blocks + 1) * sizeof(int));
+        both[i]->start = superposed_batch_take(base, &at, rows * sizeof(int));
+        both[i]->count = superposed_batch_take(base, &at, rows * sizeof(int));
     }
-    b->losses = take(base, &at, rows * sizeof(double));
+    b->losses = superposed_batch_take(base, &at, rows * sizeof(double));
     b->scratch_bytes = list_bytes(s, room);
-    b->scratch = take(base, &at, (size_t)threads * b->scratch_bytes);
+    b->scratch = superposed_batch_take(base, &at, (size_t)threads * b->scratch_bytes);
     return at;
 }
 
@@ -169,7 +169,8 @@ static void locate(const struct batch *b, struct places *p, int r, const float *
 
 /* Multiplies the rows `rows` of the sparse table `p` by the dense table `table`, and writes the product to the same
  * rows of c. */
-static void spread(const struct batch *b, const struct places *p, struct piece rows, const float *table, float *c)
+static void superposed_batch_spread(const struct batch *b, const struct places *p, struct piece rows,
+                                    const float *table, float *c)
 {
     int n_d = b->model->shape.n_d;
     struct sparse_call call = {.rows = rows.rows,
@@ -219,7 +220,7 @@ static void draw_task(void *context, int chunk, int worker)
     if (b->dense_x)
         spread_dense(b, b->x, rows, b->model->encoder->value, b->h);
     else
-        spread(b, &b->px, rows, b->model->encoder->value, b->h);
+        superposed_batch_spread(b, &b->px, rows, b->model->encoder->value, b->h);
 }
 
 static void read_task(void *context, int chunk, int worker)
@@ -310,7 +311,7 @@ static void back_task(void *context, int chunk, int worker)
     if (b->dense_z)
         spread_dense(b, b->z, rows, b->model->decoder->value, b->dh);
     else
-        spread(b, &b->pz, rows, b->model->decoder->value, b->dh);
+        superposed_batch_spread(b, &b->pz, rows, b->model->decoder->value, b->dh);
 }
 
 /* ---- features --------------------------------------------------------------------------------------- */
@@ -318,8 +319,8 @@ static void back_task(void *context, int chunk, int worker)
 /* Computes the gradient of the features `f`: takes the columns of these features from the sparse table, transposes
  * them, and multiplies them by table: [room][n_d]. Adds it to `gradient` if `add` is true, else overwrites. sums: the
  * sum of each column's values. */
-static void gather(const struct batch *b, const struct places *p, int chunk, struct piece f, const float *table,
-                   float *gradient, bool add, char *scratch, double sums[FEATURES])
+static void superposed_batch_gather(const struct batch *b, const struct places *p, int chunk, struct piece f,
+                                    const float *table, float *gradient, bool add, char *scratch, double sums[FEATURES])
 {
     int n_d = b->model->shape.n_d, room = b->room, start[FEATURES], count[FEATURES] = {0};
     int32_t *index = (int32_t *)(void *)scratch;
@@ -359,12 +360,13 @@ static void gather_task(void *context, int chunk, int worker)
     char *scratch = b->scratch + (size_t)worker * b->scratch_bytes;
     double sums[FEATURES];
     if (!b->dense_z) {
-        gather(b, &b->pz, chunk, f, b->h, m->decoder->grad, false, scratch, sums);
+        superposed_batch_gather(b, &b->pz, chunk, f, b->h, m->decoder->grad, false, scratch, sums);
         for (int i = 0; i < f.rows; i++)
             m->bias->grad[f.row + i] = (float)sums[i];
     }
     if (!b->dense_x)
-        gather(b, &b->px, chunk, f, b->dh, m->encoder->grad, m->shape.tied && !b->dense_z, scratch, sums);
+        superposed_batch_gather(b, &b->px, chunk, f, b->dh, m->encoder->grad, m->shape.tied && !b->dense_z, scratch,
+                                sums);
 }
 
 static void gather_dense(const struct batch *b, struct piece f, const float *x, const float *table, float *gradient,

@@ -6,11 +6,12 @@
 #include <string.h>
 
 /* Declares the arrays of the model, which have shapes but no memory yet. */
-static enum status declare(const struct autoencoder_shape *shape, struct autoencoder **model, struct error *err)
+static enum status superposed_model_declare(const struct autoencoder_shape *shape, struct autoencoder **model,
+                                            struct error *err)
 {
     struct autoencoder *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     m->shape = *shape;
     enum status status = params_create(&m->params, err);
     if (!status) {
@@ -36,7 +37,7 @@ enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_
                                struct error *err)
 {
     struct autoencoder *m = NULL;
-    enum status status = declare(shape, &m, err);
+    enum status status = superposed_model_declare(shape, &m, err);
     if (!status)
         status = params_seal(m->params, with_grad, err);
     if (status) {
@@ -51,7 +52,7 @@ enum status autoencoder_fit(const struct autoencoder_shape *shape, const struct 
                             struct error *err)
 {
     struct autoencoder *m = NULL;
-    enum status status = declare(shape, &m, err);
+    enum status status = superposed_model_declare(shape, &m, err);
     if (!status)
         status = params_fit(m->params, from, err);
     autoencoder_destroy(m);

@@ -8,7 +8,7 @@
 
 enum { STREAM_ROWS = 0x52550000 }; /* draw `draw` uses the stream with this index plus the lower 16 bits of `draw` */
 
-static enum status start(int n_s, int n_d, float each, struct rug *rug, struct error *err)
+static enum status rug_start(int n_s, int n_d, float each, struct rug *rug, struct error *err)
 {
     *rug = (struct rug){.n_s = n_s, .n_d = n_d, .each = each};
     if (n_s < 1 || n_s > RUG_FEATURES_MAX || (n_s & (n_s - 1)) != 0 || n_d < 1 || n_d > n_s)
@@ -25,7 +25,7 @@ static enum status start(int n_s, int n_d, float each, struct rug *rug, struct e
 /* Knuth's selection sampling: takes each row with probability (rows still wanted) / (rows left). */
 enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct rug *rug, struct error *err)
 {
-    enum status status = start(n_s, n_d, 1 / (float)n_d, rug, err);
+    enum status status = rug_start(n_s, n_d, 1 / (float)n_d, rug, err);
     struct philox from = philox_stream(seed, STREAM_ROWS + (draw & 0xFFFF), draw >> 16);
     int taken = 0;
     for (int i = 0; !status && i < n_s; i++) {
@@ -38,7 +38,7 @@ enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct ru
 
 enum status rug_create_projector(int n_s, int n_d, struct rug *rug, struct error *err)
 {
-    enum status status = start(n_s, n_d, 1 / (float)n_s, rug, err);
+    enum status status = rug_start(n_s, n_d, 1 / (float)n_s, rug, err);
     for (int i = 0; !status && i < n_d; i++)
         rug->rows[i] = i;
     return status ? status : rug_fill(rug, err);

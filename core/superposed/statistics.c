@@ -108,8 +108,8 @@ static struct spread over(enum figure figure, const struct row *rows, const doub
 }
 
 /* Computes all statistics except symmetry and normality from the rows' sums. scratch: [n]. */
-static void summarise(const struct row *rows, const double *bias, const bool *kept, int n, int n_d, double p,
-                      double *scratch, struct statistics *s)
+static void statistics_summarise(const struct row *rows, const double *bias, const bool *kept, int n, int n_d, double p,
+                                 double *scratch, struct statistics *s)
 {
     double off[3] = {0}, others = (double)n * (n - 1);
     int kept_count = 0;
@@ -212,7 +212,7 @@ static enum status test_normality(const float *w, int n, struct thread_pool *poo
                           malloc((size_t)thread_pool_threads(pool) * (size_t)n * sizeof *t.x)};
     enum status status = STATUS_OK;
     if (!t.nu || !t.x)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for samples of the interference");
+        status = error_memory(err, "samples of the interference");
     if (!status)
         status = thread_pool_run(pool, interference_task, &t, count) ? STATUS_OK : thread_pool_check(pool, err);
     if (!status) {
@@ -329,7 +329,7 @@ enum status statistics_model(const struct autoencoder *model, struct thread_pool
     }
     if (!status) {
         double *bias = numbers + n, *scratch = numbers + 2 * n;
-        summarise(w.rows, bias, kept, n, d, p, scratch, out);
+        statistics_summarise(w.rows, bias, kept, n, d, p, scratch, out);
         symmetry(&w, pool, out);
         make_rows(&w, 0, 1, w.blocks);
         status = test_normality(w.blocks, n, pool, p, seed, out, err);
@@ -366,7 +366,7 @@ enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, cons
             bias[i] = scale * offset;
         }
         /* ALIKE copies of the row stand for all n rows: means are the same, counts are corrected below */
-        summarise(rows, bias, kept, ALIKE, rug->n_d, p, scratch, out);
+        statistics_summarise(rows, bias, kept, ALIKE, rug->n_d, p, scratch, out);
         double mean = rows[0].sum / (n - 1), square = rows[0].squares / (n - 1), cube = rows[0].signed_cubes / (n - 1);
         double variance = fmax(square - mean * mean, 0), bound = theory_variance(p) * ((double)n / rug->n_d - 1);
         out->off_mean = mean;

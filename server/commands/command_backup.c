@@ -74,7 +74,7 @@ struct showing {
     double began, shown;
 };
 
-static double now(void)
+static double command_backup_now(void)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
@@ -84,7 +84,7 @@ static double now(void)
 static void show(void *context, const char *what, int64_t done, int64_t all)
 {
     struct showing *s = context;
-    double time = now();
+    double time = command_backup_now();
     if (s->what != what)
         *s = (struct showing){what, time, time};
     if (all <= 0 || done <= 0 || (time - s->shown < 0.2 && done < all))
@@ -96,7 +96,7 @@ static void show(void *context, const char *what, int64_t done, int64_t all)
 
 /* ---- both commands ------------------------------------------------------------------------------------ */
 
-static int copy(const char *name, struct storage_copy_options options)
+static int command_backup_copy(const char *name, struct storage_copy_options options)
 {
     struct storage_copy_report report;
     struct showing showing = {.what = NULL};
@@ -147,7 +147,7 @@ static int copy_all(const struct command_usage *usage, const struct options *giv
         return command_misused(usage, "the name of a file is too long");
     if (with_data && data_exists(restoring ? beside : data, &err) != STATUS_OK)
         return data_fault(usage, &err);
-    int code = copy(usage->name, *database);
+    int code = command_backup_copy(usage->name, *database);
     if (code != EXIT_OK || !with_data)
         return code;
     if (data_copy(restoring ? beside : data, restoring ? data : beside, &report, &err) != STATUS_OK)
@@ -213,7 +213,7 @@ static int back_up_into(const struct command_usage *usage, const struct options 
     return code;
 }
 
-static int run(int argc, char **argv, const struct command_usage *usage, bool restoring)
+static int command_backup_run(int argc, char **argv, const struct command_usage *usage, bool restoring)
 {
     struct options given;
     int code;
@@ -240,10 +240,10 @@ static int run(int argc, char **argv, const struct command_usage *usage, bool re
 
 int command_backup(int argc, char **argv)
 {
-    return run(argc, argv, &backup_usage, false);
+    return command_backup_run(argc, argv, &backup_usage, false);
 }
 
 int command_restore(int argc, char **argv)
 {
-    return run(argc, argv, &restore_usage, true);
+    return command_backup_run(argc, argv, &restore_usage, true);
 }

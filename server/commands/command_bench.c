@@ -184,7 +184,7 @@ static int print_list(bool json)
     return whole ? EXIT_OK : EXIT_FAULT;
 }
 
-static int run(const struct bench_command *command)
+static int command_bench_run(const struct bench_command *command)
 {
     struct json_sink sink;
     struct buf out;
@@ -195,7 +195,7 @@ static int run(const struct bench_command *command)
     blas_init();
     enum status status = bench_run(command->name, &command->options, &sink.sink, &err);
     if (status == STATUS_OK && !json_sink_done(&sink))
-        status = error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for the result");
+        status = error_memory(&err, "the result");
     if (status == STATUS_OK && !command->json)
         status = json_parse(out.data, out.size, &root, &err);
     if (status != STATUS_OK)
@@ -221,5 +221,5 @@ int command_bench(int argc, char **argv)
         return code;
     if (read_options(&command, &given, &err) != STATUS_OK)
         return command_misused(&usage, err.message);
-    return command.list ? print_list(command.json) : run(&command);
+    return command.list ? print_list(command.json) : command_bench_run(&command);
 }

@@ -163,7 +163,7 @@ static enum status make_resampler(const char *path, struct audio_resampler **res
     return status;
 }
 
-static enum status fill(const struct plan *plan, const char *folder, struct error *err)
+static enum status command_dataset_fill(const struct plan *plan, const char *folder, struct error *err)
 {
     char raw[SETTINGS_TEXT + 64], path[2 * SETTINGS_TEXT], name[AUDIO_NAME];
     struct audio_resampler *resampler = NULL;
@@ -192,7 +192,7 @@ static enum status fill(const struct plan *plan, const char *folder, struct erro
 
 /* Checks that all voices are installed. If espeak-ng does not have a voice, it uses another one without an error, so
  * two equal recordings mean that a voice is missing. */
-static enum status check(const char *folder, struct error *err)
+static enum status command_dataset_check(const char *folder, struct error *err)
 {
     struct audio_corpus *corpus = NULL;
     enum status status = audio_corpus_load(folder, AUDIO_RATE, &corpus, err);
@@ -219,7 +219,7 @@ static enum status check(const char *folder, struct error *err)
     return status;
 }
 
-static void empty(const char *folder)
+static void command_dataset_empty(const char *folder)
 {
     char path[2 * SETTINGS_TEXT], name[AUDIO_NAME];
     for (size_t i = 0; i < (size_t)VOICES * TAKES * DIGITS; i++) {
@@ -236,13 +236,13 @@ static enum status make_set(const struct plan *plan, struct error *err)
     (void)snprintf(partial, sizeof partial, "%s.partial", plan->folder);
     if (mkdir(partial, 0777) != 0 && errno != EEXIST)
         return error_set(err, STATUS_IO, NULL, "cannot make the folder %.80s: %s", partial, strerror(errno));
-    enum status status = fill(plan, partial, err);
+    enum status status = command_dataset_fill(plan, partial, err);
     if (status == STATUS_OK)
-        status = check(partial, err);
+        status = command_dataset_check(partial, err);
     if (status == STATUS_OK && rename(partial, plan->folder) != 0)
         status = error_set(err, STATUS_IO, NULL, "cannot rename %.80s: %s", partial, strerror(errno));
     if (status != STATUS_OK)
-        empty(partial);
+        command_dataset_empty(partial);
     return status;
 }
 

@@ -82,7 +82,7 @@ static enum status read_words(const struct options *given, struct token_options 
     return create ? auth_check_name(options->words[TOKEN_NAME], err) : STATUS_OK;
 }
 
-static enum status work(const struct token_options *options, struct buf *out, struct error *err)
+static enum status command_token_work(const struct token_options *options, struct buf *out, struct error *err)
 {
     const char *db = options->settings.db;
     for (int left = TRIES;; left--) {
@@ -117,7 +117,7 @@ int command_token(int argc, char **argv)
     if (read_words(&given, &options, &err) != STATUS_OK)
         return command_misused(&usage, err.message);
     buf_init(&out, CONSOLE_ANSWER);
-    enum status status = work(&options, &out, &err);
+    enum status status = command_token_work(&options, &out, &err);
     if (status == STATUS_OK && out.failed)
         status = buf_status(&out, "the list", &err);
     if (status == STATUS_OK &&

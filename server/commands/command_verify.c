@@ -179,7 +179,7 @@ static enum status open_method(struct verifying *v, const struct wanted *wanted,
     v->method = cJSON_IsString(kind) ? method_find(kind->valuestring) : NULL;
     enum status status = STATUS_OK;
     if (faults == NULL || text.failed)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a configuration");
+        status = error_memory(err, "a configuration");
     else if (v->method == NULL)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "this build does not have the kind of the bundle");
     else

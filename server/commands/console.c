@@ -106,7 +106,7 @@ static bool may_ask(int fd)
 }
 
 /* Splits a request into words. Returns 0 when it is malformed. */
-static size_t split(const struct buf *in, const char **words)
+static size_t console_split(const struct buf *in, const char **words)
 {
     size_t count = 0;
     if (in->size == 0 || in->data[in->size - 1] != '\0')
@@ -129,7 +129,7 @@ static void serve_one(const struct console *console, int fd)
     buf_init(&out, CONSOLE_ANSWER);
     set_deadlines(fd);
     if (may_ask(fd) && receive_all(fd, &in)) {
-        size_t count = split(&in, words);
+        size_t count = console_split(&in, words);
         enum status status = count > 0 ? console->options.answer(console->options.context, words, count, &out, &err)
                                        : error_set(&err, STATUS_INVALID, NULL, "not a request");
         if (status == STATUS_OK)
@@ -184,7 +184,7 @@ enum status console_start(const struct console_options *options, struct console 
     struct console *console = calloc(1, sizeof *console);
     *out = NULL;
     if (console == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a console");
+        return error_memory(err, "a console");
     console->options = *options;
     console->folder = console->listener = -1;
     console->stop = eventfd(0, EFD_CLOEXEC);

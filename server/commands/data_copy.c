@@ -42,7 +42,7 @@ static const struct dirent *next_entry(DIR *folder, const char *path, enum statu
 }
 
 /* Reads a file to its end and computes its hash; writes the bytes to the descriptor `to` (-1: nowhere). */
-static enum status pass(struct copying *c, int from, int to, unsigned char digest[HASH_BYTES], int64_t *bytes)
+static enum status data_copy_pass(struct copying *c, int from, int to, unsigned char digest[HASH_BYTES], int64_t *bytes)
 {
     struct hash hash;
     hash_init(&hash);
@@ -76,11 +76,11 @@ static enum status copy_file(struct copying *c, const char *from, const char *to
     if (in < 0)
         return failed(err, "cannot read", from);
     int out = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    enum status status = out >= 0 ? pass(c, in, out, read_digest, &bytes) : STATUS_IO;
+    enum status status = out >= 0 ? data_copy_pass(c, in, out, read_digest, &bytes) : STATUS_IO;
     if (status == STATUS_OK && (fsync(out) != 0 || lseek(out, 0, SEEK_SET) != 0))
         status = STATUS_IO;
     if (status == STATUS_OK)
-        status = pass(c, out, -1, written_digest, &again);
+        status = data_copy_pass(c, out, -1, written_digest, &again);
     if (status != STATUS_OK)
         (void)failed(err, "cannot copy", from);
     else if (bytes != again || memcmp(read_digest, written_digest, HASH_BYTES) != 0)

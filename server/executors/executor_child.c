@@ -134,7 +134,7 @@ enum status child_spawn(const struct child_how *how, struct child *child, struct
     child->reason[0] = child->death[0] = child->signal[0] = '\0';
     enum status status = open_ends(how, &ends, err);
     if (status == STATUS_OK && variables == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a program");
+        status = error_memory(err, "a program");
     if (status == STATUS_OK) {
         int code = spawn(how, &ends, variables, &child->pid);
         status = code == 0 ? STATUS_OK

@@ -66,7 +66,7 @@ static void kill_stray(const struct executor *executor, const char *job, const s
 
 /* ---- a child ------------------------------------------------------------------------------------------------- */
 
-static enum status start(struct attempts *attempts, const char *token, struct error *err)
+static enum status executor_process_start(struct attempts *attempts, const char *token, struct error *err)
 {
     const struct executor_options *options = &attempts->executor->options;
     const struct storage_job *job = attempts->job;
@@ -123,7 +123,7 @@ static void log_line_of_child(void *context, const char *line)
 
 /* Waits for the end of the child. When the job must stop, sets *wanted to true and sends the child a signal. (mpirun
  * ends its ranks on SIGTERM, and forwards SIGUSR1 to them.) */
-static void watch(struct attempts *attempts, struct job_control *control, bool *wanted)
+static void executor_process_watch(struct attempts *attempts, struct job_control *control, bool *wanted)
 {
     struct executor *executor = attempts->executor;
     const char *job = attempts->job->id;
@@ -194,13 +194,13 @@ static bool one_trainer(struct attempts *attempts, struct job_control *control, 
     if (status == STATUS_OK && tries > 1)
         child_sleep(PAUSE_FIRST_MS << (tries - 2));
     if (status == STATUS_OK)
-        status = start(attempts, token, &err);
+        status = executor_process_start(attempts, token, &err);
     sodium_memzero(token, sizeof token);
     if (status != STATUS_OK) {
         executor_fail(executor, job, "trainer-not-started", err.message, "", 0, since);
         return true;
     }
-    watch(attempts, control, &wanted);
+    executor_process_watch(attempts, control, &wanted);
     executor_trainer_gone(executor, job);
     if (executor_ended(executor, job, since))
         return true;

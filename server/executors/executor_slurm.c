@@ -88,7 +88,7 @@ static void take_down(const struct slurm_run *run)
     buf_close(&output);
 }
 
-static enum slurm_state look(const struct slurm_run *run)
+static enum slurm_state executor_slurm_look(const struct slurm_run *run)
 {
     struct buf output;
     struct error err = {0};
@@ -130,7 +130,7 @@ static bool read_id(char *output, char id[STORAGE_FOREIGN])
 }
 
 /* Submits the job in Slurm's held state, in which it waits until the lease is granted. */
-static enum status submit(struct slurm_run *run, const char *token, struct error *err)
+static enum status executor_slurm_submit(struct slurm_run *run, const char *token, struct error *err)
 {
     const struct executor_options *options = &run->executor->options;
     const struct storage_job *job = run->job;
@@ -170,7 +170,7 @@ static enum status submit(struct slurm_run *run, const char *token, struct error
 }
 
 /* Submits a job of Slurm with a new token and grants the lease for this token. Returns true when both succeeded. */
-static bool begin(struct slurm_run *run, int *tries, struct error *err)
+static bool executor_slurm_begin(struct slurm_run *run, int *tries, struct error *err)
 {
     struct storage *storage = run->executor->options.storage;
     char token[LEASE_TOKEN];
@@ -180,7 +180,7 @@ static bool begin(struct slurm_run *run, int *tries, struct error *err)
     take_down(run); /* removes the Slurm job of a daemon that ended after it had submitted the job and before it stored
                        the lease */
     (void)storage_lease_close(storage, run->job->id, NULL);
-    enum status status = submit(run, token, err);
+    enum status status = executor_slurm_submit(run, token, err);
     sodium_memzero(token, sizeof token);
     if (status == STATUS_OK)
         status = storage_lease_grant_to(storage, run->job->id, hash, "slurm", run->id, tries, err);
@@ -200,7 +200,7 @@ static bool begin(struct slurm_run *run, int *tries, struct error *err)
 }
 
 /* Adopts the job that an earlier daemon submitted. Returns true when there is one. */
-static bool adopt(struct slurm_run *run)
+static bool executor_slurm_adopt(struct slurm_run *run)
 {
     struct storage_lease lease;
     struct arena arena;
@@ -238,7 +238,7 @@ static bool is_held(const struct slurm_run *run)
 enum end { END_LEFT, END_WANTED, END_DRAINED, END_GONE };
 
 /* Waits until the trainer has reported how the run ended, the job of Slurm is gone, or the daemon ends. */
-static enum end watch(struct slurm_run *run, struct job_control *control)
+static enum end executor_slurm_watch(struct slurm_run *run, struct job_control *control)
 {
     struct executor *executor = run->executor;
     const char *job = run->job->id;
@@ -257,7 +257,7 @@ static enum end watch(struct slurm_run *run, struct job_control *control)
         if (!first && now - asked < ASK_S)
             continue;
         asked = now;
-        enum slurm_state state = look(run);
+        enum slurm_state state = executor_slurm_look(run);
         if (state == SLURM_GONE)
             return executor_ended(executor, job, run->since) ? END_LEFT : wanted > 0.0 ? END_WANTED : END_GONE;
         bool deaf = state == SLURM_WAITS || (state == SLURM_RUNS && !is_held(run)) ||
@@ -279,7 +279,7 @@ static bool one_try(struct slurm_run *run, bool adopted, struct job_control *con
     struct error err = {0};
     int tries = 0;
     char detail[320];
-    if (!adopted && !begin(run, &tries, &err)) {
+    if (!adopted && !executor_slurm_begin(run, &tries, &err)) {
         if (err.code != STATUS_OK) {
             executor_fail(executor, job, "trainer-not-started", err.message, "", 0, run->since);
         } else {
@@ -289,7 +289,7 @@ static bool one_try(struct slurm_run *run, bool adopted, struct job_control *con
         }
         return true;
     }
-    enum end end = watch(run, control);
+    enum end end = executor_slurm_watch(run, control);
     if (end == END_LEFT || end == END_DRAINED)
         return true;
     executor_trainer_gone(executor, job);
@@ -315,7 +315,7 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
         return;
     while (!atomic_load(&executor->serving) && !atomic_load(&control->drain))
         child_sleep(LOOK_MS);
-    bool adopted = adopt(&run);
+    bool adopted = executor_slurm_adopt(&run);
     for (bool left = false; !left; adopted = false) {
         if (atomic_load(&control->drain)) { /* an adopted job keeps running for the next daemon */
             if (!adopted)

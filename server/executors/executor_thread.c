@@ -69,8 +69,8 @@ static const char *id_of(const struct local_run *local, enum run_of of)
     return of == RUN_OF_SOURCE ? local->job->source_job : local->job->id;
 }
 
-static enum status list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **out,
-                        size_t *count, struct error *err)
+static enum status executor_thread_list(void *context, enum run_of of, struct arena *arena,
+                                        struct storage_checkpoint **out, size_t *count, struct error *err)
 {
     struct local_run *local = context;
     return storage_checkpoint_list(store_of(local), id_of(local, of), arena, out, count, err);
@@ -122,25 +122,26 @@ static bool must_stop(void *context)
     return executor_must_stop(local->executor, local->job->id, local->control);
 }
 
-static bool draining(void *context)
+static bool executor_thread_draining(void *context)
 {
     struct local_run *local = context;
     return atomic_load(&local->control->drain);
 }
 
-static void stepped(void *context, int64_t samples, double seconds, double gflops)
+static void executor_thread_stepped(void *context, int64_t samples, double seconds, double gflops)
 {
     struct local_run *local = context;
     executor_count(local->executor, 1, (uint64_t)samples, seconds, gflops);
 }
 
-static void line(void *context, enum log_level level, const char *text)
+static void executor_thread_line(void *context, enum log_level level, const char *text)
 {
     struct local_run *local = context;
     journal_line(local->executor->options.journal, level, JOURNAL_EXECUTOR, NULL, local->job->id, "%s", text);
 }
 
-static void leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
+static void executor_thread_leave(void *context, enum job_event event, const char *result, const char *error,
+                                  double seconds)
 {
     struct local_run *local = context;
     executor_leave(local->executor, local->job->id, event, result, error, seconds);
@@ -170,16 +171,16 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
         .save_begin = save_begin,
         .save_commit = save_commit,
         .save_abandon = save_abandon,
-        .list = list,
+        .list = executor_thread_list,
         .open = open_checkpoint,
         .close = close_checkpoint,
         .rewind = rewind_points,
         .must_yield = must_yield,
         .must_stop = must_stop,
-        .draining = draining,
-        .stepped = stepped,
-        .line = line,
-        .leave = leave,
+        .draining = executor_thread_draining,
+        .stepped = executor_thread_stepped,
+        .line = executor_thread_line,
+        .leave = executor_thread_leave,
     };
     crash_thread();
     crash_job(job->id);

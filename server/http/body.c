@@ -20,7 +20,7 @@ void body_init(struct body *body, struct body_store *store, size_t limit)
 }
 
 /* Frees what the body holds. */
-static void drop(struct body *body)
+static void body_drop(struct body *body)
 {
     buf_close(&body->memory);
     if (body->mapped != NULL)
@@ -33,9 +33,9 @@ static void drop(struct body *body)
     body->size = 0;
 }
 
-static void fail(struct body *body, enum body_fault fault)
+static void body_fail(struct body *body, enum body_fault fault)
 {
-    drop(body);
+    body_drop(body);
     body->fault = fault;
 }
 
@@ -100,18 +100,18 @@ void body_append(struct body *body, const void *bytes, size_t count)
     if (body->fault != BODY_SOUND || count == 0)
         return;
     if (count > body->limit - body->size) {
-        fail(body, BODY_TOO_LARGE);
+        body_fail(body, BODY_TOO_LARGE);
         return;
     }
     if (body->file < 0 && body->size + count <= BODY_MEMORY) {
         buf_append(&body->memory, bytes, count);
         body->size += count;
         if (body->memory.failed)
-            fail(body, BODY_NO_ROOM);
+            body_fail(body, BODY_NO_ROOM);
         return;
     }
     if ((body->file < 0 && !move_to_file(body)) || !append_file(body, bytes, count))
-        fail(body, BODY_NO_ROOM);
+        body_fail(body, BODY_NO_ROOM);
 }
 
 const void *body_complete(struct body *body)
@@ -121,7 +121,7 @@ const void *body_complete(struct body *body)
     if (body->mapped == NULL) {
         void *mapped = mmap(NULL, body->size, PROT_READ, MAP_PRIVATE, body->file, 0);
         if (mapped == MAP_FAILED)
-            fail(body, BODY_NO_ROOM);
+            body_fail(body, BODY_NO_ROOM);
         else
             body->mapped = mapped;
     }
@@ -131,5 +131,5 @@ const void *body_complete(struct body *body)
 void body_close(struct body *body)
 {
     if (body->store != NULL)
-        drop(body);
+        body_drop(body);
 }

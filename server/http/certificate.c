@@ -66,10 +66,10 @@ static int parse(struct shown *shown, const gnutls_datum_t *cert, const gnutls_d
     return gnutls_privkey_import_x509_raw(shown->key, key, GNUTLS_X509_FMT_PEM, NULL, 0);
 }
 
-static enum status fail(int code, struct error *err)
+static enum status certificate_fail(int code, struct error *err)
 {
     if (code == GNUTLS_E_MEMORY_ERROR)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the TLS certificate");
+        return error_memory(err, "the TLS certificate");
     return error_set(err, STATUS_INVALID, NULL, "certificate and key are not PEM, or do not match: %s",
                      gnutls_strerror(code));
 }
@@ -99,7 +99,7 @@ enum status certificate_load(const char *cert_path, const char *key_path, int64_
         int code = shown == NULL ? GNUTLS_E_MEMORY_ERROR : check_pair(&own, &secret);
         if (code == 0)
             code = parse(shown, &own, &secret, expires);
-        status = code < 0 ? fail(code, err) : STATUS_OK;
+        status = code < 0 ? certificate_fail(code, err) : STATUS_OK;
     }
     if (status == STATUS_OK) {
         (void)pthread_mutex_lock(&lock);

@@ -76,7 +76,8 @@ static bool client_gone(void *context)
 
 /* ---- answers ------------------------------------------------------------------------------------- */
 
-static void refuse(struct http_exchange *exchange, int status, const char *title, const char *detail, int retry_after)
+static void exchange_refuse(struct http_exchange *exchange, int status, const char *title, const char *detail,
+                            int retry_after)
 {
     if (exchange->has_response)
         api_response_close(&exchange->response);
@@ -210,7 +211,7 @@ static bool asks_too_often(struct http_exchange *exchange, int *wait)
 }
 
 /* Handles a complete head. Returns false when it has set a refusal as the response. */
-static bool admit(struct http_exchange *exchange, const char *method, const char *version)
+static bool exchange_admit(struct http_exchange *exchange, const char *method, const char *version)
 {
     struct http *http = exchange->http;
     struct guard_verdict verdict;
@@ -229,17 +230,18 @@ static bool admit(struct http_exchange *exchange, const char *method, const char
     exchange->request.gone_context = exchange;
     if (exchange->too_many_headers) {
         exchange->close = true;
-        refuse(exchange, 431, "Request header fields too large", "there are more than 100 header fields", 0);
+        exchange_refuse(exchange, 431, "Request header fields too large", "there are more than 100 header fields", 0);
         return false;
     }
     if (!headers_lie_as_sent(exchange)) {
         exchange->close = true;
-        refuse(exchange, 400, "Bad request", "a header line is folded, contains NUL or does not end in CR LF", 0);
+        exchange_refuse(exchange, 400, "Bad request", "a header line is folded, contains NUL or does not end in CR LF",
+                        0);
         return false;
     }
     if (!guard_check(&http->rules, &exchange->head, &verdict)) {
         exchange->close = verdict.close;
-        refuse(exchange, verdict.status, verdict.title, verdict.detail, 0);
+        exchange_refuse(exchange, verdict.status, verdict.title, verdict.detail, 0);
         return false;
     }
     bool has_body = guard_body(&exchange->head, &body_bytes);
@@ -247,8 +249,8 @@ static bool admit(struct http_exchange *exchange, const char *method, const char
         auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"), exchange->who);
     if (!answers_at_once(exchange) && asks_too_often(exchange, &wait)) {
         http->refused_often++;
-        refuse(exchange, 429, "Too many requests",
-               "the rate limit of this caller is exceeded; try again after the seconds of Retry-After", wait);
+        exchange_refuse(exchange, 429, "Too many requests",
+                        "the rate limit of this caller is exceeded; try again after the seconds of Retry-After", wait);
         return false;
     }
     if (!api_admit(http->options.api, &exchange->request, &exchange->response, &exchange->body_limit)) {
@@ -256,7 +258,7 @@ static bool admit(struct http_exchange *exchange, const char *method, const char
         return false;
     }
     if (has_body && body_bytes != UINT64_MAX && body_bytes > exchange->body_limit) {
-        refuse(exchange, 413, "Content too large", "the body is larger than this route allows", 0);
+        exchange_refuse(exchange, 413, "Content too large", "the body is larger than this route allows", 0);
         return false;
     }
     if (api_route_streams(api_route_find(http->options.api, method, exchange->target))) {
@@ -353,13 +355,13 @@ static void open_stream(struct http_exchange *exchange)
     if (exchange->stream == NULL) {
         exchange->has_response = true;
         if (streams_caller_full(exchange->http->options.streams, caller)) {
-            refuse(exchange, 429, "Too many requests",
-                   "this token or address has as many open event streams as it may have; close one or try again later",
-                   5);
+            exchange_refuse(
+                exchange, 429, "Too many requests",
+                "this token or address has as many open event streams as it may have; close one or try again later", 5);
             return;
         }
-        refuse(exchange, 503, "Service unavailable", "too many event streams are open; close one or try again later",
-               5);
+        exchange_refuse(exchange, 503, "Service unavailable",
+                        "too many event streams are open; close one or try again later", 5);
     }
 }
 
@@ -379,14 +381,15 @@ static enum MHD_Result send_refused_body(struct http_exchange *exchange)
 {
     exchange->close = true;
     if (exchange->body.fault == BODY_NO_ROOM)
-        refuse(exchange, 503, "Service unavailable", "there is no room for the body at the moment; try again later", 5);
+        exchange_refuse(exchange, 503, "Service unavailable",
+                        "there is no room for the body at the moment; try again later", 5);
     else
-        refuse(exchange, 413, "Content too large", "the body is larger than this route allows", 0);
+        exchange_refuse(exchange, 413, "Content too large", "the body is larger than this route allows", 0);
     return send_response(exchange);
 }
 
 /* Handles a complete request. */
-static enum MHD_Result answer(struct http_exchange *exchange)
+static enum MHD_Result exchange_answer(struct http_exchange *exchange)
 {
     struct http *http = exchange->http;
     if (exchange->refused)
@@ -405,8 +408,8 @@ static enum MHD_Result answer(struct http_exchange *exchange)
     MHD_suspend_connection(exchange->connection);
     if (!handler_threads_submit(http->handlers, exchange)) {
         http->refused_full++;
-        refuse(exchange, 429, "Too many requests",
-               "too many requests are waiting; try again after the seconds of Retry-After", 1);
+        exchange_refuse(exchange, 429, "Too many requests",
+                        "too many requests are waiting; try again after the seconds of Retry-After", 1);
         exchange->stage = STAGE_ANSWERED;
         MHD_resume_connection(exchange->connection);
     }
@@ -448,14 +451,14 @@ enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connec
     switch (exchange->stage) {
     case STAGE_HEAD:
         exchange->stage = STAGE_BODY;
-        return admit(exchange, method, version) ? MHD_YES : turn_away(exchange);
+        return exchange_admit(exchange, method, version) ? MHD_YES : turn_away(exchange);
     case STAGE_BODY:
         if (*upload_bytes > 0) {
             enum MHD_Result result = take_body(exchange, upload, *upload_bytes);
             *upload_bytes = 0;
             return result;
         }
-        return answer(exchange);
+        return exchange_answer(exchange);
     case STAGE_ANSWERED:
         return send_response(exchange);
     case STAGE_WORKING: /* only a handler thread resumes a connection, so this does not happen */

@@ -13,7 +13,7 @@ static const char *const single_headers[] = {
 static const char *const known_methods[] = {"GET",    "HEAD",    "POST",  "PUT",    "PATCH",
                                             "DELETE", "OPTIONS", "TRACE", "CONNECT"};
 
-static bool refuse(struct guard_verdict *verdict, int status, const char *title, const char *detail, bool close)
+static bool guard_refuse(struct guard_verdict *verdict, int status, const char *title, const char *detail, bool close)
 {
     *verdict = (struct guard_verdict){.status = status, .title = title, .detail = detail, .close = close};
     return false;
@@ -21,7 +21,7 @@ static bool refuse(struct guard_verdict *verdict, int status, const char *title,
 
 static bool bad(struct guard_verdict *verdict, const char *detail)
 {
-    return refuse(verdict, 400, "Bad request", detail, true);
+    return guard_refuse(verdict, 400, "Bad request", detail, true);
 }
 
 /* Whether c is a tchar of RFC 9110, section 5.6.2. */
@@ -63,8 +63,8 @@ static bool check_fields(const struct guard_rules *rules, const struct guard_req
         }
     }
     if (total > rules->headers_max)
-        return refuse(verdict, 431, "Request header fields too large", "the header fields are larger than 16 KiB",
-                      true);
+        return guard_refuse(verdict, 431, "Request header fields too large", "the header fields are larger than 16 KiB",
+                            true);
     return true;
 }
 
@@ -103,11 +103,11 @@ static bool check_framing(const struct guard_request *request, struct guard_verd
     if (length != NULL && coding != NULL)
         return bad(verdict, "Content-Length and Transfer-Encoding contradict each other");
     if (coding != NULL && strcasecmp(coding, "chunked") != 0)
-        return refuse(verdict, 501, "Not implemented", "the only supported transfer coding is chunked", true);
+        return guard_refuse(verdict, 501, "Not implemented", "the only supported transfer coding is chunked", true);
     if (coding != NULL && strcmp(request->version, "HTTP/1.0") == 0)
         return bad(verdict, "HTTP/1.0 has no Transfer-Encoding");
     if (expect != NULL && strcasecmp(expect, "100-continue") != 0)
-        return refuse(verdict, 417, "Expectation failed", "the only supported expectation is 100-continue", true);
+        return guard_refuse(verdict, 417, "Expectation failed", "the only supported expectation is 100-continue", true);
     return true;
 }
 
@@ -178,8 +178,8 @@ static bool check_host(const struct guard_rules *rules, const struct guard_reque
     bool own = host_is(host, length, "localhost") || host_is(host, length, "::1") || host_loopback_v4(host, length);
     bool any = !rules->loopback && rules->allow_host[0] == '\0';
     if (!own && !any && !host_listed(host, length, rules->allow_host))
-        return refuse(verdict, 421, "Misdirected request",
-                      "this daemon does not accept that Host; --allow-host adds names", false);
+        return guard_refuse(verdict, 421, "Misdirected request",
+                            "this daemon does not accept that Host; --allow-host adds names", false);
     return true;
 }
 
@@ -192,7 +192,7 @@ static bool check_origin(const struct guard_request *request, struct guard_verdi
         return true;
     const char *authority = strstr(origin, "://");
     if (authority == NULL || host == NULL || strcasecmp(authority + 3, host) != 0)
-        return refuse(verdict, 403, "Forbidden", "requests from pages of another origin are refused", false);
+        return guard_refuse(verdict, 403, "Forbidden", "requests from pages of another origin are refused", false);
     return true;
 }
 
@@ -205,9 +205,9 @@ bool guard_check(const struct guard_rules *rules, const struct guard_request *re
         !check_framing(request, verdict) || !check_host(rules, request, verdict) || !check_origin(request, verdict))
         return false;
     if (!known)
-        return refuse(verdict, 501, "Not implemented", "this method is not supported", true);
+        return guard_refuse(verdict, 501, "Not implemented", "this method is not supported", true);
     if (strlen(request->target) > rules->target_max)
-        return refuse(verdict, 414, "URI too long", "the request target is longer than 4096 bytes", true);
+        return guard_refuse(verdict, 414, "URI too long", "the request target is longer than 4096 bytes", true);
     return true;
 }
 

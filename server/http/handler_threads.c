@@ -17,7 +17,7 @@ struct handler_threads {
     pthread_t thread[];
 };
 
-static void *run(void *context)
+static void *handler_threads_run(void *context)
 {
     struct handler_threads *handlers = context;
     crash_thread();
@@ -46,7 +46,7 @@ enum status handler_threads_create(int threads, size_t queue_limit, void (*work)
     if (made == NULL || ring == NULL) {
         free(made);
         free(ring);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the handler threads");
+        return error_memory(err, "the handler threads");
     }
     made->work = work;
     made->ring = ring;
@@ -54,7 +54,7 @@ enum status handler_threads_create(int threads, size_t queue_limit, void (*work)
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_cond_init(&made->filled, NULL);
     for (int i = 0; i < threads; i++) {
-        if (pthread_create(&made->thread[i], NULL, run, made) != 0) {
+        if (pthread_create(&made->thread[i], NULL, handler_threads_run, made) != 0) {
             handler_threads_destroy(made);
             return error_set(err, STATUS_UNAVAILABLE, NULL, "only %d of %d handler threads could be started", i,
                              threads);

@@ -110,7 +110,7 @@ enum status http_start(const struct http_options *options, struct http **http, s
     struct http *made = calloc(1, sizeof *made);
     bool v6 = false;
     if (made == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the HTTP server");
+        return error_memory(err, "the HTTP server");
     made->options = *options;
     made->bodies = (struct body_store){.beside = options->beside, .most = BODIES_MAX};
     made->listener = -1;

@@ -32,7 +32,7 @@ enum status rate_create(int64_t per_second, struct rate **out, struct error *err
     struct rate *rate = calloc(1, sizeof *rate);
     if (rate == NULL || sodium_init() < 0 || pthread_mutex_init(&rate->lock, NULL) != 0) {
         free(rate);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the rate limits");
+        return error_memory(err, "the rate limits");
     }
     rate->per_second = (double)per_second;
     rate->most = 2 * rate->per_second;
@@ -51,7 +51,7 @@ void rate_destroy(struct rate *rate)
 
 /* Returns the bucket of the caller, refilled. If the caller has none, it gets the bucket of its set that was used
  * longest ago. */
-static struct bucket *find(struct rate *rate, uint64_t key, double now)
+static struct bucket *rate_find(struct rate *rate, uint64_t key, double now)
 {
     struct bucket *set = rate->buckets[key % SETS], *oldest = &set[0];
     for (int i = 0; i < WAYS; i++) {
@@ -70,7 +70,7 @@ bool rate_take(struct rate *rate, const void *caller, size_t bytes, double now, 
         return true;
     (void)crypto_shorthash((unsigned char *)&key, caller, bytes, rate->secret);
     (void)pthread_mutex_lock(&rate->lock);
-    struct bucket *bucket = find(rate, key, now);
+    struct bucket *bucket = rate_find(rate, key, now);
     double gained = fmax(0, now - bucket->filled) * rate->per_second;
     bucket->permits = fmin(rate->most, bucket->permits + gained);
     bucket->filled = fmax(now, bucket->filled);

@@ -124,7 +124,7 @@ enum status reaper_create(const struct reaper_limits *limits, struct reaper **re
     struct reaper *made = calloc(1, sizeof *made);
     if (made == NULL || !timed_lock_init(&made->lock, &made->changed, NULL)) {
         free(made);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the connection deadlines");
+        return error_memory(err, "the connection deadlines");
     }
     made->limits = *limits;
     if (pthread_create(&made->thread, NULL, reap, made) != 0) {

@@ -206,7 +206,7 @@ static struct stream *hold_next(struct streams *streams)
     return stream;
 }
 
-static void release(struct streams *streams, struct stream *stream)
+static void streams_release(struct streams *streams, struct stream *stream)
 {
     (void)pthread_mutex_lock(&streams->lock);
     stream->held = false;
@@ -270,7 +270,7 @@ static void sleep_until_work(struct streams *streams)
     (void)poll(NULL, 0, PACE_MS); /* waits, so that one pass handles many commits */
 }
 
-static bool pass(struct streams *streams, struct arena *arena)
+static bool streams_pass(struct streams *streams, struct arena *arena)
 {
     int64_t now = now_ms();
     bool news = atomic_exchange(&streams->news, false);
@@ -284,7 +284,7 @@ static bool pass(struct streams *streams, struct arena *arena)
     (void)pthread_mutex_unlock(&streams->lock);
     for (struct stream *stream; (stream = hold_next(streams)) != NULL;) {
         feed(streams, stream, arena, now);
-        release(streams, stream);
+        streams_release(streams, stream);
     }
     (void)pthread_mutex_lock(&streams->lock);
     for (struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
@@ -295,12 +295,12 @@ static bool pass(struct streams *streams, struct arena *arena)
     return !ending;
 }
 
-static void *run(void *context)
+static void *streams_run(void *context)
 {
     struct streams *streams = context;
     struct arena arena;
     arena_init(&arena, 1 << 16, 0);
-    while (pass(streams, &arena))
+    while (streams_pass(streams, &arena))
         sleep_until_work(streams);
     arena_close(&arena);
     return NULL;
@@ -312,7 +312,7 @@ enum status streams_create(const struct streams_options *options, struct streams
 {
     struct streams *made = calloc(1, sizeof *made);
     if (made == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for event streams");
+        return error_memory(err, "event streams");
     made->options = *options;
     made->options.heartbeat_ms = options->heartbeat_ms > 0 ? options->heartbeat_ms : HEARTBEAT_MS;
     made->options.stall_ms = options->stall_ms > 0 ? options->stall_ms : STALL_MS;
@@ -321,7 +321,7 @@ enum status streams_create(const struct streams_options *options, struct streams
     made->polled = calloc(1 + (size_t)made->options.most, sizeof *made->polled);
     if (made->polled == NULL) {
         free(made);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for event streams");
+        return error_memory(err, "event streams");
     }
     made->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (made->notice < 0) {
@@ -338,7 +338,7 @@ enum status streams_create(const struct streams_options *options, struct streams
 enum status streams_start(struct streams *streams, struct storage *storage, struct error *err)
 {
     streams->storage = storage;
-    if (pthread_create(&streams->thread, NULL, run, streams) != 0)
+    if (pthread_create(&streams->thread, NULL, streams_run, streams) != 0)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "no thread for event streams");
     streams->started = true;
     return STATUS_OK;

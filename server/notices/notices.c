@@ -214,7 +214,7 @@ static void wait_for_work(struct notices *n, int64_t ms, bool failed)
     (void)pthread_mutex_unlock(&n->lock);
 }
 
-static void *run(void *context)
+static void *notices_run(void *context)
 {
     struct notices *n = context;
     while (!atomic_load(&n->ending)) {
@@ -272,9 +272,8 @@ static enum status open_notices(struct notices *n, struct error *err)
     if (sodium_init() < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium or libcurl cannot start");
     name_source(n);
-    n->started = pthread_create(&n->thread, NULL, run, n) == 0;
-    return n->started ? STATUS_OK
-                      : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the thread of notices");
+    n->started = pthread_create(&n->thread, NULL, notices_run, n) == 0;
+    return n->started ? STATUS_OK : error_memory(err, "the thread of notices");
 }
 
 enum status notices_start(const struct notices_options *options, struct notices **notices, struct error *err)
@@ -282,7 +281,7 @@ enum status notices_start(const struct notices_options *options, struct notices 
     struct notices *n = calloc(1, sizeof *n);
     if (n == NULL || !timed_lock_init(&n->lock, &n->woken, NULL)) {
         free(n);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for notices");
+        return error_memory(err, "notices");
     }
     n->options = *options;
     enum status status = open_notices(n, err);

@@ -75,7 +75,7 @@ static int reopen(int file)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static enum status start(struct run *run, const char *program, struct error *err)
+static enum status converter_start(struct run *run, const char *program, struct error *err)
 {
     int file = reopen(run->what->file), table[2] = {-1, -1}, reason[2] = {-1, -1};
     bool good = file >= 0 && pipe2(table, O_CLOEXEC) == 0 && pipe2(reason, O_CLOEXEC) == 0;
@@ -217,7 +217,7 @@ enum status converter_run(void *context, const struct api_conversion *conversion
 {
     struct run run = {.what = conversion, .end_ms = now_milliseconds() + (int64_t)CONVERTER_SECONDS * 1000};
     struct error cause = {0};
-    enum status status = start(&run, context, err);
+    enum status status = converter_start(&run, context, err);
     if (status)
         return status;
     const struct byte_source table = {&run, read_table};

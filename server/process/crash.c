@@ -46,7 +46,7 @@ static const char *const names[] = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SI
 /* ---- in the handler: nothing here locks or allocates ------------------------------------------------------- */
 
 /* Writes the waiting lines with one call for each file, because other threads may write to standard error as well. */
-static void flush(void)
+static void crash_flush(void)
 {
     ssize_t written = write(STDERR_FILENO, crash.waiting, crash.used);
     if (crash.file >= 0)
@@ -55,17 +55,17 @@ static void flush(void)
     crash.used = 0;
 }
 
-static void put(const char *text, size_t count)
+static void crash_put(const char *text, size_t count)
 {
     if (crash.used + count > sizeof crash.waiting)
-        flush();
+        crash_flush();
     memcpy(crash.waiting + crash.used, text, count); /* count <= LINE_OF_CODE */
     crash.used += count;
 }
 
 static void put_text(const char *text)
 {
-    put(text, strlen(text));
+    crash_put(text, strlen(text));
 }
 
 static void put_number(uintptr_t value, unsigned base)
@@ -75,7 +75,7 @@ static void put_number(uintptr_t value, unsigned base)
         *--at = "0123456789abcdef"[value % base];
         value /= base;
     } while (value > 0);
-    put(at, (size_t)(digits + sizeof digits - at));
+    crash_put(at, (size_t)(digits + sizeof digits - at));
 }
 
 /* Prints only the mappings of code. The report needs them to look up frames, because the addresses of the files differ
@@ -95,7 +95,7 @@ static void put_maps(void)
                 continue;
             const char *rights = memchr(line, ' ', used);
             if (rights != NULL && rights + 4 < line + used && rights[3] == 'x' && memchr(line, '/', used) != NULL) {
-                put(line, used);
+                crash_put(line, used);
                 lines++;
             }
             used = 0;
@@ -108,7 +108,7 @@ static void put_log(void)
     for (unsigned long ticket = newest > LINES ? newest - LINES : 0; ticket < newest; ticket++) {
         struct slot *slot = &crash.slots[ticket % LINES];
         if (atomic_load(&slot->state) == 2 * ticket + 2)
-            put(slot->text, slot->count);
+            crash_put(slot->text, slot->count);
     }
 }
 
@@ -131,7 +131,7 @@ static void report(int number, const siginfo_t *info, const char *name)
     put_text(job_of_thread[0] != '\0' ? ", job " : ", no job");
     put_text(job_of_thread);
     put_text("\nstack:\n");
-    flush(); /* before backtrace(), which may fail on a damaged stack */
+    crash_flush(); /* before backtrace(), which may fail on a damaged stack */
     int count = backtrace(frames, FRAMES);
     for (int i = 0; i < count; i++) {
         put_text("  0x");
@@ -139,12 +139,12 @@ static void report(int number, const siginfo_t *info, const char *name)
         put_text("\n");
     }
     put_text("code:\n");
-    flush();
+    crash_flush();
     put_maps();
     put_text("log:\n");
     put_log();
     put_text("end of the report\n");
-    flush();
+    crash_flush();
 }
 
 static void handle(int number, siginfo_t *info, void *context)

@@ -22,7 +22,7 @@ static struct {
     int64_t ms;
 } deadline;
 
-static void *watch(void *context)
+static void *deadline_watch(void *context)
 {
     (void)context;
     for (int64_t left = deadline.ms; !atomic_load(&deadline.stop); left -= POLL_MS) {
@@ -45,7 +45,7 @@ void deadline_start(struct journal *journal, int64_t ms)
 {
     deadline.journal = journal;
     deadline.ms = ms;
-    deadline.started = pthread_create(&deadline.thread, NULL, watch, NULL) == 0;
+    deadline.started = pthread_create(&deadline.thread, NULL, deadline_watch, NULL) == 0;
 }
 
 void deadline_stop(void)

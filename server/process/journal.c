@@ -44,7 +44,7 @@ enum status journal_open(struct journal **journal, int fd, enum log_level least,
 {
     struct journal *made = calloc(1, sizeof *made);
     if (made == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the log");
+        return error_memory(err, "the log");
     made->fd = fd;
     made->least = least;
     (void)pthread_mutex_init(&made->lock, NULL);

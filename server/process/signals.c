@@ -13,7 +13,7 @@
  * signal. */
 static int pipe_ends[2] = {-1, -1};
 
-static void keep(int number)
+static void signals_keep(int number)
 {
     int before = errno;
     unsigned char byte = (unsigned char)number;
@@ -24,14 +24,14 @@ static void keep(int number)
 
 /* An empty handler for signals that this process does not use. The programs that this process starts would inherit
  * SIG_IGN, but they do not inherit a handler. Trainers must receive the SIGUSR1 that mpirun and Slurm send. */
-static void drop(int number)
+static void signals_drop(int number)
 {
     (void)number;
 }
 
 enum status signals_catch(struct error *err)
 {
-    struct sigaction action = {.sa_handler = keep, .sa_flags = SA_RESTART}, before;
+    struct sigaction action = {.sa_handler = signals_keep, .sa_flags = SA_RESTART}, before;
     (void)sigemptyset(&action.sa_mask);
     if (pipe_ends[0] < 0 && pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return error_set(err, STATUS_IO, NULL, "no pipe for signals");
@@ -39,7 +39,7 @@ enum status signals_catch(struct error *err)
                   sigaction(SIGHUP, NULL, &before) == 0;
     if (caught && before.sa_handler != SIG_IGN) /* an ignored SIGHUP stays ignored, as under nohup */
         caught = sigaction(SIGHUP, &action, NULL) == 0;
-    struct sigaction nothing = {.sa_handler = drop, .sa_flags = SA_RESTART};
+    struct sigaction nothing = {.sa_handler = signals_drop, .sa_flags = SA_RESTART};
     (void)sigemptyset(&nothing.sa_mask);
     caught = caught && sigaction(SIGUSR1, &nothing, NULL) == 0 && sigaction(SIGUSR2, &nothing, NULL) == 0;
     if (!caught)

@@ -56,10 +56,10 @@ enum status db_fail(struct db *db, int code, struct error *err)
     log_line(db->log, LOG_LEVEL_WARN, "sqlite: code %d: %s", code,
              db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code));
     if (code == SQLITE_IOERR_NOMEM)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
+        return error_memory(err, "the database");
     switch (code & 0xff) {
     case SQLITE_NOMEM:
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
+        return error_memory(err, "the database");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the database is locked by another program");
@@ -252,7 +252,7 @@ static enum status verdict(struct db *db, const char *answer, struct error *err)
     static const char reason[] = "error code"; /* SQLite's message contains this text and then "=N" or " N", where N is
                                                   the code of the failed read */
     if (answer == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
+        return error_memory(err, "the database");
     if (strcmp(answer, "ok") == 0)
         return STATUS_OK;
     log_line(db->log, LOG_LEVEL_ERROR, "check of the database: %s", answer);

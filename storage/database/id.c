@@ -9,7 +9,7 @@
 
 static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-static void encode(uint64_t high, uint64_t low, char id[STORAGE_ID])
+static void id_encode(uint64_t high, uint64_t low, char id[STORAGE_ID])
 {
     for (int i = STORAGE_ID - 2; i >= 0; i--) {
         id[i] = digits[low & 31];
@@ -19,7 +19,7 @@ static void encode(uint64_t high, uint64_t low, char id[STORAGE_ID])
     id[STORAGE_ID - 1] = '\0';
 }
 
-static bool decode(const char *id, uint64_t *high, uint64_t *low)
+static bool id_decode(const char *id, uint64_t *high, uint64_t *low)
 {
     if (strlen(id) != STORAGE_ID - 1)
         return false;
@@ -44,8 +44,8 @@ enum status id_resume(struct id_source *ids, struct db *db, struct error *err)
     if (db_row(db, stmt, &status, err)) {
         char last[STORAGE_ID + 1];
         if (!db_copy(stmt, 0, last, sizeof last))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
-        else if (last[0] != '\0' && !decode(last, &ids->high, &ids->low))
+            status = error_memory(err, "the database");
+        else if (last[0] != '\0' && !id_decode(last, &ids->high, &ids->low))
             status = error_set(err, STATUS_CORRUPT, NULL, "a job in the database has a malformed id");
         db_done(stmt);
     }
@@ -67,6 +67,6 @@ enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], 
         if (ids->low <= (chance[0] & 0xffffffff))
             ids->high++;
     }
-    encode(ids->high, ids->low, id);
+    id_encode(ids->high, ids->low, id);
     return STATUS_OK;
 }

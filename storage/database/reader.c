@@ -28,7 +28,7 @@ enum status readers_open(struct storage *storage, int count, struct error *err)
     r->db = calloc((size_t)count, sizeof *r->db);
     r->busy = calloc((size_t)count, sizeof *r->busy);
     if (r->db == NULL || r->busy == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
+        return error_memory(err, "the database");
     enum status status = STATUS_OK;
     for (; r->count < count && status == STATUS_OK; r->count++)
         status = reader_open(storage, &r->db[r->count], err);

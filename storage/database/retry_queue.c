@@ -8,7 +8,7 @@
 #define RETRY_MS 1000
 
 /* Merges `later` into the last queued command of the same kind and job, so that the order of points is kept. */
-static bool join(struct writer *w, struct command *later)
+static bool retry_queue_join(struct writer *w, struct command *later)
 {
     struct command *last = NULL;
     for (struct command *c = w->retry_queue; c != NULL; c = c->next)
@@ -30,7 +30,7 @@ static void retry_add(struct storage *storage, struct command *command)
     command->status = STATUS_OK;
     command->full = false;
     error_clear(&command->error);
-    if (join(w, command)) {
+    if (retry_queue_join(w, command)) {
         command->destroy(command);
         return;
     }

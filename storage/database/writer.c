@@ -31,7 +31,7 @@
 
 /* ---- called by other threads ------------------------------------------------------------------------- */
 
-static enum status refuse(struct writer *w, struct error *err)
+static enum status writer_refuse(struct writer *w, struct error *err)
 {
     if (atomic_load(&w->failed))
         return error_set(err, STATUS_IO, NULL,
@@ -42,7 +42,7 @@ static enum status refuse(struct writer *w, struct error *err)
     return STATUS_OK;
 }
 
-static void append(struct command ***tail, struct command *command)
+static void writer_append(struct command ***tail, struct command *command)
 {
     command->next = NULL;
     command->done = false;
@@ -54,7 +54,8 @@ static void append(struct command ***tail, struct command *command)
 static enum status enqueue(struct writer *w, struct command *command, enum manner manner, struct error *err)
 {
     enum status status;
-    while ((status = refuse(w, err)) == STATUS_OK && (w->depth >= DEPTH_MAX || w->lazy_bytes >= LAZY_BYTES_MAX)) {
+    while ((status = writer_refuse(w, err)) == STATUS_OK &&
+           (w->depth >= DEPTH_MAX || w->lazy_bytes >= LAZY_BYTES_MAX)) {
         w->blocked++;
         pthread_cond_signal(&w->work);
         pthread_cond_wait(&w->change, &w->lock);
@@ -66,7 +67,7 @@ static enum status enqueue(struct writer *w, struct command *command, enum manne
     command->full = false;
     command->status = STATUS_OK;
     error_clear(&command->error);
-    append(&w->tail, command);
+    writer_append(&w->tail, command);
     w->depth++;
     if (manner == MANNER_URGENT) {
         w->urgent++;
@@ -137,12 +138,12 @@ enum status writer_bulk(struct storage *storage, struct command *command, struct
 {
     struct writer *w = &storage->writer;
     pthread_mutex_lock(&w->lock);
-    enum status status = refuse(w, err);
+    enum status status = writer_refuse(w, err);
     if (status == STATUS_OK) {
         command->manner = MANNER_BULK;
         command->status = STATUS_OK;
         error_clear(&command->error);
-        append(&w->bulk_tail, command);
+        writer_append(&w->bulk_tail, command);
         pthread_cond_signal(&w->work);
     }
     pthread_mutex_unlock(&w->lock);
@@ -368,7 +369,7 @@ static struct command *take_main(struct writer *w)
 
 static struct command *take_bulk(struct writer *w)
 {
-    struct command *c = w->bulk_head; /* not NULL: choose() selects this task only if a bulk command waits */
+    struct command *c = w->bulk_head; /* not NULL: writer_choose() selects this task only if a bulk command waits */
     w->bulk_head = c->next;
     if (w->bulk_head == NULL)
         w->bulk_tail = &w->bulk_head;
@@ -445,7 +446,7 @@ static bool main_is_due(const struct writer *w)
 /* Chooses the next task. The slow tasks are copying the write-ahead log into the database file, and bulk commands. If a
  * slow task and the main queue both wait, they take turns; slow_turn: it is the turn of a slow task. The log may be
  * truncated at the time quiet_at or later. */
-static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
+static enum task writer_choose(struct writer *w, bool slow_turn, int64_t quiet_at)
 {
     bool due = main_is_due(w);
     if (due && !slow_turn)
@@ -490,7 +491,7 @@ static void commit_list(struct storage *storage, struct command *list, int synch
     double start = clock_seconds();
     if (atomic_load(&storage->writer.failed))
         for (struct command *c = list; c != NULL; c = c->next)
-            c->status = refuse(&storage->writer, &c->error);
+            c->status = writer_refuse(&storage->writer, &c->error);
     else
         run_group(storage, list, synchronous);
     finish_group(storage, list, synchronous == 2, clock_seconds() - start);
@@ -505,7 +506,7 @@ static void commit_retries(struct storage *storage)
         return;
     if (atomic_load(&storage->writer.failed)) {
         for (struct command *c = list; c != NULL; c = c->next)
-            c->status = refuse(&storage->writer, &c->error);
+            c->status = writer_refuse(&storage->writer, &c->error);
     } else {
         run_group(storage, list, 2);
         retry_keep(storage, &list, true);
@@ -559,7 +560,7 @@ static void *writer_main(void *argument)
     int64_t quiet_at = 0;
     pthread_mutex_lock(&w->lock);
     for (;;) {
-        enum task task = choose(w, slow_turn, quiet_at);
+        enum task task = writer_choose(w, slow_turn, quiet_at);
         if (task == TASK_END)
             break;
         if (task == TASK_NONE) {

@@ -52,8 +52,8 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read an artifact");
 }
 
-static enum status list(struct db *db, const char *id, struct arena *arena, struct storage_artifact **out,
-                        size_t *count, struct error *err)
+static enum status artifact_list(struct db *db, const char *id, struct arena *arena, struct storage_artifact **out,
+                                 size_t *count, struct error *err)
 {
     int64_t job, rows = 0;
     sqlite3_stmt *stmt = NULL;
@@ -83,7 +83,7 @@ enum status storage_artifact_list(struct storage *storage, const char *id, struc
     enum status status = reader_begin(storage, &db, err);
     if (status != STATUS_OK)
         return status;
-    status = list(db, id, arena, artifacts, count, err);
+    status = artifact_list(db, id, arena, artifacts, count, err);
     reader_end(storage, db);
     return status;
 }

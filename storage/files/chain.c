@@ -34,8 +34,8 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a chain");
 }
 
-static enum status list(struct db *db, const char *id, struct arena *arena, struct storage_link **out, size_t *count,
-                        struct error *err)
+static enum status files_chain_list(struct db *db, const char *id, struct arena *arena, struct storage_link **out,
+                                    size_t *count, struct error *err)
 {
     int64_t job, rows = 0;
     sqlite3_stmt *stmt = NULL;
@@ -67,7 +67,7 @@ enum status storage_chain_list(struct storage *storage, const char *id, struct a
     enum status status = reader_begin(storage, &db, err);
     if (status != STATUS_OK)
         return status;
-    status = list(db, id, arena, links, count, err);
+    status = files_chain_list(db, id, arena, links, count, err);
     reader_end(storage, db);
     return status;
 }

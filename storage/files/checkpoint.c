@@ -100,7 +100,8 @@ static enum status chunk_run(struct storage *storage, struct db *db, struct comm
     return db_run(db, err, "INSERT INTO chunk VALUES (?, ?)", "ib", c->id, (const void *)c->bytes, c->count);
 }
 
-static enum status remember(struct storage_checkpoint_writer *w, enum status status, const struct error *err)
+static enum status files_checkpoint_remember(struct storage_checkpoint_writer *w, enum status status,
+                                             const struct error *err)
 {
     if (status != STATUS_OK && w->error.code == STATUS_OK)
         w->error = *err;
@@ -108,13 +109,13 @@ static enum status remember(struct storage_checkpoint_writer *w, enum status sta
 }
 
 /* Waits until a buffer is free. If the chunk in this buffer could not be written, the writer has failed. */
-static void settle(struct storage_checkpoint_writer *w, struct chunk *chunk)
+static void files_checkpoint_settle(struct storage_checkpoint_writer *w, struct chunk *chunk)
 {
     if (!chunk->sent)
         return;
     struct error err;
     error_clear(&err);
-    (void)remember(w, writer_wait(w->storage, &chunk->base, &err), &err);
+    (void)files_checkpoint_remember(w, writer_wait(w->storage, &chunk->base, &err), &err);
     chunk->sent = false;
     chunk->count = 0;
 }
@@ -133,9 +134,9 @@ static void send_chunk(struct storage_checkpoint_writer *w)
         status = writer_bulk(w->storage, &chunk->base, &err);
         chunk->sent = status == STATUS_OK;
     }
-    (void)remember(w, status, &err);
+    (void)files_checkpoint_remember(w, status, &err);
     w->current = (w->current + 1) % WINDOW;
-    settle(w, &w->chunks[w->current]);
+    files_checkpoint_settle(w, &w->chunks[w->current]);
 }
 
 static enum status failure(const struct storage_checkpoint_writer *w, struct error *err)
@@ -247,7 +248,7 @@ enum status storage_checkpoint_commit(struct storage_checkpoint_writer *writer, 
     if (w->chunks[w->current].count > 0)
         send_chunk(w);
     for (int i = 0; i < WINDOW; i++)
-        settle(w, &w->chunks[i]);
+        files_checkpoint_settle(w, &w->chunks[i]);
     enum status status = failure(w, err);
     if (status == STATUS_OK) {
         struct commit c = {.base = {.run = commit_run}, .writer = w};
@@ -270,7 +271,7 @@ void storage_checkpoint_abandon(struct storage_checkpoint_writer *writer)
     if (w == NULL)
         return;
     for (int i = 0; i < WINDOW; i++)
-        settle(w, &w->chunks[i]);
+        files_checkpoint_settle(w, &w->chunks[i]);
     struct discard d = {.base = {.run = discard_run}, .id = w->id};
     if (writer_call(w->storage, &d.base, NULL) == STATUS_OK)
         writer_want_sweep(w->storage); /* if the deletion of the chunks fails, the next start removes them */

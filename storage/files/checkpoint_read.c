@@ -32,8 +32,8 @@ static enum status read_row(sqlite3_stmt *stmt, int64_t *id, struct storage_chec
 }
 
 /* Finds a checkpoint. The caller has begun a transaction. */
-static enum status find(struct db *db, const char *job_id, struct storage_checkpoint_pick pick, int64_t *id,
-                        struct storage_checkpoint *out, struct error *err)
+static enum status checkpoint_read_find(struct db *db, const char *job_id, struct storage_checkpoint_pick pick,
+                                        int64_t *id, struct storage_checkpoint *out, struct error *err)
 {
     int64_t job;
     sqlite3_stmt *stmt = NULL;
@@ -79,13 +79,13 @@ enum status storage_checkpoint_find(struct storage *storage, const char *id, str
     enum status status = reader_begin(storage, &db, err);
     if (status != STATUS_OK)
         return status;
-    status = find(db, id, pick, &number, out, err);
+    status = checkpoint_read_find(db, id, pick, &number, out, err);
     reader_end(storage, db);
     return status;
 }
 
-static enum status list(struct db *db, const char *id, struct arena *arena, struct storage_checkpoint **out,
-                        size_t *count, struct error *err)
+static enum status checkpoint_read_list(struct db *db, const char *id, struct arena *arena,
+                                        struct storage_checkpoint **out, size_t *count, struct error *err)
 {
     int64_t job, rows = 0, number;
     sqlite3_stmt *stmt = NULL;
@@ -113,7 +113,7 @@ enum status storage_checkpoint_list(struct storage *storage, const char *id, str
     enum status status = reader_begin(storage, &db, err);
     if (status != STATUS_OK)
         return status;
-    status = list(db, id, arena, checkpoints, count, err);
+    status = checkpoint_read_list(db, id, arena, checkpoints, count, err);
     reader_end(storage, db);
     return status;
 }
@@ -128,7 +128,7 @@ struct storage_checkpoint_reader {
 };
 
 /* Ends the hold. After the last hold of a deleted checkpoint, the writer removes its chunks. */
-static void release(struct storage *storage, int64_t checkpoint)
+static void checkpoint_read_release(struct storage *storage, int64_t checkpoint)
 {
     if (hold_release(storage, checkpoint))
         writer_want_sweep(storage);
@@ -145,7 +145,7 @@ static enum status find_and_hold(struct storage *storage, const char *job, struc
         enum status status = reader_begin(storage, &db, err);
         if (status != STATUS_OK)
             return status;
-        status = find(db, job, pick, id, info, err);
+        status = checkpoint_read_find(db, job, pick, id, info, err);
         reader_end(storage, db);
         if (status == STATUS_OK)
             status = hold_add(storage, *id, err);
@@ -156,7 +156,7 @@ static enum status find_and_hold(struct storage *storage, const char *job, struc
         reader_give(storage, db);
         if (status == STATUS_OK && still == *id)
             return STATUS_OK;
-        release(storage, *id);
+        checkpoint_read_release(storage, *id);
         if (status != STATUS_OK)
             return status;
     }
@@ -250,6 +250,6 @@ enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, 
 void storage_checkpoint_close(struct storage_checkpoint_reader *reader)
 {
     if (reader != NULL)
-        release(reader->storage, reader->id);
+        checkpoint_read_release(reader->storage, reader->id);
     free(reader);
 }

@@ -168,7 +168,8 @@ static int by_name(const void *a, const void *b)
 
 /* Sets *yes to whether a folder belongs into a list: the list of uploads if `files` is NULL, else the list of
  * dataset_list_holding(). */
-static enum status listed(const char *root, const char *name, const char *const *files, bool *yes, struct error *err)
+static enum status files_dataset_listed(const char *root, const char *name, const char *const *files, bool *yes,
+                                        struct error *err)
 {
     char path[DATASET_FILES];
     enum dataset_kind kind;
@@ -181,8 +182,8 @@ static enum status listed(const char *root, const char *name, const char *const 
     return STATUS_OK;
 }
 
-static enum status list(const char *root, const char *const *files, struct arena *arena, const char ***names,
-                        size_t *count, struct error *err)
+static enum status files_dataset_list(const char *root, const char *const *files, struct arena *arena,
+                                      const char ***names, size_t *count, struct error *err)
 {
     size_t capacity = 0;
     bool yes;
@@ -193,7 +194,7 @@ static enum status list(const char *root, const char *const *files, struct arena
     if (root && !dir && status_unopened(errno) == STATUS_IO)
         return unread(err);
     for (const char *name; !status && dir && (name = next_name(dir, &status, err));) {
-        if (strlen(name) >= DATASET_NAME || (status = listed(root, name, files, &yes, err)) || !yes)
+        if (strlen(name) >= DATASET_NAME || (status = files_dataset_listed(root, name, files, &yes, err)) || !yes)
             continue;
         if (*count == capacity) {
             const char **larger = arena_alloc(arena, (capacity = capacity ? 2 * capacity : 64) * sizeof *larger);
@@ -202,7 +203,7 @@ static enum status list(const char *root, const char *const *files, struct arena
             *names = larger;
         }
         if (!*names || !((*names)[*count] = arena_strdup(arena, name)))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the list of data sets");
+            status = error_memory(err, "the list of data sets");
         else
             ++*count;
     }
@@ -215,13 +216,13 @@ static enum status list(const char *root, const char *const *files, struct arena
 
 enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err)
 {
-    return list(root, NULL, arena, names, count, err);
+    return files_dataset_list(root, NULL, arena, names, count, err);
 }
 
 enum status dataset_list_holding(const char *root, const char *const *files, struct arena *arena, const char ***names,
                                  size_t *count, struct error *err)
 {
-    return list(root, files, arena, names, count, err);
+    return files_dataset_list(root, files, arena, names, count, err);
 }
 
 enum status dataset_read(const char *root, const char *name, const char *file, struct arena *arena, const char **bytes,
@@ -454,7 +455,7 @@ enum status dataset_write(const char *folder, const char *file, const void *byte
 }
 
 /* Renames a folder to a name that must be free, and syncs both parent folders; renames it back if that fails. */
-static enum status move(const char *root, const char *from, const char *to, struct error *err)
+static enum status files_dataset_move(const char *root, const char *from, const char *to, struct error *err)
 {
     char uploads[DATASET_FILES];
     enum status status = path_of(uploads, root, UPLOADS, "", err);
@@ -477,7 +478,7 @@ enum status dataset_commit(const char *root, const char *folder, const char *nam
     if (!status && !sync_path(folder))
         status = error_set(err, STATUS_IO, NULL, "a data set cannot be synced");
     if (!status)
-        status = move(root, folder, path, err);
+        status = files_dataset_move(root, folder, path, err);
     if (status)
         remove_folder(folder);
     return status;
@@ -494,11 +495,11 @@ enum status dataset_remove(const char *root, const char *name, struct error *err
         status = path_of(path, root, name, "", err);
     if (!status)
         status = dataset_stage(root, gone, err);
-    /* dataset_stage() has created an empty folder, but move() needs a name that is free */
+    /* dataset_stage() has created an empty folder, but files_dataset_move() needs a name that is free */
     if (!status && rmdir(gone) != 0)
         status = error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
     if (!status)
-        status = move(root, path, gone, err);
+        status = files_dataset_move(root, path, gone, err);
     if (!status)
         remove_folder(gone);
     return status;

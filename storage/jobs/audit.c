@@ -43,7 +43,7 @@ static enum status post(struct storage *storage, const struct storage_audit *ent
 {
     struct noted *n = calloc(1, sizeof *n);
     if (n == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the audit log");
+        return error_memory(err, "the audit log");
     n->entry = *entry;
     n->entry.time = clock_now_ms();
     n->base = (struct command){.run = run, .destroy = noted_destroy, .bytes = sizeof *n};

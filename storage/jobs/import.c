@@ -142,7 +142,7 @@ static enum status import_run(struct storage *storage, struct db *db, struct com
     return status;
 }
 
-static enum status check(const struct storage_import *in, struct error *err)
+static enum status jobs_import_check(const struct storage_import *in, struct error *err)
 {
     if (in->kind == NULL || in->config == NULL || in->preset == NULL || in->name == NULL)
         return error_set(err, STATUS_INVALID, NULL, "a job needs a kind and a configuration");
@@ -161,7 +161,7 @@ enum status storage_job_import(struct storage *storage, const struct storage_imp
 {
     struct import import = {.base = {.run = import_run}, .in = in, .id = id};
     id[0] = '\0';
-    enum status status = check(in, err);
+    enum status status = jobs_import_check(in, err);
     if (status == STATUS_OK)
         status = writer_call(storage, &import.base, err);
     if (status != STATUS_OK)

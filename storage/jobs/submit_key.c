@@ -23,7 +23,7 @@ enum status submit_key_find(struct db *db, const struct submit_key *asked, char 
                                     sqlite3_column_int64(stmt, 2)};
     *outcome = submit_key_outcome(&kept, asked);
     if (*outcome != STORAGE_CREATED && !db_copy(stmt, 1, id, STORAGE_ID))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
+        status = error_memory(err, "the database");
     db_done(stmt);
     return status;
 }

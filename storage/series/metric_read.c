@@ -100,8 +100,8 @@ static void take_summary(void *context, struct storage_point point)
 
 /* Summarises the points with indices in [from, to). Whole blocks use their stored summaries, except for the last block
  * of the series, which has none. */
-static enum status summarise(struct stretch *stretch, struct pyramid_reader *pyramid, int64_t from, int64_t to,
-                             int64_t sealed, struct summary *out, struct error *err)
+static enum status metric_read_summarise(struct stretch *stretch, struct pyramid_reader *pyramid, int64_t from,
+                                         int64_t to, int64_t sealed, struct summary *out, struct error *err)
 {
     int64_t first = (from + BLOCK_POINTS - 1) / BLOCK_POINTS, last = to / BLOCK_POINTS;
     last = last < sealed ? last : sealed;
@@ -128,8 +128,8 @@ static enum status reduce_series(struct stretch *stretch, int64_t start, int64_t
     int64_t n = end - start;
     for (int64_t b = 0; b < buckets && status == STATUS_OK; b++) {
         struct summary summary;
-        status =
-            summarise(stretch, pyramid, start + b * n / buckets, start + (b + 1) * n / buckets, sealed, &summary, err);
+        status = metric_read_summarise(stretch, pyramid, start + b * n / buckets, start + (b + 1) * n / buckets, sealed,
+                                       &summary, err);
         if (status == STATUS_OK)
             out->count += summary_points(&summary, out->points + out->count);
     }

@@ -61,7 +61,8 @@ static MPI_Datatype kind_of(enum comm_type type)
 
 /* ---- gathers ------------------------------------------------------------------------------------------- */
 
-static enum status gather(struct comm *comm, const void *mine, const size_t *bytes, void *all, struct error *err)
+static enum status comm_mpi_gather(struct comm *comm, const void *mine, const size_t *bytes, void *all,
+                                   struct error *err)
 {
     struct mpi_comm *c = (struct mpi_comm *)comm;
     int counts[COMM_MOST] = {0}, places[COMM_MOST] = {0};
@@ -94,7 +95,7 @@ static enum status broadcast(struct comm *comm, void *data, size_t bytes, int ro
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-static void drop(struct sum *s)
+static void comm_mpi_drop(struct sum *s)
 {
     free(s->parts);
     free(s->counts);
@@ -119,7 +120,7 @@ static bool reserve(struct sum *s, size_t bytes, int ranks)
     return s->counts != NULL && s->capacity >= bytes;
 }
 
-static enum status start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err)
+static enum status comm_mpi_start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err)
 {
     struct mpi_comm *c = (struct mpi_comm *)comm;
     int ranks = comm->size;
@@ -194,7 +195,7 @@ static enum status wait_all(struct comm *comm, struct error *err)
     return mpi_status(code, err);
 }
 
-static const struct comm_table MPI = {gather, broadcast, start, wait_all, progress};
+static const struct comm_table MPI = {comm_mpi_gather, broadcast, comm_mpi_start, wait_all, progress};
 
 /* ---- open and close ---------------------------------------------------------------------------------- */
 
@@ -203,7 +204,7 @@ enum status comm_mpi_open(int *argc, char ***argv, struct comm **comm, struct er
     int level, rank, size;
     struct mpi_comm *c = calloc(1, sizeof *c);
     if (!c)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a communicator");
+        return error_memory(err, "a communicator");
     int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level);
     if (code == MPI_SUCCESS)
         code = MPI_Comm_dup(MPI_COMM_WORLD, &c->all);
@@ -232,7 +233,7 @@ void comm_mpi_close(struct comm *comm)
     if (!c)
         return;
     for (int i = 0; i < PENDING; i++)
-        drop(&c->sum[i]);
+        comm_mpi_drop(&c->sum[i]);
     MPI_Comm_free(&c->all);
     MPI_Finalize();
     free(c);

@@ -23,7 +23,7 @@ static enum status grow_points(struct message *report, struct error *err)
         size_t capacity = report->count == 0 ? 64 : report->count * 2;
         struct remote_point *points = realloc(report->points, capacity * sizeof *points);
         if (points == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for points");
+            return error_memory(err, "points");
         report->points = points;
     }
     return STATUS_OK;
@@ -60,7 +60,7 @@ static enum status take_progress(void *context, const char *document, struct err
     struct remote *remote = context;
     char *copy = strdup(document);
     if (copy == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for progress");
+        return error_memory(err, "progress");
     (void)pthread_mutex_lock(&remote->lock);
     free(remote->pending->progress);
     remote->pending->progress = copy;
@@ -73,7 +73,7 @@ static enum status take_artifact(void *context, const char *name, const char *me
 {
     struct message *message = calloc(1, sizeof *message);
     if (message == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a file");
+        return error_memory(err, "a file");
     message->kind = MESSAGE_ARTIFACT;
     message->bytes = sizeof *message + count;
     (void)snprintf(message->name, sizeof message->name, "%s", name);
@@ -88,7 +88,7 @@ static enum status take_artifact(void *context, const char *name, const char *me
     return remote_post(context, message, err);
 }
 
-static void line(void *context, enum log_level level, const char *text)
+static void remote_line(void *context, enum log_level level, const char *text)
 {
     struct remote *remote = context;
     (void)pthread_mutex_lock(&remote->lock);
@@ -100,7 +100,7 @@ static void line(void *context, enum log_level level, const char *text)
     (void)pthread_mutex_unlock(&remote->lock);
 }
 
-static void stepped(void *context, int64_t samples, double seconds, double gflops)
+static void remote_stepped(void *context, int64_t samples, double seconds, double gflops)
 {
     struct remote *remote = context;
     (void)pthread_mutex_lock(&remote->lock);
@@ -118,8 +118,7 @@ static enum status write_bytes(void *context, const void *bytes, size_t count, s
 {
     struct message *message = context;
     buf_append(&message->body, bytes, count);
-    return message->body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint")
-                                : STATUS_OK;
+    return message->body.failed ? error_memory(err, "a checkpoint") : STATUS_OK;
 }
 
 static enum status save_begin(void *context, const struct storage_checkpoint_new *what, struct snapshot_writer *to,
@@ -128,7 +127,7 @@ static enum status save_begin(void *context, const struct storage_checkpoint_new
     struct remote *remote = context;
     struct message *message = remote->saving = calloc(1, sizeof *message);
     if (message == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
+        return error_memory(err, "a checkpoint");
     message->kind = MESSAGE_CHECKPOINT;
     message->what = *what;
     buf_init(&message->body, CHECKPOINT_MOST);
@@ -190,8 +189,8 @@ static const char *of_name(enum run_of of)
     return of == RUN_OF_SOURCE ? "source" : "job";
 }
 
-static enum status list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **out,
-                        size_t *count, struct error *err)
+static enum status remote_list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **out,
+                               size_t *count, struct error *err)
 {
     struct remote *remote = context;
     struct http_answer answer;
@@ -209,7 +208,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     *count = 0;
     *out = status == STATUS_OK ? arena_zalloc(arena, (size_t)cJSON_GetArraySize(items) + 1, sizeof **out) : NULL;
     if (status == STATUS_OK && *out == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a list of checkpoints");
+        status = error_memory(err, "a list of checkpoints");
     if (status == STATUS_OK)
         cJSON_ArrayForEach (item, items)
             read_entry(item, &(*out)[(*count)++]);
@@ -251,8 +250,8 @@ static void close_bytes(void *context, void *reader)
 }
 
 /* Fetches all bytes of a checkpoint and compares them with the hash. Starts again if the transfer is interrupted. */
-static enum status fetch(struct remote *remote, enum run_of of, const struct storage_checkpoint *info, struct buf *to,
-                         struct error *err)
+static enum status remote_fetch(struct remote *remote, enum run_of of, const struct storage_checkpoint *info,
+                                struct buf *to, struct error *err)
 {
     char path[160];
     unsigned char digest[HASH_BYTES];
@@ -274,7 +273,7 @@ static enum status fetch(struct remote *remote, enum run_of of, const struct sto
         if (to->failed) {
             return to->full ? error_set(err, STATUS_CORRUPT, NULL, "checkpoint %lld is longer than announced",
                                         (long long)info->seq)
-                            : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
+                            : error_memory(err, "a checkpoint");
         }
         hash_bytes(to->data != NULL ? to->data : "", to->size, digest);
         if (memcmp(digest, info->sha256, sizeof digest) == 0)
@@ -301,16 +300,16 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     size_t count;
     *reader = NULL;
     arena_init(&arena, 16384, 0);
-    enum status status = list(context, of, &arena, &entries, &count, err);
+    enum status status = remote_list(context, of, &arena, &entries, &count, err);
     const struct storage_checkpoint *found = status == STATUS_OK ? pick_from(entries, count, pick) : NULL;
     struct buf *buf = found != NULL ? calloc(1, sizeof *buf) : NULL;
     if (status == STATUS_OK && found == NULL)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such checkpoint");
     else if (status == STATUS_OK && buf == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
+        status = error_memory(err, "a checkpoint");
     if (status == STATUS_OK) {
         buf_init(buf, (size_t)found->bytes);
-        status = fetch(context, of, found, buf, err);
+        status = remote_fetch(context, of, found, buf, err);
     }
     if (status == STATUS_OK) {
         *reader = buf;
@@ -345,13 +344,13 @@ static bool must_stop(void *context)
     return atomic_load(&remote->cancelled) || atomic_load(&remote->lost);
 }
 
-static bool draining(void *context)
+static bool remote_draining(void *context)
 {
     struct remote *remote = context;
     return atomic_load(&remote->lost);
 }
 
-static void leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
+static void remote_leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
 {
     struct remote *remote = context;
     struct error err = {0};
@@ -398,16 +397,16 @@ struct coordinator remote_coordinator(struct remote *remote)
         .save_begin = save_begin,
         .save_commit = save_commit,
         .save_abandon = save_abandon,
-        .list = list,
+        .list = remote_list,
         .open = open_checkpoint,
         .close = close_bytes,
         .rewind = rewind_points,
         .must_yield = must_yield,
         .must_stop = must_stop,
-        .draining = draining,
-        .stepped = stepped,
-        .line = line,
-        .leave = leave,
+        .draining = remote_draining,
+        .stepped = remote_stepped,
+        .line = remote_line,
+        .leave = remote_leave,
     };
 }
 
@@ -449,7 +448,7 @@ static enum status read_job(struct remote *remote, const cJSON *root, struct are
     const cJSON *task = cJSON_GetObjectItemCaseSensitive(root, "task");
     job->task = cJSON_IsString(task) && strcmp(task->valuestring, "evaluate") == 0 ? JOB_EVALUATE : JOB_TRAIN;
     if (!ok)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the job");
+        return error_memory(err, "the job");
     if (remote->epoch < 1 || job->kind == NULL || job->config == NULL || job->source_job == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "the daemon's answer is not understood");
     return STATUS_OK;

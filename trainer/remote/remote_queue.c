@@ -29,7 +29,7 @@ static struct timespec in_ms(int64_t ms)
     return at;
 }
 
-static void append(struct remote *remote, struct message *message)
+static void remote_queue_append(struct remote *remote, struct message *message)
 {
     message->next = NULL;
     *remote->tail = message;
@@ -43,12 +43,12 @@ enum status remote_flush(struct remote *remote, struct error *err)
 {
     struct message *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a report");
+        return error_memory(err, "a report");
     struct message *full = remote->pending;
     full->sequence = ++remote->sequence;
     full->bytes = sizeof *full + full->count * sizeof full->points[0];
     remote->pending = fresh;
-    append(remote, full);
+    remote_queue_append(remote, full);
     return STATUS_OK;
 }
 
@@ -86,7 +86,7 @@ enum status remote_post(struct remote *remote, struct message *message, struct e
     if (status == STATUS_OK)
         status = state_of(remote, err);
     if (status == STATUS_OK)
-        append(remote, message);
+        remote_queue_append(remote, message);
     (void)pthread_mutex_unlock(&remote->lock);
     if (status != STATUS_OK)
         message_free(message);

@@ -9,7 +9,7 @@ static const struct config_field options[] = {
     OPTIONS_END,
 };
 
-static int list(struct ctl *ctl, const char *id)
+static int commands_artifacts_list(struct ctl *ctl, const char *id)
 {
     char path[128], text[64];
     cJSON *document = NULL;
@@ -56,7 +56,7 @@ static int save(struct ctl *ctl, const char *id, const char *name, const char *f
     return code;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int commands_artifacts_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
     const char *file = options_value(args, "output"), *name = args->positional_count > 1 ? args->positional[1] : NULL;
@@ -67,7 +67,7 @@ static int run(struct ctl *ctl, const struct options *args)
     int code = ctl_job_id(ctl, args->positional[0], false, id);
     if (code != CTL_SUCCESS)
         return code;
-    return name ? save(ctl, id, name, file ? file : name) : list(ctl, id);
+    return name ? save(ctl, id, name, file ? file : name) : commands_artifacts_list(ctl, id);
 }
 
 const struct command command_artifacts = {
@@ -81,5 +81,5 @@ const struct command command_artifacts = {
     .options = options,
     .least = 1,
     .most = 2,
-    .run = run,
+    .run = commands_artifacts_run,
 };

@@ -12,7 +12,7 @@
 
 static const struct config_field no_options[] = {OPTIONS_END};
 
-static void view(struct ctl *ctl, const cJSON *document)
+static void commands_attestation_view(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *row = NULL;
     struct table table;
@@ -48,7 +48,9 @@ static int attestation_run(struct ctl *ctl, const struct options *args)
     char id[CTL_ID], path[128];
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     snprintf(path, sizeof(path), "/v1/jobs/%s/attestation", id);
-    return code == CTL_SUCCESS ? ctl_show(ctl, &(struct http_request){.method = "GET", .path = path}, view) : code;
+    return code == CTL_SUCCESS
+               ? ctl_show(ctl, &(struct http_request){.method = "GET", .path = path}, commands_attestation_view)
+               : code;
 }
 
 const struct command command_attestation = {

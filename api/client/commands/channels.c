@@ -217,7 +217,7 @@ static int save(struct ctl *ctl, const char *id, const char *path, const char *f
     return code;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int channels_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
     struct buf path;
@@ -262,5 +262,5 @@ const struct command command_channels = {
     .options = options,
     .least = 1,
     .most = 2,
-    .run = run,
+    .run = channels_run,
 };

@@ -9,7 +9,7 @@ static const struct config_field options[] = {
     OPTIONS_END,
 };
 
-static void view(struct ctl *ctl, const cJSON *document)
+static void commands_compare_view(struct ctl *ctl, const cJSON *document)
 {
     static const char *const columns[] = {"channel", "other", "motifs", "other_motifs", "together"};
     const cJSON *row = NULL;
@@ -28,7 +28,7 @@ static void view(struct ctl *ctl, const cJSON *document)
             json_percent(document, "least_agreement", 1).text, json_fixed(document, "samples", 0).text);
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int commands_compare_run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     char id[CTL_ID], with[CTL_ID], path[128], body[160];
@@ -42,7 +42,7 @@ static int run(struct ctl *ctl, const struct options *args)
         return code;
     snprintf(path, sizeof(path), "/v1/jobs/%s/compare", id);
     snprintf(body, sizeof(body), "{\"with\":\"%s\",\"samples\":%lld}", with, samples);
-    return ctl_show(ctl, &(struct http_request){.method = "POST", .path = path, .body = body}, view);
+    return ctl_show(ctl, &(struct http_request){.method = "POST", .path = path, .body = body}, commands_compare_view);
 }
 
 const struct command command_compare = {
@@ -56,5 +56,5 @@ const struct command command_compare = {
     .options = options,
     .least = 2,
     .most = 2,
-    .run = run,
+    .run = commands_compare_run,
 };

@@ -326,7 +326,7 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
     return code;
 }
 
-static int put(struct ctl *ctl, const struct options *args)
+static int commands_datasets_put(struct ctl *ctl, const struct options *args)
 {
     const char *name = args->positional[1], *path = args->positional[2], *format = options_value(args, "format");
     char found[32];
@@ -374,7 +374,7 @@ static void view_list(struct ctl *ctl, const cJSON *document)
 }
 
 /* Shows or deletes a data set, or saves its picture. */
-static int act(struct ctl *ctl, const struct options *args, const char *verb)
+static int commands_datasets_act(struct ctl *ctl, const struct options *args, const char *verb)
 {
     struct buf path, file;
     const char *name = args->positional[1], *output = options_value(args, "output");
@@ -418,7 +418,7 @@ static const char *unused(const struct options *args, const char *verb)
     return NULL;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int commands_datasets_run(struct ctl *ctl, const struct options *args)
 {
     const char *verb = args->positional_count > 0 ? args->positional[0] : "list";
     bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "delete") == 0;
@@ -428,9 +428,9 @@ static int run(struct ctl *ctl, const struct options *args)
     if (strcmp(verb, "list") == 0 && args->positional_count <= 1)
         return ctl_show(ctl, &(struct http_request){.method = "GET", .path = "/v1/datasets"}, view_list);
     if (strcmp(verb, "put") == 0 && args->positional_count == 3)
-        return put(ctl, args);
+        return commands_datasets_put(ctl, args);
     if (one && args->positional_count == 2)
-        return act(ctl, args, verb);
+        return commands_datasets_act(ctl, args, verb);
     return ctl_usage(ctl, "datasets [list] | put NAME FILE | show NAME | preview NAME | delete NAME");
 }
 
@@ -449,5 +449,5 @@ const struct command command_datasets = {
     .options = options,
     .least = 0,
     .most = 3,
-    .run = run,
+    .run = commands_datasets_run,
 };

@@ -14,7 +14,7 @@ static const struct config_field options[] = {
     OPTIONS_END,
 };
 
-static void view(struct ctl *ctl, const struct options *args, const cJSON *evaluation)
+static void commands_evaluate_view(struct ctl *ctl, const struct options *args, const cJSON *evaluation)
 {
     struct buf out;
     const cJSON *result = json_member(evaluation, "result");
@@ -39,12 +39,12 @@ static int show_last(struct ctl *ctl, const struct options *args, const char *id
     snprintf(path, sizeof(path), "/v1/jobs/%s/evaluation", id);
     int code = ctl_get(ctl, path, &evaluation);
     if (code == CTL_SUCCESS)
-        view(ctl, args, evaluation);
+        commands_evaluate_view(ctl, args, evaluation);
     cJSON_Delete(evaluation);
     return code;
 }
 
-static char *question(const struct options *args, struct error *err)
+static char *commands_evaluate_question(const struct options *args, struct error *err)
 {
     cJSON *body = cJSON_CreateObject();
     long long samples = 0, seed = 0;
@@ -62,7 +62,7 @@ static char *question(const struct options *args, struct error *err)
     return text;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int commands_evaluate_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128];
     struct error err = {0};
@@ -73,7 +73,7 @@ static int run(struct ctl *ctl, const struct options *args)
         return code;
     if (options_has(args, "last"))
         return show_last(ctl, args, id);
-    char *body = question(args, &err);
+    char *body = commands_evaluate_question(args, &err);
     if (!body)
         return ctl_usage(ctl, "%s", err.message);
     snprintf(path, sizeof(path), "/v1/jobs/%s/evaluation", id);
@@ -116,5 +116,5 @@ const struct command command_evaluate = {
     .options = options,
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = commands_evaluate_run,
 };

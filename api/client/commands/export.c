@@ -154,7 +154,7 @@ static bool goes_on(const struct export *export, const struct http_answer *answe
 
 /* Makes one try. Returns CTL_SUCCESS if FILE.part is complete, or CTL_UNREACHABLE if the transfer was interrupted and
  * can be tried again. */
-static int fetch(struct export *export, struct error *err)
+static int export_fetch(struct export *export, struct error *err)
 {
     struct stat info;
     char etag[128], range[64], condition[160];
@@ -208,7 +208,7 @@ static int fetch_all(struct export *export)
         if (attempt > 0)
             nanosleep(&pause, NULL);
         error_clear(&err);
-        code = fetch(export, &err);
+        code = export_fetch(export, &err);
     }
     if (export->drawn)
         fprintf(export->ctl->err.stream, "\r\033[K");
@@ -219,7 +219,7 @@ static int fetch_all(struct export *export)
 
 /* Writes the sequence number of the wanted checkpoint to `seq`. "latest" becomes the number of the checkpoint that is
  * the latest now, so that every try requests the same checkpoint. */
-static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *seq, size_t bytes)
+static int export_resolve(struct ctl *ctl, const char *id, const char *wanted, char *seq, size_t bytes)
 {
     char path[128];
     cJSON *document = NULL;
@@ -244,8 +244,8 @@ static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *se
 
 /* Sets `seq` to the sequence number of the checkpoint ("all": all checkpoints), `path` to the path of the request, and
  * `name` to the default name of the exported file. */
-static int choose(struct ctl *ctl, const struct options *args, const char *id, char seq[32], char path[160],
-                  char name[128])
+static int export_choose(struct ctl *ctl, const struct options *args, const char *id, char seq[32], char path[160],
+                         char name[128])
 {
     const char *wanted = options_value(args, "checkpoint");
     bool all = options_has(args, "bundle") && wanted && strcmp(wanted, "all") == 0;
@@ -253,7 +253,7 @@ static int choose(struct ctl *ctl, const struct options *args, const char *id, c
     if (all)
         snprintf(seq, 32, "all");
     else
-        code = resolve(ctl, id, wanted, seq, 32);
+        code = export_resolve(ctl, id, wanted, seq, 32);
     if (options_has(args, "bundle")) {
         snprintf(path, 160, "/v1/jobs/%s/bundle?checkpoints=%s", id, seq);
         snprintf(name, 128, "%s.bundle", id);
@@ -267,14 +267,14 @@ static int choose(struct ctl *ctl, const struct options *args, const char *id, c
     return code;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int export_run(struct ctl *ctl, const struct options *args)
 {
     struct export export = {.ctl = ctl};
     char id[CTL_ID], seq[32], name[128];
     struct stat info;
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code == CTL_SUCCESS)
-        code = choose(ctl, args, id, seq, export.path, name);
+        code = export_choose(ctl, args, id, seq, export.path, name);
     if (code != CTL_SUCCESS)
         return code;
     const char *file = args->positional_count > 1 ? args->positional[1] : name;
@@ -325,5 +325,5 @@ const struct command command_export = {
     .options = options,
     .least = 1,
     .most = 2,
-    .run = run,
+    .run = export_run,
 };

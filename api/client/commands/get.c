@@ -8,7 +8,7 @@ static const struct config_field no_options[] = {OPTIONS_END};
 
 /* Finds a value by its path, such as "result.by_density.0.fpe": names of members and indices of items, separated by
  * dots. NULL: there is none. */
-static const cJSON *find(const cJSON *document, const char *path)
+static const cJSON *get_find(const cJSON *document, const char *path)
 {
     char name[128];
     while (document && *path) {
@@ -25,7 +25,7 @@ static const cJSON *find(const cJSON *document, const char *path)
     return document;
 }
 
-static int print(struct ctl *ctl, const cJSON *value)
+static int get_print(struct ctl *ctl, const cJSON *value)
 {
     char text[512];
     if (ctl->json || cJSON_IsObject(value) || cJSON_IsArray(value)) {
@@ -41,7 +41,7 @@ static int print(struct ctl *ctl, const cJSON *value)
     return CTL_SUCCESS;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int get_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128];
     cJSON *job = NULL;
@@ -53,8 +53,8 @@ static int run(struct ctl *ctl, const struct options *args)
     if (code != CTL_SUCCESS)
         return code;
     for (size_t i = 0; i < args->positional_count - 1 && code == CTL_SUCCESS; i++) {
-        const cJSON *value = find(job, args->positional[i + 1]);
-        code = value ? print(ctl, value) : ctl_usage(ctl, "the job has no member %.80s", args->positional[i + 1]);
+        const cJSON *value = get_find(job, args->positional[i + 1]);
+        code = value ? get_print(ctl, value) : ctl_usage(ctl, "the job has no member %.80s", args->positional[i + 1]);
     }
     if (args->positional_count == 1)
         ctl_print_json(ctl, job);
@@ -73,5 +73,5 @@ const struct command command_get = {
     .options = no_options,
     .least = 1,
     .most = OPTIONS_MAX,
-    .run = run,
+    .run = get_run,
 };

@@ -11,7 +11,7 @@ static const struct config_field options[] = {
     OPTIONS_END,
 };
 
-static void view(struct ctl *ctl, const cJSON *job)
+static void commands_import_view(struct ctl *ctl, const cJSON *job)
 {
     fprintf(ctl->out.stream, "%s %s\n", json_shown(job, "id"), job_title(job));
 }
@@ -42,13 +42,13 @@ static int send_file(struct ctl *ctl, const struct options *args, FILE *file)
     if (code == CTL_SUCCESS && ctl->json)
         ctl_print_json(ctl, job);
     else if (code == CTL_SUCCESS)
-        view(ctl, job);
+        commands_import_view(ctl, job);
     cJSON_Delete(job);
     buf_close(&path);
     return code;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int commands_import_run(struct ctl *ctl, const struct options *args)
 {
     FILE *file = fopen(args->positional[0], "rb");
     int code = send_file(ctl, args, file);
@@ -70,5 +70,5 @@ const struct command command_import = {
     .options = options,
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = commands_import_run,
 };

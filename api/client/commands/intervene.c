@@ -15,7 +15,7 @@ static const struct config_field options[] = {
 };
 
 /* Reads a number at *at and moves *at behind it. */
-static bool number(const char **at, double *out)
+static bool intervene_number(const char **at, double *out)
 {
     char *end;
     *out = strtod(*at, &end);
@@ -25,16 +25,16 @@ static bool number(const char **at, double *out)
 }
 
 /* Reads "@ROW,COL" into `object`. */
-static bool place(const char **at, cJSON *object)
+static bool intervene_place(const char **at, cJSON *object)
 {
     double row, col;
     if (**at != '@')
         return true;
     ++*at;
-    if (!number(at, &row) || **at != ',')
+    if (!intervene_number(at, &row) || **at != ',')
         return false;
     ++*at;
-    if (!number(at, &col))
+    if (!intervene_number(at, &col))
         return false;
     const double both[2] = {row, col};
     return cJSON_AddItemToObject(object, "position", cJSON_CreateDoubleArray(both, 2));
@@ -45,16 +45,16 @@ static bool target(const char **at, cJSON *to)
 {
     double channel, value;
     if (**at != '@' && **at != '*') {
-        if (!number(at, &channel))
+        if (!intervene_number(at, &channel))
             return false;
         cJSON_AddNumberToObject(to, "channel", channel);
     }
-    if (!place(at, to))
+    if (!intervene_place(at, to))
         return false;
     if (**at != '*')
         return true;
     ++*at;
-    if (!number(at, &value))
+    if (!intervene_number(at, &value))
         return false;
     cJSON_AddNumberToObject(to, "value", value);
     return true;
@@ -65,10 +65,10 @@ static bool read_edit(const char *text, cJSON *edit)
 {
     double channel;
     const char *at = text;
-    if (!number(&at, &channel))
+    if (!intervene_number(&at, &channel))
         return false;
     cJSON_AddNumberToObject(edit, "channel", channel);
-    if (!place(&at, edit) || *at != '=')
+    if (!intervene_place(&at, edit) || *at != '=')
         return false;
     if (strcmp(++at, "delete") == 0) {
         cJSON_AddTrueToObject(edit, "delete");
@@ -78,7 +78,7 @@ static bool read_edit(const char *text, cJSON *edit)
 }
 
 /* Returns the body of the request, or NULL and an exit code in *code. */
-static char *question(struct ctl *ctl, const struct options *args, int *code)
+static char *intervene_question(struct ctl *ctl, const struct options *args, int *code)
 {
     struct error err = {0};
     long long seed = 0;
@@ -118,7 +118,7 @@ static void view_words(struct ctl *ctl, const cJSON *list)
     }
 }
 
-static void view(struct ctl *ctl, const cJSON *document, const char *seed)
+static void intervene_view(struct ctl *ctl, const cJSON *document, const char *seed)
 {
     static const char *const sides[] = {"before", "after"};
     const cJSON *answer = cJSON_GetArrayItem(json_member(document, "answers"), 0),
@@ -139,13 +139,13 @@ static void view(struct ctl *ctl, const cJSON *document, const char *seed)
     fprintf(ctl->out.stream, "\n");
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int intervene_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128];
     struct http_answer answer;
     cJSON *document = NULL;
     int code = CTL_SUCCESS;
-    char *body = question(ctl, args, &code);
+    char *body = intervene_question(ctl, args, &code);
     if (code == CTL_SUCCESS)
         code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code == CTL_SUCCESS) {
@@ -156,7 +156,7 @@ static int run(struct ctl *ctl, const struct options *args)
     if (code == CTL_SUCCESS && ctl->json)
         ctl_print_json(ctl, document);
     else if (code == CTL_SUCCESS)
-        view(ctl, document, options_value(args, "seed"));
+        intervene_view(ctl, document, options_value(args, "seed"));
     cJSON_Delete(document);
     cJSON_free(body);
     return code;
@@ -175,5 +175,5 @@ const struct command command_intervene = {
     .options = options,
     .least = 2,
     .most = OPTIONS_MAX - 1,
-    .run = run,
+    .run = intervene_run,
 };

@@ -266,7 +266,7 @@ static const struct config_field no_options[] = {OPTIONS_END};
 
 /* Applies an action to every named job. After a failure it continues with the next job; the exit code is that of the
  * first failure. */
-static int act(struct ctl *ctl, const struct options *args, const char *method, const char *verb)
+static int commands_jobs_act(struct ctl *ctl, const struct options *args, const char *method, const char *verb)
 {
     int worst = CTL_SUCCESS;
     for (size_t i = 0; i < args->positional_count; i++) {
@@ -297,19 +297,19 @@ static int act(struct ctl *ctl, const struct options *args, const char *method, 
 
 static int cancel_run(struct ctl *ctl, const struct options *args)
 {
-    return act(ctl, args, "POST", "cancel");
+    return commands_jobs_act(ctl, args, "POST", "cancel");
 }
 static int pause_run(struct ctl *ctl, const struct options *args)
 {
-    return act(ctl, args, "POST", "pause");
+    return commands_jobs_act(ctl, args, "POST", "pause");
 }
 static int resume_run(struct ctl *ctl, const struct options *args)
 {
-    return act(ctl, args, "POST", "resume");
+    return commands_jobs_act(ctl, args, "POST", "resume");
 }
 static int delete_run(struct ctl *ctl, const struct options *args)
 {
-    return act(ctl, args, "DELETE", NULL);
+    return commands_jobs_act(ctl, args, "DELETE", NULL);
 }
 
 const struct command command_cancel = {

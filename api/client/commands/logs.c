@@ -40,7 +40,7 @@ static void write_members(struct buf *out, const cJSON *event)
     }
 }
 
-static void print(struct ctl *ctl, const char *type, const cJSON *event)
+static void logs_print(struct ctl *ctl, const char *type, const cJSON *event)
 {
     struct buf out;
     buf_init(&out, 1u << 20);
@@ -66,7 +66,7 @@ static bool on_event(void *context, const char *type, const char *data)
         ctl_print_json(logs->ctl, event);
     else if (event &&
              strcmp(type, "metric") != 0) /* metric events are left out, because `metrics` and `plot` show the series */
-        print(logs->ctl, type, event);
+        logs_print(logs->ctl, type, event);
     if (strcmp(type, "state") == 0)
         logs->ended = job_ended(json_string(event, "state"));
     cJSON_Delete(event);
@@ -111,7 +111,7 @@ static int read_stream(struct logs *logs, const char *path)
     return code;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int logs_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128];
     struct logs logs = {.ctl = ctl, .follow = options_has(args, "follow")};
@@ -149,5 +149,5 @@ const struct command command_logs = {
     .options = options,
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = logs_run,
 };

@@ -17,7 +17,7 @@ static const struct config_field options[] = {
     OPTIONS_END,
 };
 
-static char *question(long long seed, const char *checkpoint)
+static char *motifs_question(long long seed, const char *checkpoint)
 {
     cJSON *body = cJSON_CreateObject();
     cJSON *inputs = cJSON_AddArrayToObject(body, "inputs");
@@ -118,7 +118,7 @@ static int ask_file(struct ctl *ctl, const struct options *args, const char *id)
     return code;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int motifs_run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     char id[CTL_ID], path[128], file[512];
@@ -136,7 +136,7 @@ static int run(struct ctl *ctl, const struct options *args)
         return ctl_usage(ctl, "--output and --batch need --input");
     snprintf(path, sizeof(path), "/v1/jobs/%s/motifs", id);
     for (long long i = 0; i < count && code == CTL_SUCCESS; i++) {
-        char *body = question(seed + i, options_value(args, "checkpoint"));
+        char *body = motifs_question(seed + i, options_value(args, "checkpoint"));
         code = draw_one(ctl, path, body, seed + i);
         if (code == CTL_SUCCESS && png) {
             png_name(png, seed + i, count > 1, file, sizeof(file));
@@ -165,5 +165,5 @@ const struct command command_motifs = {
     .options = options,
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = motifs_run,
 };

@@ -106,7 +106,7 @@ static int show_records(struct ctl *ctl, const struct query_input *input)
     return code;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int predict_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
     const char *query = options_value(args, "query"), *output = options_value(args, "output");
@@ -142,5 +142,5 @@ const struct command command_predict = {
     .options = options,
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = predict_run,
 };

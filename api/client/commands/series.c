@@ -7,8 +7,8 @@
 #include "api/client/draw.h"
 #include "core/draw/chart.h"
 
-static int fetch(struct ctl *ctl, const char *wanted, const char *names, long long since, long long max_points,
-                 cJSON **document)
+static int series_fetch(struct ctl *ctl, const char *wanted, const char *names, long long since, long long max_points,
+                        cJSON **document)
 {
     char id[CTL_ID];
     struct buf path;
@@ -28,7 +28,7 @@ static int fetch(struct ctl *ctl, const char *wanted, const char *names, long lo
     return code;
 }
 
-static double part(const cJSON *point, int index)
+static double series_part(const cJSON *point, int index)
 {
     const cJSON *value = cJSON_GetArrayItem(point, index);
     return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
@@ -58,8 +58,8 @@ static void metrics_table(struct ctl *ctl, const cJSON *series)
         double low = NAN, high = NAN, step = NAN, last = NAN;
         char text[64];
         cJSON_ArrayForEach (point, one) {
-            step = part(point, 0);
-            last = part(point, 1);
+            step = series_part(point, 0);
+            last = series_part(point, 1);
             low = fmin(low, last);
             high = fmax(high, last);
         }
@@ -84,7 +84,7 @@ static int metrics_run(struct ctl *ctl, const struct options *args)
     if (options_integer(args, "since", &since, &err) != STATUS_OK ||
         options_integer(args, "max-points", &max_points, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
-    int code = fetch(ctl, args->positional[0], options_value(args, "name"), since, max_points, &document);
+    int code = series_fetch(ctl, args->positional[0], options_value(args, "name"), since, max_points, &document);
     if (code != CTL_SUCCESS)
         return code;
     const cJSON *series = json_member(document, "series"), *one = NULL, *point = NULL;
@@ -94,7 +94,8 @@ static int metrics_run(struct ctl *ctl, const struct options *args)
         fprintf(ctl->out.stream, "name,step,value\n");
         cJSON_ArrayForEach (one, series)
             cJSON_ArrayForEach (point, one)
-                fprintf(ctl->out.stream, "%s,%.0f,%.9g\n", series_name(one), part(point, 0), part(point, 1));
+                fprintf(ctl->out.stream, "%s,%.0f,%.9g\n", series_name(one), series_part(point, 0),
+                        series_part(point, 1));
     } else {
         metrics_table(ctl, series);
     }
@@ -138,8 +139,8 @@ static double *columns_of(const cJSON *one, size_t *count)
     if (!x)
         return NULL;
     cJSON_ArrayForEach (point, one) {
-        x[*count] = part(point, 0);
-        x[size + *count] = part(point, 1);
+        x[*count] = series_part(point, 0);
+        x[size + *count] = series_part(point, 1);
         ++*count;
     }
     return x;
@@ -211,7 +212,7 @@ static void plot_series(struct ctl *ctl, const cJSON *one, int height, bool log_
     if (!points)
         return;
     cJSON_ArrayForEach (point, one)
-        points[count++] = (struct draw_point){part(point, 0), part(point, 1)};
+        points[count++] = (struct draw_point){series_part(point, 0), series_part(point, 1)};
     buf_init(&out, 4u << 20);
     term_style(&out, ctl->out.colour, STYLE_BOLD);
     buf_text(&out, series_name(one));
@@ -235,7 +236,7 @@ static int plot_run(struct ctl *ctl, const struct options *args)
     const char *names = args->positional_count > 1 ? args->positional[1] : "loss,accuracy";
     const char *file = options_value(args, "png");
     long long columns = ctl->out.columns > 20 ? ctl->out.columns : 20;
-    int code = fetch(ctl, args->positional[0], names, since, file ? PNG_POINTS : 2 * columns, &document);
+    int code = series_fetch(ctl, args->positional[0], names, since, file ? PNG_POINTS : 2 * columns, &document);
     if (code != CTL_SUCCESS)
         return code;
     if (file)

@@ -79,7 +79,7 @@ static const char *answer_type(struct ctl *ctl, const struct options *args, cons
 static const char *const parameters[] = {"coordinates", "channel", "checkpoint", "set", "samples",
                                          "first",       "genome",  "window",     NULL};
 
-static int fail(struct ctl *ctl, const char *file, const char *why)
+static int commands_sites_fail(struct ctl *ctl, const char *file, const char *why)
 {
     struct error err = {0};
     error_set(&err, STATUS_IO, NULL, "%.200s: %s", file, why);
@@ -109,7 +109,7 @@ static int transfer(struct ctl *ctl, struct http_request *request, const char *o
     request->piece = output ? NULL : print_piece;
     request->context = ctl;
     if (output && !request->file)
-        return fail(ctl, output, "cannot be written");
+        return commands_sites_fail(ctl, output, "cannot be written");
     enum status status = http_call(ctl->http, request, &answer, &err);
     if (request->file && fclose(request->file) != 0 && status == STATUS_OK)
         status = error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", output);
@@ -135,7 +135,7 @@ static int send_file(struct ctl *ctl, const struct options *args, struct http_re
     if (!request->from || fstat(fileno(request->from), &what) != 0 || !S_ISREG(what.st_mode) || what.st_size == 0) {
         if (request->from)
             fclose(request->from);
-        return fail(ctl, input, "cannot be read, or is empty");
+        return commands_sites_fail(ctl, input, "cannot be read, or is empty");
     }
     request->from_bytes = (int64_t)what.st_size;
     int code = transfer(ctl, request, options_value(args, "output"));

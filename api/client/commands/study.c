@@ -78,7 +78,7 @@ static int plot(struct ctl *ctl, const struct options *args, const char *path)
 }
 
 /* Sends cancel, pause, resume or delete. */
-static int act(struct ctl *ctl, const char *path, const char *verb)
+static int commands_study_act(struct ctl *ctl, const char *path, const char *verb)
 {
     char target[512];
     bool removes = strcmp(verb, "delete") == 0;
@@ -101,7 +101,7 @@ static int act(struct ctl *ctl, const char *path, const char *verb)
     return code;
 }
 
-static int submit(struct ctl *ctl, const struct options *args)
+static int commands_study_submit(struct ctl *ctl, const struct options *args)
 {
     bool study;
     cJSON *body = cJSON_CreateObject();
@@ -112,7 +112,7 @@ static int submit(struct ctl *ctl, const struct options *args)
     return code;
 }
 
-static int list(struct ctl *ctl, const struct options *args)
+static int commands_study_list(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     long long limit = 0;
@@ -139,19 +139,19 @@ static int with_study(struct ctl *ctl, const struct options *args, const char *v
     else if (strcmp(verb, "plot") == 0)
         code = plot(ctl, args, path.data);
     else
-        code = act(ctl, path.data, verb);
+        code = commands_study_act(ctl, path.data, verb);
     buf_close(&path);
     return code;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int commands_study_run(struct ctl *ctl, const struct options *args)
 {
     static const char *const verbs[] = {"show", "watch", "plot", "cancel", "pause", "resume", "delete"};
     const char *verb = args->positional_count > 0 ? args->positional[0] : "list";
     if (strcmp(verb, "list") == 0 && args->positional_count <= 1)
-        return list(ctl, args);
+        return commands_study_list(ctl, args);
     if (strcmp(verb, "submit") == 0 && args->positional_count == 1)
-        return submit(ctl, args);
+        return commands_study_submit(ctl, args);
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (strcmp(verb, verbs[i]) == 0 && args->positional_count == 2)
             return with_study(ctl, args, verb);
@@ -175,5 +175,5 @@ const struct command command_study = {
     .options = options,
     .least = 0,
     .most = 2,
-    .run = run,
+    .run = commands_study_run,
 };

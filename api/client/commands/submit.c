@@ -322,7 +322,7 @@ int submit_send(struct ctl *ctl, const struct options *args, const cJSON *body, 
     return code;
 }
 
-static int run(struct ctl *ctl, const struct options *args)
+static int commands_submit_run(struct ctl *ctl, const struct options *args)
 {
     bool study;
     cJSON *body = cJSON_CreateObject();
@@ -351,5 +351,5 @@ const struct command command_submit = {
     .options = options,
     .least = 0,
     .most = 0,
-    .run = run,
+    .run = commands_submit_run,
 };

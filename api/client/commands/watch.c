@@ -26,7 +26,7 @@ static void on_interrupt(int signal_number)
     interrupted = 1;
 }
 
-static double now(void)
+static double watch_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -81,9 +81,9 @@ static void refresh_errors(struct watch *watch)
 {
     struct http_request request = {.method = "GET", .path = watch->errors_path};
     struct http_answer answer;
-    if (watch->errors_at > 0 && now() - watch->errors_at < 5)
+    if (watch->errors_at > 0 && watch_now() - watch->errors_at < 5)
         return;
-    watch->errors_at = now();
+    watch->errors_at = watch_now();
     if (http_call(watch->ctl->http, &request, &answer, NULL) == STATUS_OK && answer.status == 200) {
         cJSON_Delete(watch->errors);
         watch->errors = ctl_parse(watch->ctl, answer.body.data, answer.body.size);
@@ -112,10 +112,10 @@ static void draw_plain(struct watch *watch)
     char key[sizeof(watch->plain_key)];
     snprintf(key, sizeof(key), "%s %.6g", json_shown(watch->job, "state"),
              json_number(json_member(watch->job, "progress"), "density"));
-    if (strcmp(key, watch->plain_key) == 0 && now() - watch->plain_at < 10)
+    if (strcmp(key, watch->plain_key) == 0 && watch_now() - watch->plain_at < 10)
         return;
     snprintf(watch->plain_key, sizeof(watch->plain_key), "%s", key);
-    watch->plain_at = now();
+    watch->plain_at = watch_now();
     buf_init(&out, 65536);
     progress_line(&out, watch->job, watch->errors, 0, false);
     buf_text(&out, "\n");
@@ -136,7 +136,7 @@ static void show(struct watch *watch)
         draw_plain(watch);
 }
 
-static int finish(struct watch *watch)
+static int watch_finish(struct watch *watch)
 {
     struct ctl *ctl = watch->ctl;
     const char *state = json_string(watch->job, "state"), *id = json_shown(watch->job, "id");
@@ -163,7 +163,7 @@ static int finish(struct watch *watch)
 
 /* Requests the job once. CTL_SUCCESS: watch->job is up to date, and *fresh is true if it has changed. CTL_UNREACHABLE:
  * nothing was printed, and the caller may try again. */
-static int look(struct watch *watch, bool *fresh, struct error *err)
+static int watch_look(struct watch *watch, bool *fresh, struct error *err)
 {
     char condition[160];
     struct http_request request = {.method = "GET", .path = watch->job_path};
@@ -223,7 +223,7 @@ static bool on_event(void *context, const char *type, const char *data)
     if (strcmp(type, "progress") == 0) {
         take_progress(watch, data);
     } else if (strcmp(type, "state") == 0 || type[0] == 0) {
-        watch->code = look(watch, &fresh, &err);
+        watch->code = watch_look(watch, &fresh, &err);
         if (watch->code == CTL_SUCCESS && fresh)
             show(watch);
     }
@@ -271,14 +271,14 @@ static int follow(struct watch *watch, double interval, double patience)
     while (!interrupted) {
         struct error err = {0};
         bool fresh;
-        int code = look(watch, &fresh, &err);
+        int code = watch_look(watch, &fresh, &err);
         if (code == CTL_UNREACHABLE) {
-            if (!met || (lost && now() - lost_at > patience))
+            if (!met || (lost && watch_now() - lost_at > patience))
                 return ctl_fault(watch->ctl, CTL_UNREACHABLE, &err);
             if (!lost) {
                 say(watch, STYLE_YELLOW, "the server cannot be reached; the job is safe there; trying again");
                 lost = true;
-                lost_at = now();
+                lost_at = watch_now();
             }
             wait_seconds(pause);
             pause = pause * 2 > 10 ? 10 : pause * 2;
@@ -296,7 +296,7 @@ static int follow(struct watch *watch, double interval, double patience)
         if (watch->stream && !job_ended(json_string(watch->job, "state")))
             listen_to(watch);
         if (job_ended(json_string(watch->job, "state")))
-            return finish(watch);
+            return watch_finish(watch);
         if (!interrupted)
             wait_seconds(interval);
     }
@@ -332,7 +332,7 @@ static const struct config_field options[] = {
     OPTIONS_END,
 };
 
-static int run(struct ctl *ctl, const struct options *args)
+static int watch_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
     long long interval = 0, patience = 0;
@@ -361,5 +361,5 @@ const struct command command_watch = {
     .options = options,
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = watch_run,
 };

@@ -327,7 +327,7 @@ static void add_turned(const real *from, int rows, int cols, real *to)
 }
 
 /* Adds the partial gradients of all other tasks to the partial gradients of the first task. */
-static void join(struct exec *e, const struct arc_task *t)
+static void arc_heads_join(struct exec *e, const struct arc_task *t)
 {
     const struct arc_node *n = t->n;
     const struct arc_scratch *to = &t->scratch[0];
@@ -379,7 +379,7 @@ static void arc_backward(struct exec *e, struct node *node)
     t.dhead = weight_wants(e, l->head) ? weight_open(l->head, true, &add) : NULL;
     t.dhead_bias = weight_wants(e, l->head_bias) ? weight_open(l->head_bias, true, &add) : NULL;
     (void)op_run(e, backward_task, &t, n->tasks);
-    join(e, &t);
+    arc_heads_join(e, &t);
     const struct arc_scratch *sum = &t.scratch[0];
     if (weight_wants(e, l->second))
         add_turned(sum->dcolumns, n->units, n->width, weight_open(l->second, true, &add));

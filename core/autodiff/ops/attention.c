@@ -48,7 +48,7 @@ static const real *side_at(const struct attention_side *side, int sample, int he
 
 /* Writes the probabilities after dropout to `to`. If `also` is not NULL, applies the same dropout mask to the array
  * `also` in place. */
-static void drop(const struct attention_task *task, int chunk, const real *from, real *to, real *also)
+static void attention_drop(const struct attention_task *task, int chunk, const real *from, real *to, real *also)
 {
     const struct attention_node *n = task->node;
     struct dropout_call call = {.count = (size_t)n->shape.queries * (size_t)n->shape.keys,
@@ -94,7 +94,7 @@ static void attention_forward_task(void *context, int chunk, int worker)
     task->kernels->softmax_forward(&softmax);
     const real *used = p;
     if (s->dropout > 0.0) {
-        drop(task, chunk, p, room, NULL);
+        attention_drop(task, chunk, p, room, NULL);
         used = room;
     }
     struct gemm_call values = {.m = s->queries,
@@ -137,7 +137,7 @@ static void attention_backward_task(void *context, int chunk, int worker)
                                .ldc = s->keys};
     task->kernels->gemm(&scores);
     if (s->dropout > 0.0) {
-        drop(task, chunk, p, dropped, dp);
+        attention_drop(task, chunk, p, dropped, dp);
         used = dropped;
     }
     struct gemm_call by_key = {.transpose_a = true,

@@ -30,7 +30,7 @@ struct lstm_task {
 };
 
 /* Returns the position that a direction (0 forward, 1 backward) reads at time step t. */
-static int place(const struct lstm_node *n, int direction, int t)
+static int bilstm_place(const struct lstm_node *n, int direction, int t)
 {
     return direction == 0 ? t : n->length - 1 - t;
 }
@@ -57,7 +57,7 @@ static void lstm_forward_task(void *context, int chunk, int worker)
     struct lstm_piece p = lstm_piece(task, chunk);
     int h = n->hidden;
     for (int t = 0; t < n->length; t++) {
-        int now = place(n, p.direction, t), before = place(n, p.direction, t - 1);
+        int now = bilstm_place(n, p.direction, t), before = bilstm_place(n, p.direction, t - 1);
         ptrdiff_t row = (ptrdiff_t)p.first * n->length;
         struct lstm_call cell = {.rows = p.count,
                                  .hidden = h,
@@ -96,7 +96,7 @@ static void lstm_backward_task(void *context, int chunk, int worker)
     memset(dc, 0, sizeof(real) * (size_t)p.count * (size_t)h);
     ptrdiff_t row = (ptrdiff_t)p.first * n->length, ld_gates = (ptrdiff_t)n->length * 4 * h;
     for (int t = n->length - 1; t >= 0; t--) {
-        int now = place(n, p.direction, t), after = place(n, p.direction, t + 1);
+        int now = bilstm_place(n, p.direction, t), after = bilstm_place(n, p.direction, t + 1);
         for (int s = 0; s < p.count; s++)
             memcpy(dh + (ptrdiff_t)s * h, task->dout + (row + (ptrdiff_t)s * n->length + now) * 2 * h + p.direction * h,
                    sizeof(real) * (size_t)h);
@@ -120,7 +120,7 @@ static void lstm_backward_task(void *context, int chunk, int worker)
                                  .ld_gates = ld_gates,
                                  .ld_h = h,
                                  .ld_dgates = ld_gates,
-                                 .c_prev = t > 0 ? cell_at(n, &p, place(n, p.direction, t - 1)) : NULL,
+                                 .c_prev = t > 0 ? cell_at(n, &p, bilstm_place(n, p.direction, t - 1)) : NULL,
                                  .c = cell_at(n, &p, now),
                                  .dh = dh,
                                  .dc = dc,

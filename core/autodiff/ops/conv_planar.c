@@ -80,7 +80,7 @@ static void collect_image(void *context, int image, int worker)
 
 /* Collects the non-zero values (sites) of all images. p->sites stays NULL if an image has too many of them, or the
  * convolution has less than TAPS products for each output. False after a failure. */
-static bool collect(struct exec *e, struct planar_input *p)
+static bool conv_planar_collect(struct exec *e, struct planar_input *p)
 {
     size_t images = (size_t)p->images, rows = (size_t)p->in * (size_t)p->height;
     struct collect_task t = {.input = p, .room = (size_t)p->in * plane_size(p) / SHARE};
@@ -100,7 +100,7 @@ static bool collect(struct exec *e, struct planar_input *p)
 }
 
 /* Copies the planes once for each tap, moved by the offset of the tap, with zeros outside. False after a failure. */
-static bool move(struct exec *e, struct planar_input *p)
+static bool conv_planar_move(struct exec *e, struct planar_input *p)
 {
     int high = p->kernel_h, wide = p->kernel_w;
     size_t taps = (size_t)(high * wide), planes = (size_t)p->images * (size_t)p->in;
@@ -240,7 +240,7 @@ struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, in
                                      .width = width,
                                      .kernel_h = w->dim[2],
                                      .kernel_w = w->dim[3]};
-    if (!collect(e, &p->input) || (!p->input.sites && !move(e, &p->input)))
+    if (!conv_planar_collect(e, &p->input) || (!p->input.sites && !conv_planar_move(e, &p->input)))
         return NULL;
     struct tensor *out = op_out_map(e, &shape, weight_wants(e, w) || weight_wants(e, b));
     real *weights = op_reals(e, (size_t)padded * (size_t)products(&p->input)), *bias = op_zeros(e, (size_t)padded);

@@ -38,7 +38,7 @@ static bool is_peak(const struct limit_task *t, int image, int channel, int row,
 }
 
 /* Inserts `height` into highest[count], the greatest heights so far in descending order, if it is among them. */
-static void insert(real *highest, int count, real height)
+static void limit_insert(real *highest, int count, real height)
 {
     int i = count - 1;
     if (height <= highest[i])
@@ -60,7 +60,7 @@ static real find_cut(const struct limit_task *t, int image)
             for (int col = 0; col < s->width; col++) {
                 real value = at[(ptrdiff_t)col * MAP_LANES], height = value - t->threshold[c];
                 if (height > highest[t->most] && is_peak(t, image, c, row, col, value))
-                    insert(highest, t->most + 1, height);
+                    limit_insert(highest, t->most + 1, height);
             }
         }
     return highest[t->most];

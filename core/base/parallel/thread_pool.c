@@ -94,7 +94,7 @@ static void restore_denormals(uint64_t former)
 #endif
 }
 
-static int64_t now(void)
+static int64_t thread_pool_now(void)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
@@ -117,7 +117,7 @@ bool thread_pool_stopped(struct thread_pool *pool)
         return false;
     if (is_stopped(pool))
         return true;
-    int64_t time = now(), next = atomic_load_explicit(&pool->next_look, memory_order_relaxed);
+    int64_t time = thread_pool_now(), next = atomic_load_explicit(&pool->next_look, memory_order_relaxed);
     if (time < next || !atomic_compare_exchange_strong(&pool->next_look, &next, time + LOOK_NANOSECONDS))
         return false;
     if (pool->must_stop(pool->stop_context))
@@ -126,7 +126,7 @@ bool thread_pool_stopped(struct thread_pool *pool)
 }
 
 /* Takes and runs chunks until none is free. If the pool was stopped, takes them without running them. */
-static void work(struct thread_pool *pool, int number)
+static void thread_pool_work(struct thread_pool *pool, int number)
 {
     uint64_t seen = atomic_load(&pool->round);
     while (untaken(seen) > 0) {
@@ -158,14 +158,14 @@ static bool all_done(struct thread_pool *pool)
  */
 static bool spin(struct thread_pool *pool, bool (*ready)(struct thread_pool *))
 {
-    int64_t deadline = now() + pool->spin_nanoseconds;
+    int64_t deadline = thread_pool_now() + pool->spin_nanoseconds;
     do {
         for (int i = 0; i < 32; i++) {
             if (ready(pool))
                 return true;
             pause_briefly();
         }
-    } while (now() < deadline);
+    } while (thread_pool_now() < deadline);
     return false;
 }
 
@@ -183,7 +183,7 @@ static void *worker_main(void *argument)
             atomic_fetch_sub(&pool->sleepers, 1);
             (void)pthread_mutex_unlock(&pool->lock);
         }
-        work(pool, worker->number);
+        thread_pool_work(pool, worker->number);
     }
     return NULL;
 }
@@ -321,7 +321,7 @@ static void run_shared(struct thread_pool *pool, thread_pool_task *task, void *c
     uint64_t number = (atomic_load(&pool->round) >> 32) + 1;
     atomic_store(&pool->round, number << 32 | (uint32_t)chunks);
     wake_workers(pool);
-    work(pool, 0);
+    thread_pool_work(pool, 0);
     if (!spin(pool, all_done)) {
         (void)pthread_mutex_lock(&pool->lock);
         atomic_store(&pool->caller_sleeps, true);

@@ -35,7 +35,7 @@ enum status audio_corpus_create(int rate, struct audio_corpus **corpus, struct e
 {
     struct audio_corpus *c = calloc(1, sizeof *c);
     if (c == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a corpus");
+        return error_memory(err, "a corpus");
     c->rate = rate;
     *corpus = c;
     return STATUS_OK;
@@ -164,7 +164,7 @@ static int by_place(const void *a, const void *b)
 
 /* Sorts the names, and then moves the name at sorted index i to index to[i]; if `to` is NULL, it stays at i. Writes the
  * new index of each name to place[old index]. */
-static enum status settle(struct names *names, const int *to, int *place, struct error *err)
+static enum status audio_corpus_settle(struct names *names, const int *to, int *place, struct error *err)
 {
     struct names old = *names;
     char(*sorted)[AUDIO_NAME] = malloc((size_t)old.count * sizeof *sorted);
@@ -208,9 +208,9 @@ static enum status place_names(struct audio_corpus *c, struct error *err)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d speakers", speakers);
     int *to = work, *speaker_place = work + 2 * speakers, *class_place = work + 3 * speakers;
     shuffled_places(to, work + speakers, speakers);
-    enum status status = settle(&c->speakers, to, speaker_place, err);
+    enum status status = audio_corpus_settle(&c->speakers, to, speaker_place, err);
     if (status == STATUS_OK)
-        status = settle(&c->classes, NULL, class_place, err);
+        status = audio_corpus_settle(&c->classes, NULL, class_place, err);
     for (int i = 0; status == STATUS_OK && i < c->count; i++) {
         c->clips[i].speaker = speaker_place[c->clips[i].speaker];
         c->clips[i].class = class_place[c->clips[i].class];
@@ -224,7 +224,7 @@ static enum status index_clips(struct audio_corpus *c, struct error *err)
     int cells = c->speakers.count * c->classes.count;
     c->first = calloc((size_t)cells + 1, sizeof *c->first);
     if (c->first == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the index of a corpus");
+        return error_memory(err, "the index of a corpus");
     qsort(c->clips, (size_t)c->count, sizeof *c->clips, by_place);
     for (int i = 0; i < c->count; i++)
         c->first[c->clips[i].speaker * c->classes.count + c->clips[i].class + 1]++;

@@ -66,7 +66,7 @@ enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio
     }
     struct audio_spectrum *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a spectrogram");
+        return error_memory(err, "a spectrogram");
     s->window = window;
     s->hop = window / 2;
     s->bins = window / 2 + 1;
@@ -76,7 +76,7 @@ enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio
     s->transform = kiss_fft_alloc(window, 0, NULL, NULL);
     if (s->hann == NULL || s->weights == NULL || s->transform == NULL) {
         audio_spectrum_destroy(s);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a spectrogram");
+        return error_memory(err, "a spectrogram");
     }
     for (int i = 0; i < window; i++)
         s->hann[i] = (float)(0.5 - 0.5 * cos(2.0 * PI * i / window));

@@ -68,7 +68,7 @@ static enum status add_record(const struct input_file_sink *to, const uint8_t *b
         return error_set(err, STATUS_INVALID, NULL, length < 1 ? "a record has no bases" : "has too many bases");
     float *planes = malloc((size_t)length * SPLICING_BASES * sizeof *planes);
     if (planes == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an input");
+        return error_memory(err, "an input");
     splicing_planes(bases, (int)length, planes);
     return to->add(to->context, 3, (const int64_t[]){SPLICING_BASES, 1, length}, planes, err);
 }
@@ -92,7 +92,7 @@ static enum status add_row(const struct input_file_sink *to, const struct csv *c
     float *values = malloc((size_t)features * sizeof *values);
     int at = 0;
     if (values == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an input");
+        return error_memory(err, "an input");
     for (int i = 0; i < csv->count; i++) {
         if (!table_columns_feature(columns, i))
             continue;

@@ -114,7 +114,7 @@ static enum status rasterise(FT_Library library, FT_Outline *outline, struct lat
     FT_Pos left = box.xMin >> 6, right = (box.xMax + 63) >> 6, bottom = box.yMin >> 6, top = (box.yMax + 63) >> 6;
     uint8_t *coverage = calloc((size_t)((right - left) * (top - bottom)) + 1, 1);
     if (!coverage)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for characters");
+        return error_memory(err, "characters");
     FT_Outline_Translate(outline, -64 * left, -64 * bottom);
     FT_Bitmap bitmap = {.rows = (unsigned)(top - bottom),
                         .width = (unsigned)(right - left),
@@ -154,7 +154,7 @@ enum status latex_font_create(double dpi, const char *folder, struct latex_font 
     struct faces faces;
     struct latex_font *f = calloc(1, sizeof *f);
     if (!f)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for characters");
+        return error_memory(err, "characters");
     f->dpi = dpi;
     enum status status = open_faces(folder ? folder : DEFAULT_FOLDER, &faces, err);
     if (status) {

@@ -32,7 +32,7 @@ static int rarely(struct sampler *s)
     return mt19937_uniform(s->rng) >= 1.0 / 1.25;
 }
 
-static int choose(struct sampler *s, int count)
+static int latex_grammar_choose(struct sampler *s, int count)
 {
     double point = mt19937_uniform(s->rng);
     int index = 0;
@@ -52,14 +52,14 @@ static void draw_symbol(struct sampler *s)
 {
     /* positions of x y z a b c in the alphabetical order a b c x y z */
     static const int letters[] = {3, 4, 5, 0, 1, 2};
-    int symbol = choose(s, s->symbols);
+    int symbol = latex_grammar_choose(s, s->symbols);
     emit(s, symbol < 10 ? LATEX_DIGIT + symbol : LATEX_LETTER + letters[symbol - 10]);
 }
 
 static void draw_comb(struct sampler *s)
 {
     static const int brackets[3][2] = {{0, 0}, {LATEX_SUP_OPEN, LATEX_SUP_CLOSE}, {LATEX_SUB_OPEN, LATEX_SUB_CLOSE}};
-    int form = choose(s, 3);
+    int form = latex_grammar_choose(s, 3);
     draw_symbol(s);
     if (form > 0) {
         emit(s, brackets[form][0]);

@@ -98,7 +98,7 @@ static void shift(struct setter *s, const struct hbox *box, double x, double y)
 }
 
 /* Appends `box`, raised by `up`, to the right end of `line`. The marks of `box` follow those of `line`. */
-static void append(struct setter *s, struct hbox *line, const struct hbox *box, double up)
+static void latex_layout_append(struct setter *s, struct hbox *line, const struct hbox *box, double up)
 {
     shift(s, box, line->width, up);
     line->width += box->width;
@@ -107,13 +107,13 @@ static void append(struct setter *s, struct hbox *line, const struct hbox *box, 
     line->last = box->last;
 }
 
-static struct hbox empty(const struct setter *s)
+static struct hbox latex_layout_empty(const struct setter *s)
 {
     return (struct hbox){.first = s->out->count, .last = s->out->count};
 }
 
 /* Adds a mark. Each token makes at most one mark, so only a sequence that is not a formula can fill the array. */
-static struct hbox mark(struct setter *s, int symbol, int size, double width, double height, double depth)
+static struct hbox latex_layout_mark(struct setter *s, int symbol, int size, double width, double height, double depth)
 {
     double em = points[size];
     if (s->out->count == LATEX_MAX_TOKENS) {
@@ -132,7 +132,7 @@ static int peek(const struct setter *s)
     return s->at < s->count && !s->wrong ? s->tokens[s->at] : LATEX_END;
 }
 
-static bool take(struct setter *s, int token)
+static bool latex_layout_take(struct setter *s, int token)
 {
     bool found = peek(s) == token;
     s->at += found;
@@ -141,7 +141,7 @@ static bool take(struct setter *s, int token)
 
 static void expect(struct setter *s, int token)
 {
-    s->wrong |= !take(s, token);
+    s->wrong |= !latex_layout_take(s, token);
 }
 
 static bool is_digit(int token)
@@ -165,14 +165,14 @@ static struct hbox set_symbol(struct setter *s, struct setting style, double *it
     *italic = 0;
     s->at++;
     if (is_digit(token))
-        return mark(s, LATEX_CLASS_DIGIT + token - LATEX_DIGIT, size, digit_width[size], 0.644444, 0);
+        return latex_layout_mark(s, LATEX_CLASS_DIGIT + token - LATEX_DIGIT, size, digit_width[size], 0.644444, 0);
     if (!is_letter(token)) {
         s->wrong = true;
-        return empty(s);
+        return latex_layout_empty(s);
     }
     *italic = points[size] * (letter == 4 ? italic_y[size] : letter == 5 ? italic_z[size] : 0);
-    return mark(s, LATEX_CLASS_LETTER + letter, size, letter_width[letter][size], letter == 1 ? 0.694445 : 0.430555,
-                letter == 4 ? 0.194445 : 0);
+    return latex_layout_mark(s, LATEX_CLASS_LETTER + letter, size, letter_width[letter][size],
+                             letter == 1 ? 0.694445 : 0.430555, letter == 4 ? 0.194445 : 0);
 }
 
 /* Rule 18 of Appendix G, for scripts of a single character: returns how far a superscript is raised, or a subscript is
@@ -193,7 +193,7 @@ static struct hbox set_comb(struct setter *s, struct setting style)
 {
     double italic, script_italic;
     struct hbox line = set_symbol(s, style, &italic);
-    bool above = take(s, LATEX_SUP_OPEN), below = !above && take(s, LATEX_SUB_OPEN);
+    bool above = latex_layout_take(s, LATEX_SUP_OPEN), below = !above && latex_layout_take(s, LATEX_SUB_OPEN);
     if (!below)
         line.width += italic;
     if (!above && !below)
@@ -203,7 +203,7 @@ static struct hbox set_comb(struct setter *s, struct setting style)
     script.width += script_italic;
     expect(s, above ? LATEX_SUP_CLOSE : LATEX_SUB_CLOSE);
     double distance = script_shift(&script, style, above);
-    append(s, &line, &script, above ? distance : -distance);
+    latex_layout_append(s, &line, &script, above ? distance : -distance);
     line.width += SCRIPT_SPACE;
     return line;
 }
@@ -217,7 +217,7 @@ static struct hbox set_bracket(struct setter *s, int symbol, struct setting styl
         size--;
     bool big = points[size] < extent;
     double em = points[size], half = 0.5 * (big ? BIG_EXTENT : em), axis = AXIS * points[own];
-    struct hbox box = mark(s, symbol, size, bracket_width[size], 0, 0);
+    struct hbox box = latex_layout_mark(s, symbol, size, bracket_width[size], 0, 0);
     struct latex_mark *drawn = &s->out->marks[box.first];
     drawn->big = big;
     drawn->y = axis - AXIS * em; /* moves the glyph's own axis to the axis of the formula */
@@ -244,8 +244,8 @@ static struct hbox set_parens(struct setter *s, struct setting style)
     line.width = close.width;
     line.height = close.height;
     line.depth = close.depth;
-    append(s, &line, &inner, 0);
-    append(s, &line, &close, 0);
+    latex_layout_append(s, &line, &inner, 0);
+    latex_layout_append(s, &line, &close, 0);
     return line;
 }
 
@@ -253,16 +253,16 @@ static struct hbox set_parens(struct setter *s, struct setting style)
  * style, TeX puts a thin space between an inner atom and a character, and between two inner atoms. */
 static struct hbox set_term(struct setter *s, struct setting style, bool *inner_first, bool *inner_last)
 {
-    struct hbox line = empty(s);
+    struct hbox line = latex_layout_empty(s);
     for (bool first = true;; first = false) {
-        bool inner = take(s, LATEX_PAREN_OPEN);
+        bool inner = latex_layout_take(s, LATEX_PAREN_OPEN);
         struct hbox atom = inner ? set_parens(s, style) : set_comb(s, style);
         if (first)
             *inner_first = inner;
         else if (size_of(style) == 0 && (inner || *inner_last))
             line.width += QUAD * points[0] * 3 / 18;
         *inner_last = inner;
-        append(s, &line, &atom, 0);
+        latex_layout_append(s, &line, &atom, 0);
         int next = peek(s);
         if (next != LATEX_PAREN_OPEN && !is_digit(next) && !is_letter(next))
             return line;
@@ -275,13 +275,14 @@ static struct hbox set_expr(struct setter *s, struct setting style)
     double space = size == 0 ? QUAD * points[0] * 4 / 18 : 0;
     bool unused[2];
     struct hbox line = set_term(s, style, &unused[0], &unused[1]);
-    while (take(s, LATEX_PLUS)) {
-        struct hbox plus = mark(s, LATEX_CLASS_PLUS, size, plus_width[size], plus_height[size], plus_depth[size]);
+    while (latex_layout_take(s, LATEX_PLUS)) {
+        struct hbox plus =
+            latex_layout_mark(s, LATEX_CLASS_PLUS, size, plus_width[size], plus_height[size], plus_depth[size]);
         line.width += space;
-        append(s, &line, &plus, 0);
+        latex_layout_append(s, &line, &plus, 0);
         line.width += space;
         struct hbox term = set_term(s, style, &unused[0], &unused[1]);
-        append(s, &line, &term, 0);
+        latex_layout_append(s, &line, &term, 0);
     }
     return line;
 }
@@ -294,7 +295,7 @@ static struct hbox set_fraction(struct setter *s, struct setting style)
     int size = size_of(style);
     double em = points[size], axis = AXIS * em, rule = symbols[size].rule * em;
     bool display = style.style == DISPLAY;
-    struct hbox bar = mark(s, LATEX_CLASS_BAR, size, 0, 0, 0);
+    struct hbox bar = latex_layout_mark(s, LATEX_CLASS_BAR, size, 0, 0, 0);
     struct hbox top = set_start(s, half_of(style, style.cramped));
     expect(s, LATEX_FRAC_MIDDLE);
     struct hbox bottom = set_start(s, half_of(style, true));
@@ -320,7 +321,7 @@ static struct hbox set_fraction(struct setter *s, struct setting style)
 
 static struct hbox set_start(struct setter *s, struct setting style)
 {
-    return take(s, LATEX_FRAC_OPEN) ? set_fraction(s, style) : set_expr(s, style);
+    return latex_layout_take(s, LATEX_FRAC_OPEN) ? set_fraction(s, style) : set_expr(s, style);
 }
 
 enum status latex_lay_out(const int *tokens, int count, struct latex_layout *layout, struct error *err)

@@ -44,7 +44,7 @@ static bool equal(const struct crop *a, const struct crop *b)
            memcmp(a->grey, b->grey, (size_t)a->rows * (size_t)a->cols) == 0;
 }
 
-static int *find(const struct latex_crops *crops, const struct table *table, const struct crop *crop)
+static int *latex_single_find(const struct latex_crops *crops, const struct table *table, const struct crop *crop)
 {
     size_t at = crop->hash & (size_t)(table->slots - 1);
     while (table->slot[at] >= 0 && !equal(&crops->crop[table->slot[at]], crop))
@@ -52,7 +52,7 @@ static int *find(const struct latex_crops *crops, const struct table *table, con
     return &table->slot[at];
 }
 
-static bool grow(struct latex_crops *crops, struct table *table)
+static bool latex_single_grow(struct latex_crops *crops, struct table *table)
 {
     int room = crops->room ? 2 * crops->room : 1024;
     struct crop *crop = realloc(crops->crop, (size_t)room * sizeof *crop);
@@ -68,20 +68,21 @@ static bool grow(struct latex_crops *crops, struct table *table)
     for (int i = 0; i < table->slots; i++)
         slot[i] = -1;
     for (int i = 0; i < crops->count; i++)
-        *find(crops, table, &crops->crop[i]) = i;
+        *latex_single_find(crops, table, &crops->crop[i]) = i;
     crops->room = room;
     return true;
 }
 
 /* Adds a crop and takes over its memory. */
-static enum status add(struct latex_crops *crops, struct table *table, struct crop *crop, struct error *err)
+static enum status latex_single_add(struct latex_crops *crops, struct table *table, struct crop *crop,
+                                    struct error *err)
 {
-    if (crops->count == crops->room && !grow(crops, table)) {
+    if (crops->count == crops->room && !latex_single_grow(crops, table)) {
         free(crop->grey);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d characters", crops->count);
     }
     crop->hash = hash_of(crop);
-    int *slot = find(crops, table, crop);
+    int *slot = latex_single_find(crops, table, crop);
     if (*slot >= 0) {
         crops->crop[*slot].seen++;
         free(crop->grey);
@@ -107,14 +108,14 @@ static enum status add_box(struct latex_crops *crops, struct table *table, const
             float value = grey[(size_t)(box->row0 + r) * (size_t)domain->cols + (size_t)(box->col0 + c)];
             crop.grey[r * cols + c] = (uint8_t)(255 * value + 0.5F);
         }
-    return add(crops, table, &crop, err);
+    return latex_single_add(crops, table, &crop, err);
 }
 
-static enum status collect(struct latex_crops *crops, struct table *table, const struct latex *domain,
-                           const struct latex_font *font, int64_t seed, int formulas, struct error *err)
+static enum status latex_single_collect(struct latex_crops *crops, struct table *table, const struct latex *domain,
+                                        const struct latex_font *font, int64_t seed, int formulas, struct error *err)
 {
     float *grey = malloc((size_t)domain->rows * (size_t)domain->cols * sizeof *grey);
-    enum status status = grey ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a page");
+    enum status status = grey ? STATUS_OK : error_memory(err, "a page");
     for (int i = 0; !status && i < formulas; i++) {
         int tokens[LATEX_MAX_TOKENS];
         struct latex_truth truth;
@@ -162,9 +163,9 @@ enum status latex_crops_create(const struct latex *domain, const struct latex_fo
     struct table table = {NULL, 0};
     struct latex_crops *c = calloc(1, sizeof *c);
     if (!c)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for characters");
+        return error_memory(err, "characters");
     c->side = latex_single_side(domain->dpi);
-    enum status status = collect(c, &table, domain, font, seed, formulas, err);
+    enum status status = latex_single_collect(c, &table, domain, font, seed, formulas, err);
     if (!status)
         status = put_in_order(c, err);
     free(table.slot);

@@ -28,13 +28,14 @@ void affinity_keep(struct affinity_set *set, int proteins)
         free(set->protein[--set->proteins].matrix);
 }
 
-static enum status add(struct affinity_set *set, const struct affinity_protein *protein, struct error *err)
+static enum status splicing_affinity_add(struct affinity_set *set, const struct affinity_protein *protein,
+                                         struct error *err)
 {
     if (set->proteins == AFFINITY_PROTEINS)
         return error_set(err, STATUS_LIMIT, NULL, "more than %d proteins", AFFINITY_PROTEINS);
     struct affinity_protein *room = realloc(set->protein, (size_t)(set->proteins + 1) * sizeof *room);
     if (room == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a protein");
+        return error_memory(err, "a protein");
     set->protein = room;
     room[set->proteins++] = *protein;
     return STATUS_OK;
@@ -64,7 +65,8 @@ struct reading {
     double most;                    /* largest A0 of the file */
 };
 
-static enum status fault(const struct reading *r, enum status code, const char *detail, struct error *err)
+static enum status splicing_affinity_fault(const struct reading *r, enum status code, const char *detail,
+                                           struct error *err)
 {
     return error_set(err, code, NULL, "affinity file %s, line %lld: %s", r->name, (long long)r->lines.number, detail);
 }
@@ -80,14 +82,15 @@ static enum status read_header(struct reading *r, struct plain_line line, struct
         else if (word.size > 2 && memcmp(word.at, "n=", 2) == 0)
             columns = plain_number((struct plain_line){word.at + 2, word.size - 2});
     if (!(weight > 0 && weight < 1e30))
-        return fault(r, STATUS_INVALID, "a PSAM needs A0, a positive number", err);
+        return splicing_affinity_fault(r, STATUS_INVALID, "a PSAM needs A0, a positive number", err);
     if (!(columns >= 1 && columns == floor(columns)))
-        return fault(r, STATUS_INVALID, "a PSAM needs n, its number of columns", err);
+        return splicing_affinity_fault(r, STATUS_INVALID, "a PSAM needs n, its number of columns", err);
     if (columns > AFFINITY_COLUMNS || r->protein.matrices == AFFINITY_MATRICES)
-        return fault(r, STATUS_LIMIT, "too many columns or matrices; a protein has at most 64 of each", err);
+        return splicing_affinity_fault(r, STATUS_LIMIT,
+                                       "too many columns or matrices; a protein has at most 64 of each", err);
     struct affinity_matrix *room = realloc(r->protein.matrix, (size_t)(r->protein.matrices + 1) * sizeof *room);
     if (room == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a matrix");
+        return error_memory(err, "a matrix");
     r->protein.matrix = room;
     r->columns[r->protein.matrices] = r->left = (int)columns;
     room[r->protein.matrices++] = (struct affinity_matrix){.weight = weight};
@@ -98,19 +101,22 @@ static enum status read_header(struct reading *r, struct plain_line line, struct
 static enum status read_column(struct reading *r, struct plain_line line, struct error *err)
 {
     if (r->left == 0)
-        return fault(r, STATUS_INVALID, "a row beyond the n rows of its PSAM, or before the first PSAM", err);
+        return splicing_affinity_fault(r, STATUS_INVALID,
+                                       "a row beyond the n rows of its PSAM, or before the first PSAM", err);
     int at = r->protein.matrices - 1, column = r->columns[at] - r->left;
     double largest = 0;
     for (int base = 0; base < SPLICING_BASES; base++) {
         struct plain_line word;
         double value = plain_word(&line, &word) ? plain_number(word) : NAN;
         if (!(value >= 0 && value <= 1e6))
-            return fault(r, STATUS_INVALID, "a row has four affinities (A, C, G, U), none below 0", err);
+            return splicing_affinity_fault(r, STATUS_INVALID, "a row has four affinities (A, C, G, U), none below 0",
+                                           err);
         r->protein.matrix[at].entry[column][base] = value;
         largest = fmax(largest, value);
     }
     if (largest == 0)
-        return fault(r, STATUS_INVALID, "a row binds nothing: one of its four affinities must be above 0", err);
+        return splicing_affinity_fault(r, STATUS_INVALID,
+                                       "a row binds nothing: one of its four affinities must be above 0", err);
     r->left--;
     return STATUS_OK;
 }
@@ -123,8 +129,8 @@ static enum status read_line(struct reading *r, struct plain_line line, struct e
     if (word.size != 4 || memcmp(word.at, "PSAM", 4) != 0)
         return read_column(r, line, err);
     if (r->left > 0)
-        return fault(r, STATUS_INVALID,
-                     "the matrix before has too few rows; n in its PSAM line states how many it needs", err);
+        return splicing_affinity_fault(
+            r, STATUS_INVALID, "the matrix before has too few rows; n in its PSAM line states how many it needs", err);
     return read_header(r, rest, err);
 }
 
@@ -153,12 +159,12 @@ enum status affinity_add_text(struct affinity_set *set, const char *name, const 
     while (!status && plain_next(&r.lines, &line))
         status = read_line(&r, line, err);
     if (!status && r.protein.matrices == 0)
-        status = fault(&r, STATUS_INVALID, "the file ends without a PSAM", err);
+        status = splicing_affinity_fault(&r, STATUS_INVALID, "the file ends without a PSAM", err);
     if (!status && r.left > 0)
-        status = fault(&r, STATUS_INVALID, "the file ends inside a matrix", err);
+        status = splicing_affinity_fault(&r, STATUS_INVALID, "the file ends inside a matrix", err);
     if (!status) {
         even_out(&r.protein, r.columns, r.most);
-        status = add(set, &r.protein, err);
+        status = splicing_affinity_add(set, &r.protein, err);
     }
     if (status)
         free(r.protein.matrix);
@@ -227,7 +233,7 @@ enum status affinity_add_words(struct affinity_set *set, const char *name, const
     struct affinity_protein protein = {.threshold = threshold, .matrices = count, .columns = (int)strlen(words[0])};
     protein.matrix = calloc((size_t)count, sizeof *protein.matrix);
     if (protein.matrix == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a protein");
+        return error_memory(err, "a protein");
     enum status status = set_name(&protein, name, err);
     double weight = 1;
     for (int m = 0; !status && m < count; m++) {
@@ -245,7 +251,7 @@ enum status affinity_add_words(struct affinity_set *set, const char *name, const
                           "words of %s differ in length or contain letters other than A, C, G, U and a, c, g, u", name);
     }
     if (!status)
-        status = add(set, &protein, err);
+        status = splicing_affinity_add(set, &protein, err);
     if (status)
         free(protein.matrix);
     return status;

@@ -53,7 +53,8 @@ static enum status list_folder(const char *folder, struct listing *list, struct 
     return STATUS_OK;
 }
 
-static enum status join(const char *folder, const char *name, char path[DATASET_PATH], struct error *err)
+static enum status splicing_corpus_join(const char *folder, const char *name, char path[DATASET_PATH],
+                                        struct error *err)
 {
     if ((size_t)snprintf(path, DATASET_PATH, "%s/%s", folder, name) >= DATASET_PATH)
         return error_set(err, STATUS_LIMIT, NULL, "the name of a data file is too long");
@@ -64,10 +65,10 @@ static enum status open_genes(struct splicing_corpus *c, const char *folder, con
                               const char *source, int length, int flank, struct error *err)
 {
     char fasta[DATASET_PATH], gff[DATASET_PATH];
-    enum status status = join(folder, list->fasta, fasta, err);
+    enum status status = splicing_corpus_join(folder, list->fasta, fasta, err);
     if (status != STATUS_OK)
         return status;
-    status = join(folder, list->gff, gff, err);
+    status = splicing_corpus_join(folder, list->gff, gff, err);
     if (status != STATUS_OK)
         return status;
     status = genes_load(fasta, gff, source, &c->genes, err);
@@ -85,7 +86,7 @@ enum status splicing_corpus_open(const char *folder, const char *source, int len
     struct listing list;
     struct splicing_corpus *c = calloc(1, sizeof *c);
     if (c == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a corpus");
+        return error_memory(err, "a corpus");
     enum status status = list_folder(folder, &list, err);
     if (!status)
         status = open_genes(c, folder, &list, source, length, flank, err);
@@ -123,7 +124,7 @@ enum status splicing_corpus_order(const struct splicing_corpus *corpus, int64_t 
     int count = (int)corpus->windows[0].count, *permutation = malloc((size_t)count * sizeof *permutation);
     struct mt19937 rng;
     if (permutation == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an order");
+        return error_memory(err, "an order");
     mt19937_init(&rng, (uint32_t)(uint64_t)seed);
     mt19937_permutation(&rng, permutation, count);
     for (int i = 0; i < count; i++)

@@ -54,7 +54,7 @@ static enum status keep_exon(struct reader *r, const struct exon *exon, struct e
         size_t capacity = r->exon_capacity > 0 ? 2 * r->exon_capacity : 1024;
         struct exon *more = realloc(r->exon, capacity * sizeof *more);
         if (more == NULL)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the exons");
+            return error_memory(err, "the exons");
         r->exon = more;
         r->exon_capacity = capacity;
     }
@@ -155,7 +155,7 @@ enum status genes_parse(const char *fasta, size_t fasta_size, const char *gff, s
     struct reader r = {.genes = genes, .source = source};
     enum status status = fasta_parse(fasta, fasta_size, &r.fasta, err);
     if (!status && (genes->classes = calloc((size_t)r.fasta.count, 1)) == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the labels");
+        status = error_memory(err, "the labels");
     if (!status)
         status = read_features(&r, gff, gff_size, err);
     if (!status)
@@ -205,7 +205,7 @@ enum status genes_windows(const struct genes *genes, enum genes_set set, int len
     int64_t most = genes->loci + genes->count / length;
     windows->window = malloc((size_t)(most + 1) * sizeof *windows->window);
     if (windows->window == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the windows");
+        return error_memory(err, "the windows");
     for (int i = 0; i < genes->loci; i++)
         for (int64_t at = 0; in_set(&genes->locus[i], set) && at < genes->locus[i].length; at += length)
             windows->window[windows->count++] = (struct genes_window){i, at};

@@ -60,7 +60,7 @@ enum status splicing_planted_small(struct splicing_planted *domain, int proteins
     enum status status = STATUS_OK;
     domain->effect = calloc((size_t)proteins, sizeof *domain->effect);
     if (domain->effect == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the models");
+        status = error_memory(err, "the models");
     for (int i = 0; !status && i < proteins; i++) {
         domain->effect[i] = small[i].effect;
         status = affinity_add_words(&domain->motifs, small[i].name, small[i].words, 2, SMALL_THRESHOLD, err);
@@ -115,7 +115,7 @@ enum status splicing_planted_folder(struct splicing_planted *domain, const char 
         status = calibrate(&domain->motifs, background, err);
     }
     if (!status && (domain->effect = calloc((size_t)proteins, sizeof *domain->effect)) == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the effects");
+        status = error_memory(err, "the effects");
     struct mt19937 rng;
     mt19937_init(&rng, 1);
     for (int i = 0; !status && i < proteins; i++) {

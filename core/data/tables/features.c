@@ -10,7 +10,7 @@
 #include "core/base/random/mt19937.h"
 
 /* Returns false if memory is lacking; features_destroy() frees what was allocated. */
-static bool allocate(struct features *f)
+static bool tables_features_allocate(struct features *f)
 {
     f->x = calloc((size_t)f->rows * (size_t)f->columns, sizeof *f->x);
     if (f->factors <= 0)
@@ -25,7 +25,7 @@ enum status features_create(int rows, int columns, int factors, struct features 
     struct features *f = rows > 0 && columns > 0 ? calloc(1, sizeof *f) : NULL;
     if (f)
         *f = (struct features){.rows = rows, .columns = columns, .factors = factors};
-    if (!f || !allocate(f)) {
+    if (!f || !tables_features_allocate(f)) {
         features_destroy(f);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table of %d rows and %d features", rows,
                          columns);

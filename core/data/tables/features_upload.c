@@ -7,11 +7,6 @@
 #include "core/data/tables/features.h"
 #include "core/data/uploads/collection.h"
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table");
-}
-
 /* ---- the largest columns ---------------------------------------------------------------------------- */
 
 static int falling(const void *a, const void *b)
@@ -42,7 +37,7 @@ static enum status keep_varied(struct features *f, int most, struct error *err)
         return STATUS_OK;
     bool *keep = malloc((size_t)f->columns * sizeof *keep);
     double *deviation = malloc(2 * (size_t)f->columns * sizeof *deviation), *sorted = deviation + f->columns;
-    enum status status = keep && deviation ? STATUS_OK : no_memory(err);
+    enum status status = keep && deviation ? STATUS_OK : error_memory(err, "a table");
     if (!status) {
         features_moments(f, NULL, deviation);
         memcpy(sorted, deviation, (size_t)f->columns * sizeof *sorted);
@@ -70,8 +65,8 @@ static enum status copy_names(char ***names, const struct collection_names *from
     *names = calloc((size_t)from->count + 1, sizeof **names);
     for (int i = 0; *names && i < from->count; i++)
         if (!((*names)[i] = strdup(from->name[i])))
-            return no_memory(err);
-    return *names ? STATUS_OK : no_memory(err);
+            return error_memory(err, "a table");
+    return *names ? STATUS_OK : error_memory(err, "a table");
 }
 
 static enum status take_collection(const struct collection *c, bool titles, struct features **features,
@@ -94,7 +89,7 @@ static enum status take_collection(const struct collection *c, bool titles, stru
         return status;
     f->classes = c->vocabulary.count;
     f->label = malloc((size_t)f->rows * sizeof *f->label);
-    status = f->label ? copy_names(&f->class_names, &c->vocabulary, err) : no_memory(err);
+    status = f->label ? copy_names(&f->class_names, &c->vocabulary, err) : error_memory(err, "a table");
     for (int i = 0; !status && i < f->rows; i++)
         f->label[i] = c->label[i];
     return status;

@@ -51,8 +51,8 @@ struct work {
 
 /* Fits one document of `count` different words. word: their indices; size: their counts. On return, `e` contains exp(E
  * log theta), where theta is the document's mixture of topics. */
-static void settle(const struct work *w, int count, const int *word, const double *size, double *gamma, double *e,
-                   double *next)
+static void lda_settle(const struct work *w, int count, const int *word, const double *size, double *gamma, double *e,
+                       double *next)
 {
     int k = w->setup->topics;
     for (int i = 0; i < w->setup->inner; i++) {
@@ -99,7 +99,7 @@ static void part_task(void *context, int chunk, int worker)
                 word[count] = j;
                 size[count++] = (double)f->x[(ptrdiff_t)i * f->columns + j];
             }
-        settle(w, count, word, size, w->gamma + (ptrdiff_t)i * k, e, next);
+        lda_settle(w, count, word, size, w->gamma + (ptrdiff_t)i * k, e, next);
         for (int n = 0; sums && n < count; n++) {
             const double *b = w->weights + (ptrdiff_t)word[n] * k;
             double norm = TINY;
@@ -191,8 +191,8 @@ static void start_topics(const struct lda_setup *setup, double *lambda, int word
         lambda[i] = fmax(1 + 0.1 * philox_normal(&from, (uint64_t)i), 0.1);
 }
 
-static enum status run(const struct lda_setup *setup, struct work *w, double *lambda, double *weights, struct lda *out,
-                       struct error *err)
+static enum status lda_run(const struct lda_setup *setup, struct work *w, double *lambda, double *weights,
+                           struct lda *out, struct error *err)
 {
     const struct features *f = w->counts;
     int k = setup->topics;
@@ -233,7 +233,7 @@ enum status lda_fit(const struct lda_setup *setup, const struct features *counts
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d topics of %d documents",
                            setup->topics, counts->rows);
     } else {
-        status = run(setup, &work, lambda, weights, &made, err);
+        status = lda_run(setup, &work, lambda, weights, &made, err);
         if (!status && !isfinite(made.bound))
             status = error_set(err, STATUS_NUMERIC, NULL, "the topics are not finite");
     }
@@ -274,8 +274,7 @@ enum status lda_shifted(const struct lda *lda, const struct features *counts, do
     struct features *f;
     double *theta = malloc((size_t)k * sizeof *theta);
     struct philox from = philox_stream(seed, STREAM_SHIFT, 0);
-    enum status status = theta ? features_create(2 * n, lda->words, 0, &f, err)
-                               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a mixture");
+    enum status status = theta ? features_create(2 * n, lda->words, 0, &f, err) : error_memory(err, "a mixture");
     for (int i = 0; !status && i < n; i++) {
         const double *row = lda->theta + (ptrdiff_t)i * k;
         double length = 0, sum = 0;

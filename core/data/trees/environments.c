@@ -21,7 +21,7 @@ enum {
 
 enum status environments_no_memory(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table");
+    return error_memory(err, "a table");
 }
 
 enum status environments_table(int rows, int features, int latent, int nodes, struct environments **environments,

@@ -194,7 +194,7 @@ static int outcome_column(const struct collection *c)
 
 /* Checks that the data set is a table with groups and, if its labels are the outcome, that they are numbers or two
  * names. */
-static enum status check(const struct collection *c, bool plant, struct error *err)
+static enum status environments_read_check(const struct collection *c, bool plant, struct error *err)
 {
     if (c->kind != COLLECTION_TABLE)
         return error_set(err, STATUS_INVALID, NULL, "environments need a table, but this data set contains %s",
@@ -212,12 +212,12 @@ static enum status check(const struct collection *c, bool plant, struct error *e
     return status;
 }
 
-static enum status take(const struct collection *c, const struct environments_reading *r, struct tree **tree,
-                        struct environments **environments, struct error *err)
+static enum status environments_read_take(const struct collection *c, const struct environments_reading *r,
+                                          struct tree **tree, struct environments **environments, struct error *err)
 {
     int outcome = outcome_column(c);
     bool labelled = c->target == TARGET_CLASS, plant = r->plant || (outcome < 0 && !labelled);
-    enum status status = check(c, plant, err);
+    enum status status = environments_read_check(c, plant, err);
     if (status)
         return status;
     status = tree_of_groups(&c->groups, r->pool, tree, err);
@@ -251,7 +251,7 @@ enum status environments_read(const char *folder, const struct environments_read
     enum status status = open_upload(folder, &c, err);
     if (status)
         return status;
-    status = take(&c, reading, tree, environments, err);
+    status = environments_read_take(&c, reading, tree, environments, err);
     collection_close(&c);
     if (status) {
         environments_free(*environments);
@@ -268,7 +268,7 @@ enum status environments_check_upload(const char *folder, bool plant, struct err
     enum status status = open_upload(folder, &c, err);
     if (status)
         return status;
-    status = check(&c, plant, err);
+    status = environments_read_check(&c, plant, err);
     collection_close(&c);
     return status;
 }

@@ -35,25 +35,24 @@ static enum status add_node(struct tree *t, int parent, const char *name, struct
             t->parent = parents;
         char **names = parents ? realloc(t->names, room * sizeof *names) : NULL;
         if (!names)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
+            return error_memory(err, "a tree");
         t->names = names;
     }
     t->names[n] = strdup(name);
     if (!t->names[n])
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
+        return error_memory(err, "a tree");
     t->parent[n] = parent;
     t->nodes = n + 1;
     return STATUS_OK;
 }
 
-static enum status start(struct tree **tree, const char *root, struct error *err)
+static enum status tree_start(struct tree **tree, const char *root, struct error *err)
 {
     *tree = calloc(1, sizeof **tree);
-    return *tree ? add_node(*tree, -1, root, err)
-                 : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
+    return *tree ? add_node(*tree, -1, root, err) : error_memory(err, "a tree");
 }
 
-static enum status finish(enum status status, struct tree **tree)
+static enum status tree_finish(enum status status, struct tree **tree)
 {
     if (status) {
         tree_destroy(*tree);
@@ -71,7 +70,7 @@ static enum status add_numbered(struct tree *t, int parent, struct error *err)
 
 enum status tree_complete(int depth, int children, struct tree **tree, struct error *err)
 {
-    enum status status = start(tree, "n0", err);
+    enum status status = tree_start(tree, "n0", err);
     int first = 0, end = 1;
     for (int d = 0; !status && d < depth; d++) {
         for (int v = first; v < end; v++)
@@ -80,12 +79,12 @@ enum status tree_complete(int depth, int children, struct tree **tree, struct er
         first = end;
         end = status ? end : (*tree)->nodes;
     }
-    return finish(status, tree);
+    return tree_finish(status, tree);
 }
 
 enum status tree_caterpillar(int leaves, struct tree **tree, struct error *err)
 {
-    enum status status = start(tree, "n0", err);
+    enum status status = tree_start(tree, "n0", err);
     for (int at = 0, left = leaves; !status && left > 1; left--) {
         int inner = (*tree)->nodes + 1;
         status = add_numbered(*tree, at, err);
@@ -93,15 +92,14 @@ enum status tree_caterpillar(int leaves, struct tree **tree, struct error *err)
             status = add_numbered(*tree, at, err);
         at = inner;
     }
-    return finish(status, tree);
+    return tree_finish(status, tree);
 }
 
 enum status tree_random(uint64_t seed, int leaves, struct tree **tree, struct error *err)
 {
     struct philox from = philox_stream(seed, STREAM_TREE, 0);
     int *leaf = calloc((size_t)leaves + 1, sizeof *leaf);
-    enum status status =
-        leaf ? start(tree, "n0", err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
+    enum status status = leaf ? tree_start(tree, "n0", err) : error_memory(err, "a tree");
     for (int count = 1; !status && count < leaves; count++) {
         int chosen = (int)((uint64_t)philox_u32(&from, (uint64_t)count) * (uint64_t)count >> 32), at = leaf[chosen];
         leaf[chosen] = (*tree)->nodes;
@@ -111,7 +109,7 @@ enum status tree_random(uint64_t seed, int leaves, struct tree **tree, struct er
             status = add_numbered(*tree, at, err);
     }
     free(leaf);
-    return leaf ? finish(status, tree) : status;
+    return leaf ? tree_finish(status, tree) : status;
 }
 
 /* ---- edges -------------------------------------------------------------------------------------------- */
@@ -136,8 +134,8 @@ static int look_up(const struct entry *sorted, int count, const char *name)
 /* Adds the child of each edge whose parent is in the tree, and repeats this until a pass adds no node. parent_edge: for
  * each edge, the index of the edge that leads to its parent; -1: its parent is the root. order: the order in which a
  * pass visits the edges. */
-static enum status grow(struct tree *t, const char *const *children, const int *parent_edge, const int *order,
-                        int count, int *node_of_edge, struct error *err)
+static enum status tree_grow(struct tree *t, const char *const *children, const int *parent_edge, const int *order,
+                             int count, int *node_of_edge, struct error *err)
 {
     enum status status = STATUS_OK;
     int added = 1;
@@ -161,8 +159,7 @@ enum status tree_edges(const char *const *parents, const char *const *children, 
     struct entry *sorted = calloc((size_t)count + 1, sizeof *sorted);
     int *above = calloc(3 * (size_t)count + 1, sizeof *above), *node = above + count, *order = node + count;
     const char *root = NULL;
-    enum status status =
-        sorted && above ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a tree");
+    enum status status = sorted && above ? STATUS_OK : error_memory(err, "a tree");
     for (int i = 0; !status && i < count; i++)
         sorted[i] = (struct entry){children[i], i};
     if (!status)
@@ -185,15 +182,15 @@ enum status tree_edges(const char *const *parents, const char *const *children, 
         status = error_set(err, STATUS_INVALID, NULL, "the tree has no root: every node has a parent");
     *tree = NULL;
     if (!status)
-        status = start(tree, root, err);
+        status = tree_start(tree, root, err);
     if (!status)
-        status = grow(*tree, children, above, order, count, node, err);
+        status = tree_grow(*tree, children, above, order, count, node, err);
     if (!status && (*tree)->nodes != count + 1)
         status = error_set(err, STATUS_INVALID, NULL, "%d edges of the tree are not connected to its root %.80s",
                            count + 1 - (*tree)->nodes, root);
     free(sorted);
     free(above);
-    return finish(status, tree);
+    return tree_finish(status, tree);
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------- */

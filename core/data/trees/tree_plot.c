@@ -29,7 +29,7 @@ struct laid_out {
     double width, height, bottom;
 };
 
-static void place(const struct tree *t, struct laid_out *l)
+static void tree_plot_place(const struct tree *t, struct laid_out *l)
 {
     for (int v = 0; v < t->nodes; v++)
         l->leaf[v] = true;
@@ -71,14 +71,14 @@ static void scale(const struct tree_plot *p, struct laid_out *l)
     l->height = l->bottom + LEGEND_ROW * (p->legend_count > 0) + NOTE_ROW * lines + MARGIN;
 }
 
-static void font(cairo_t *c, double size, bool bold)
+static void tree_plot_font(cairo_t *c, double size, bool bold)
 {
     cairo_select_font_face(c, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
                            bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(c, size);
 }
 
-static void put(cairo_t *c, double x, double y, const char *text)
+static void tree_plot_put(cairo_t *c, double x, double y, const char *text)
 {
     cairo_move_to(c, x, y);
     cairo_show_text(c, text);
@@ -96,15 +96,15 @@ static void draw_edges(cairo_t *c, const struct tree_plot *p, const struct laid_
         cairo_line_to(c, l->x[v], l->y[v]);
         cairo_stroke(c);
     }
-    font(c, 11.5, false);
+    tree_plot_font(c, 11.5, false);
     for (int v = 0; v < t->nodes; v++) {
         bool pale = p->pale && p->pale[v];
         if (!l->leaf[v])
             continue;
         cairo_set_source_rgb(c, pale ? 0.6 : 0.1, pale ? 0.6 : 0.1, pale ? 0.6 : 0.1);
-        put(c, l->x[v] + 12, l->y[v] + 4, t->names[v]);
+        tree_plot_put(c, l->x[v] + 12, l->y[v] + 4, t->names[v]);
         if (pale)
-            put(c, l->x[v] + 130, l->y[v] + 4, "held out");
+            tree_plot_put(c, l->x[v] + 130, l->y[v] + 4, "held out");
     }
 }
 
@@ -150,15 +150,15 @@ static void draw_words(cairo_t *c, const struct tree_plot *p, const struct laid_
 {
     double x = LEFT, y = l->bottom + 12;
     cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
-    font(c, 15, true);
-    put(c, LEFT, 30, p->title ? p->title : "");
-    font(c, 11.5, false);
+    tree_plot_font(c, 15, true);
+    tree_plot_put(c, LEFT, 30, p->title ? p->title : "");
+    tree_plot_font(c, 11.5, false);
     for (int i = 0; i < p->legend_count; i++) {
         const struct tree_mark m = {0, i, 1, false};
         cairo_text_extents_t size;
         draw_mark(c, x + 6, y - 4, &m);
         cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
-        put(c, x + 17, y, p->legend[i]);
+        tree_plot_put(c, x + 17, y, p->legend[i]);
         cairo_text_extents(c, p->legend[i], &size);
         x += 17 + size.x_advance + 18;
     }
@@ -168,13 +168,13 @@ static void draw_words(cairo_t *c, const struct tree_plot *p, const struct laid_
         size_t bytes = strcspn(at, "\n");
         snprintf(line, sizeof line, "%.*s", (int)(bytes < 255 ? bytes : 255), at);
         cairo_set_source_rgb(c, 0.35, 0.35, 0.35);
-        put(c, LEFT, y, line);
+        tree_plot_put(c, LEFT, y, line);
         y += NOTE_ROW;
         at += bytes + (at[bytes] != 0);
     }
 }
 
-static cairo_status_t append(void *context, const unsigned char *bytes, unsigned int count)
+static cairo_status_t tree_plot_append(void *context, const unsigned char *bytes, unsigned int count)
 {
     struct buf *out = context;
     buf_append(out, bytes, count);
@@ -193,7 +193,7 @@ static enum status render(const struct tree_plot *p, const struct laid_out *l, s
     cairo_status_t failed = cairo_status(c);
     cairo_destroy(c);
     if (!failed)
-        failed = cairo_surface_write_to_png_stream(surface, append, out);
+        failed = cairo_surface_write_to_png_stream(surface, tree_plot_append, out);
     cairo_surface_destroy(surface);
     if (out->failed)
         return buf_status(out, "the picture of a tree", err);
@@ -207,13 +207,12 @@ enum status tree_plot_png(const struct tree_plot *plot, struct buf *out, struct 
     size_t n = (size_t)plot->tree->nodes;
     struct laid_out l = {.x = calloc(2 * n, sizeof *l.x), .leaf = calloc(n, sizeof *l.leaf)};
     l.y = l.x ? l.x + n : NULL;
-    enum status status =
-        l.x && l.leaf ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
+    enum status status = l.x && l.leaf ? STATUS_OK : error_memory(err, "a picture");
     if (!status && tree_leaves(plot->tree, NULL) > TREE_PLOT_LEAVES)
         status = error_set(err, STATUS_LIMIT, NULL, "the tree has more than %d leaves, the most that can be drawn",
                            TREE_PLOT_LEAVES);
     if (!status) {
-        place(plot->tree, &l);
+        tree_plot_place(plot->tree, &l);
         place_rows(plot->tree, &l, 0);
         scale(plot, &l);
         status = render(plot, &l, out, err);

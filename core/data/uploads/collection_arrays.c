@@ -337,13 +337,13 @@ static enum status add_id(struct id_list *ids, const char *id, struct error *err
         int room = ids->room > 0 ? 2 * ids->room : 1024;
         char **larger = realloc(names->name, (size_t)room * sizeof *larger);
         if (!larger)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for ids");
+            return error_memory(err, "ids");
         names->name = larger;
         ids->room = room;
     }
     names->name[names->count] = strdup(id);
     if (!names->name[names->count])
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for ids");
+        return error_memory(err, "ids");
     names->count++;
     return STATUS_OK;
 }

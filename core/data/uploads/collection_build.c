@@ -9,7 +9,7 @@
 #include "core/data/uploads/collection_build.h"
 
 /* Grows an array with capacity *room so that it holds `count` elements; the capacity doubles. */
-static enum status grow(void **memory, int64_t *room, int64_t count, size_t size, struct error *err)
+static enum status collection_build_grow(void **memory, int64_t *room, int64_t count, size_t size, struct error *err)
 {
     if (count <= *room)
         return STATUS_OK;
@@ -17,7 +17,7 @@ static enum status grow(void **memory, int64_t *room, int64_t count, size_t size
     larger = larger < 16 ? 16 : larger;
     void *grown = realloc(*memory, (size_t)larger * size);
     if (!grown)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a data set");
+        return error_memory(err, "a data set");
     *memory = grown;
     *room = larger;
     return STATUS_OK;
@@ -34,7 +34,7 @@ void name_list_close(struct name_list *list)
     *list = (struct name_list){0};
 }
 
-static size_t place(const struct name_list *list, const char *name, size_t bytes)
+static size_t collection_build_place(const struct name_list *list, const char *name, size_t bytes)
 {
     uint64_t hash = 0xCBF29CE484222325u; /* FNV-1a */
     for (size_t i = 0; i < bytes; i++)
@@ -50,20 +50,20 @@ static size_t place(const struct name_list *list, const char *name, size_t bytes
 
 int32_t name_list_find(const struct name_list *list, const char *name, size_t bytes)
 {
-    return list->table ? list->table[place(list, name, bytes)] : -1;
+    return list->table ? list->table[collection_build_place(list, name, bytes)] : -1;
 }
 
 static enum status rehash(struct name_list *list, int bits, struct error *err)
 {
     int32_t *table = malloc(((size_t)1 << bits) * sizeof *table);
     if (!table)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+        return error_memory(err, "names");
     memset(table, 0xFF, ((size_t)1 << bits) * sizeof *table);
     free(list->table);
     list->table = table;
     list->bits = bits;
     for (int32_t i = 0; i < list->names.count; i++)
-        table[place(list, list->names.name[i], strlen(list->names.name[i]))] = i;
+        table[collection_build_place(list, list->names.name[i], strlen(list->names.name[i]))] = i;
     return STATUS_OK;
 }
 
@@ -77,18 +77,18 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
         status = rehash(list, list->table ? list->bits + 1 : 8, err);
     if (status)
         return status;
-    size_t at = place(list, name, bytes);
+    size_t at = collection_build_place(list, name, bytes);
     if (list->table[at] < 0) {
         int64_t room = list->room;
         int most = list->most > 0 ? list->most : NAMES;
         if (list->names.count >= most)
             return error_set(err, STATUS_LIMIT, NULL,
                              "there are more than %d different names, the most that is allowed", most);
-        status = grow((void **)&list->names.name, &room, list->names.count + 1, sizeof(char *), err);
+        status = collection_build_grow((void **)&list->names.name, &room, list->names.count + 1, sizeof(char *), err);
         list->room = (int)room;
         char *copy = status ? NULL : malloc(bytes + 1);
         if (!copy)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+            return error_memory(err, "names");
         memcpy(copy, name, bytes); /* no NUL follows the name */
         copy[bytes] = '\0';
         list->names.name[list->names.count] = copy;
@@ -115,16 +115,16 @@ void builder_close(struct builder *b)
     free(b->box_sample);
 }
 
-static enum status begin(struct builder *b, struct error *err)
+static enum status collection_build_begin(struct builder *b, struct error *err)
 {
     struct collection *c = b->c;
     int64_t room[2] = {b->samples_room, b->samples_room};
     if (c->count >= b->limits.samples)
         return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld samples, the most that is allowed",
                          (long long)b->limits.samples);
-    enum status status = grow((void **)&c->start, &room[0], c->count + 2, sizeof *c->start, err);
+    enum status status = collection_build_grow((void **)&c->start, &room[0], c->count + 2, sizeof *c->start, err);
     if (!status)
-        status = grow((void **)&c->label_start, &room[1], c->count + 2, sizeof *c->label_start, err);
+        status = collection_build_grow((void **)&c->label_start, &room[1], c->count + 2, sizeof *c->label_start, err);
     if (!status)
         b->samples_room = room[0];
     if (!status && c->count == 0)
@@ -151,7 +151,7 @@ static bool always_floats(const struct collection *c)
 enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err)
 {
     struct collection *c = b->c;
-    enum status status = begin(b, err);
+    enum status status = collection_build_begin(b, err);
     b->store.floats = always_floats(c);
     if (!status)
         status = value_store_next(&b->store, columns * c->channels * c->rows, values, err);
@@ -163,7 +163,7 @@ enum status builder_sample(struct builder *b, int64_t columns, float **values, s
 enum status builder_bytes(struct builder *b, int64_t columns, const unsigned char *bytes, struct error *err)
 {
     struct collection *c = b->c;
-    enum status status = begin(b, err);
+    enum status status = collection_build_begin(b, err);
     b->store.floats = always_floats(c);
     if (!status)
         status = value_store_bytes(&b->store, bytes, columns * c->channels * c->rows, err);
@@ -192,7 +192,8 @@ enum status builder_number(struct builder *b, int32_t token, struct error *err)
     if (b->labels >= b->limits.labels)
         return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld labels, the most that is allowed",
                          (long long)b->limits.labels);
-    enum status status = grow((void **)&c->label, &b->labels_room, b->labels + 1, sizeof *c->label, err);
+    enum status status =
+        collection_build_grow((void **)&c->label, &b->labels_room, b->labels + 1, sizeof *c->label, err);
     if (status)
         return status;
     c->label[b->labels++] = token;
@@ -250,7 +251,7 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
     enum status status = name_list_add(&b->groups, name, strlen(name), &number, err);
     int32_t *group = status ? NULL : realloc(c->group, (size_t)b->samples_room * sizeof *group);
     if (!group)
-        return status ? status : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a data set");
+        return status ? status : error_memory(err, "a data set");
     c->group = group;
     group[b->at - 1] = number;
     return STATUS_OK;
@@ -267,10 +268,11 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
     if (c->boxes >= b->limits.labels)
         return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld boxes, the most that is allowed",
                          (long long)b->limits.labels);
-    enum status status = grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
+    enum status status = collection_build_grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
     if (status != STATUS_OK)
         return status;
-    status = grow((void **)&b->box_sample, &b->box_samples_room, c->boxes + 1, sizeof *b->box_sample, err);
+    status =
+        collection_build_grow((void **)&b->box_sample, &b->box_samples_room, c->boxes + 1, sizeof *b->box_sample, err);
     if (status)
         return status;
     memcpy(c->box[c->boxes], (int32_t[]){number, place[0], place[1], place[2], place[3]}, sizeof *c->box);
@@ -290,7 +292,7 @@ static enum status sort_boxes(struct builder *b, struct error *err)
     if (!sorted || !next || !c->box_start) {
         free(sorted);
         free(next);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for boxes");
+        return error_memory(err, "boxes");
     }
     for (int64_t i = 0; i < c->boxes; i++)
         c->box_start[b->box_sample[i] + 1]++;
@@ -334,7 +336,7 @@ static enum status order_names(struct name_list *list, struct collection_names *
     out->name = malloc(((size_t)count + 1) * sizeof *out->name);
     if (!named || !*to || !out->name) {
         free(named);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+        return error_memory(err, "names");
     }
     for (int32_t i = 0; i < count; i++) {
         char *end;

@@ -17,14 +17,14 @@
 
 enum { HEAD = 8 };
 
-static enum status add(struct snapshot *snapshot, enum snapshot_type type, const char *name, int64_t count,
-                       int64_t width, const void *at, struct error *err)
+static enum status collection_file_add(struct snapshot *snapshot, enum snapshot_type type, const char *name,
+                                       int64_t count, int64_t width, const void *at, struct error *err)
 {
     uint64_t dim[2] = {(uint64_t)count, (uint64_t)width};
     return snapshot_add(snapshot, SNAPSHOT_STATE, type, name, 2, dim, (void *)at, err);
 }
 
-static char *join(const struct collection_names *names, int64_t *bytes)
+static char *collection_file_join(const struct collection_names *names, int64_t *bytes)
 {
     *bytes = 0;
     for (int i = 0; i < names->count; i++)
@@ -42,62 +42,62 @@ static enum status add_names(struct snapshot *snapshot, const struct collection_
                              char **text, struct error *err)
 {
     int64_t bytes;
-    *text = join(names, &bytes);
+    *text = collection_file_join(names, &bytes);
     if (!*text)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
-    return bytes > 0 ? add(snapshot, SNAPSHOT_U8, as, bytes, 1, *text, err) : STATUS_OK;
+        return error_memory(err, "names");
+    return bytes > 0 ? collection_file_add(snapshot, SNAPSHOT_U8, as, bytes, 1, *text, err) : STATUS_OK;
 }
 
 static enum status add_arrays(struct snapshot *snapshot, const struct collection *c, const int64_t head[HEAD],
                               struct error *err)
 {
     int64_t labels = c->label_start[c->count];
-    enum status status = add(snapshot, SNAPSHOT_I64, "head", HEAD, 1, head, err);
+    enum status status = collection_file_add(snapshot, SNAPSHOT_I64, "head", HEAD, 1, head, err);
     if (status != STATUS_OK)
         return status;
-    status = add(snapshot, SNAPSHOT_I64, "start", c->count + 1, 1, c->start, err);
+    status = collection_file_add(snapshot, SNAPSHOT_I64, "start", c->count + 1, 1, c->start, err);
     if (status != STATUS_OK)
         return status;
-    status = add(snapshot, SNAPSHOT_I64, "label_start", c->count + 1, 1, c->label_start, err);
+    status = collection_file_add(snapshot, SNAPSHOT_I64, "label_start", c->count + 1, 1, c->label_start, err);
     if (status != STATUS_OK)
         return status;
     if (labels > 0)
-        status = add(snapshot, SNAPSHOT_U8, "label", labels, sizeof *c->label, c->label, err);
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "label", labels, sizeof *c->label, c->label, err);
     if (status != STATUS_OK)
         return status;
     if (c->number)
-        status = add(snapshot, SNAPSHOT_F32, "number", c->count, c->vocabulary.count, c->number, err);
+        status = collection_file_add(snapshot, SNAPSHOT_F32, "number", c->count, c->vocabulary.count, c->number, err);
     if (status != STATUS_OK)
         return status;
     if (c->profile)
-        status = add(snapshot, SNAPSHOT_U8, "profile", 1, 1, &c->profile, err);
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "profile", 1, 1, &c->profile, err);
     if (status != STATUS_OK)
         return status;
     if (c->rna)
-        status = add(snapshot, SNAPSHOT_U8, "rna", 1, 1, &c->rna, err);
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "rna", 1, 1, &c->rna, err);
     if (status != STATUS_OK)
         return status;
     if (c->group)
-        status = add(snapshot, SNAPSHOT_U8, "group", c->count, sizeof *c->group, c->group, err);
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "group", c->count, sizeof *c->group, c->group, err);
     if (status != STATUS_OK)
         return status;
     if (c->boxes > 0)
-        status = add(snapshot, SNAPSHOT_I64, "box_start", c->count + 1, 1, c->box_start, err);
+        status = collection_file_add(snapshot, SNAPSHOT_I64, "box_start", c->count + 1, 1, c->box_start, err);
     if (status != STATUS_OK)
         return status;
     if (c->boxes > 0)
-        status = add(snapshot, SNAPSHOT_U8, "box", c->boxes, sizeof *c->box, c->box, err);
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "box", c->boxes, sizeof *c->box, c->box, err);
     if (status != STATUS_OK)
         return status;
     if (c->moments.count > 0)
-        status = add(snapshot, SNAPSHOT_U8, "moments", 1, sizeof c->moments, &c->moments, err);
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "moments", 1, sizeof c->moments, &c->moments, err);
     if (status != STATUS_OK)
         return status;
     if (c->values)
-        return add(snapshot, SNAPSHOT_F32, "values", c->start[c->count], (int64_t)c->channels * c->rows, c->values,
-                   err);
-    return add(snapshot, SNAPSHOT_U8, c->unit ? "unit_bytes" : "bytes", c->start[c->count],
-               (int64_t)c->channels * c->rows, c->bytes, err);
+        return collection_file_add(snapshot, SNAPSHOT_F32, "values", c->start[c->count], (int64_t)c->channels * c->rows,
+                                   c->values, err);
+    return collection_file_add(snapshot, SNAPSHOT_U8, c->unit ? "unit_bytes" : "bytes", c->start[c->count],
+                               (int64_t)c->channels * c->rows, c->bytes, err);
 }
 
 enum status collection_write(const struct collection *c, const struct snapshot_writer *to, struct error *err)

@@ -275,7 +275,7 @@ static enum status read_samples(struct npz *n, const struct byte_source *from, c
                          (long long)count, SAMPLE_NUMBERS);
     n->sample = malloc((size_t)count * 2 * sizeof(float));
     if (!n->sample)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a sample");
+        return error_memory(err, "a sample");
     enum status status = STATUS_OK;
     if (h->fortran) {
         struct npy x;
@@ -384,7 +384,7 @@ static enum status take_columns(struct collection *c, const struct npy *names, i
             break;
         c->columns.count++;
     }
-    return c->columns.count == cols ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+    return c->columns.count == cols ? STATUS_OK : error_memory(err, "names");
 }
 
 /* Checks that every member fits the number of samples and the kind of data. */

@@ -13,12 +13,12 @@
 enum { NUMBER_TEXT = 64 };
 static const double LARGEST = 3.4e38; /* a little less than the largest float */
 
-static enum status grow(struct builder *b, struct error *err)
+static enum status collection_numbers_grow(struct builder *b, struct error *err)
 {
     int64_t room = b->numbers_room > 0 ? 2 * b->numbers_room : 1024;
     float *more = realloc(b->c->number, (size_t)room * sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for numbers");
+        return error_memory(err, "numbers");
     b->c->number = more;
     b->numbers_room = room;
     return STATUS_OK;
@@ -51,7 +51,7 @@ enum status builder_value(struct builder *b, double value, struct error *err)
         return error_set(err, STATUS_INVALID, NULL, "target=number: sample %lld has more than %d numbers, %s",
                          (long long)sample, b->width,
                          sample == 0 ? "the most that is allowed" : "which is how many the first sample has");
-    enum status status = b->numbers == b->numbers_room ? grow(b, err) : STATUS_OK;
+    enum status status = b->numbers == b->numbers_room ? collection_numbers_grow(b, err) : STATUS_OK;
     if (!status)
         b->c->number[b->numbers++] = (float)value;
     return status;
@@ -86,7 +86,7 @@ enum status builder_value_name(struct builder *b, const char *name, struct error
         names->name = more;
     char *copy = more ? strdup(name) : NULL;
     if (!copy)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+        return error_memory(err, "names");
     names->name[names->count++] = copy;
     return STATUS_OK;
 }

@@ -219,7 +219,7 @@ static enum status copy_sample(const struct collection *c, int64_t sample, float
     int64_t count = collection_length(c, sample) * c->channels * c->rows;
     *values = malloc((size_t)count * sizeof **values);
     if (!*values)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a preview");
+        return error_memory(err, "a preview");
     collection_copy(c, collection_begin(c, sample), count, *values);
     return STATUS_OK;
 }

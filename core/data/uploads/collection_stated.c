@@ -17,7 +17,7 @@ static int place_of(const char *const *names, const char *name)
     return -1;
 }
 
-static bool take(struct stated *out, const char *name, const char *value)
+static bool collection_stated_take(struct stated *out, const char *name, const char *value)
 {
     int target = place_of(collection_targets, value), layout = place_of(collection_layouts, value);
     int kind = place_of(collection_kinds, value);
@@ -52,7 +52,7 @@ enum status stated_read(const struct npy *options, struct stated *out, struct er
         char *value = strchr(name, '=');
         if (value)
             *value++ = '\0';
-        if (!value || !take(out, name, value))
+        if (!value || !collection_stated_take(out, name, value))
             return error_set(err, STATUS_INVALID, NULL,
                              "'%.40s' is unknown; allowed are target=, layout=, kind=recordings, kind=motifs, "
                              "kind=images, y=index, boxes=index, alphabet=rna and profile=yes",

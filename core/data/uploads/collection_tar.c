@@ -321,9 +321,7 @@ static enum status take_label_row(const struct tar *t, const struct csv *csv, co
                          csv->field[column[0]]);
     rows[sample].label = strdup(csv->field[column[1]]);
     rows[sample].group = column[2] >= 0 ? strdup(csv->field[column[2]]) : NULL;
-    return rows[sample].label && (column[2] < 0 || rows[sample].group)
-               ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for labels");
+    return rows[sample].label && (column[2] < 0 || rows[sample].group) ? STATUS_OK : error_memory(err, "labels");
 }
 
 static enum status give_labels(struct tar *t, const struct row *rows, struct error *err)
@@ -349,8 +347,7 @@ static enum status read_labels(struct tar *t, bool *set, struct error *err)
     int64_t count = t->b.c->count;
     int column[3] = {-1, -1, -1};
     struct row *rows = calloc((size_t)count + 1, sizeof *rows);
-    enum status status =
-        rows ? csv_open(&csv, &from, err) : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for labels");
+    enum status status = rows ? csv_open(&csv, &from, err) : error_memory(err, "labels");
     if (!rows)
         return status;
     *set = !status && csv_find(&csv, "labels") >= 0;

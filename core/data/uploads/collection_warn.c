@@ -17,7 +17,7 @@ enum {
 };
 
 /* The number of bytes of a name that a warning shows: at most NAME_SHOWN, and only whole characters. */
-static int shown(const char *name)
+static int collection_warn_shown(const char *name)
 {
     int bytes = 0;
     while (bytes < NAME_SHOWN && name[bytes])
@@ -30,8 +30,9 @@ static int shown(const char *name)
 void collection_list_add(struct collection_list *list, const char *name)
 {
     size_t room = sizeof list->text - list->used;
-    int wrote = list->count < SHOWN ? snprintf(list->text + list->used, room, "%s'%.*s%s'", list->count > 0 ? ", " : "",
-                                               shown(name), name, strlen(name) > NAME_SHOWN ? "..." : "")
+    int wrote = list->count < SHOWN
+                    ? snprintf(list->text + list->used, room, "%s'%.*s%s'", list->count > 0 ? ", " : "",
+                               collection_warn_shown(name), name, strlen(name) > NAME_SHOWN ? "..." : "")
                 : list->count == SHOWN ? snprintf(list->text + list->used, room, ", ...")
                                        : 0;
     list->used += wrote > 0 && (size_t)wrote < room ? (size_t)wrote : 0;
@@ -44,7 +45,7 @@ enum status collection_warn(struct collection *c, struct error *err, const char 
         return STATUS_OK;
     struct collection_warning *more = realloc(c->warning, (size_t)(c->warnings + 1) * sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a warning");
+        return error_memory(err, "a warning");
     c->warning = more;
     struct collection_warning *w = &more[c->warnings++];
     w->code = code;
@@ -271,12 +272,12 @@ static enum status inspect_absence(struct collection *c, struct error *err)
         return STATUS_OK;
     char others[NAME_SHOWN + 8] = "the other names are";
     if (two)
-        (void)snprintf(others, sizeof others, "'%.*s' is", shown(name[1 - absent]), name[1 - absent]);
+        (void)snprintf(others, sizeof others, "'%.*s' is", collection_warn_shown(name[1 - absent]), name[1 - absent]);
     return collection_warn(c, err, "absence-as-label",
                            "the label '%.*s' seems to say that %s absent, but a motif would be sought for each "
                            "name; leave the label of these samples empty and upload with target=labels (motifctl: "
                            "--target labels)",
-                           shown(name[absent]), name[absent], others);
+                           collection_warn_shown(name[absent]), name[absent], others);
 }
 
 /* Whether the columns of a table have the same name with consecutive numbers at its end (c0, c1, ...). */

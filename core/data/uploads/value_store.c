@@ -13,11 +13,6 @@
 /* BLOCK: bytes of the block of memory; SAMPLE: largest number of values of one sample */
 enum { BLOCK = 1 << 18, SAMPLE = 1 << 27 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a data set");
-}
-
 static enum status too_large(const struct value_store *s, struct error *err)
 {
     return error_set(err, STATUS_LIMIT, NULL, "the samples take more than %lld bytes, the most that is allowed",
@@ -77,17 +72,17 @@ static enum status flush_block(struct value_store *s, struct error *err)
     return status;
 }
 
-static enum status append(struct value_store *s, const void *bytes, size_t count, struct error *err)
+static enum status value_store_append(struct value_store *s, const void *bytes, size_t count, struct error *err)
 {
     enum status status = STATUS_OK;
     if (!s->opened) {
         s->file = memfd_create("values", MFD_CLOEXEC);
         if (s->file < 0)
-            return no_memory(err);
+            return error_memory(err, "a data set");
         s->opened = true;
     }
     if (!s->block && !(s->block = malloc(BLOCK)))
-        return no_memory(err);
+        return error_memory(err, "a data set");
     while (!status && count > 0) {
         size_t room = BLOCK - s->block_used, now = count < room ? count : room;
         memcpy(s->block + s->block_used, bytes, now);
@@ -128,7 +123,7 @@ static bool all_have(const float *values, int64_t count, enum value_form form)
 }
 
 /* Converts `count` values from the form `old` to the form `new`. `to` has room for them. */
-static void convert(const void *from, enum value_form old, void *to, enum value_form new, int64_t count)
+static void value_store_convert(const void *from, enum value_form old, void *to, enum value_form new, int64_t count)
 {
     const unsigned char *bytes = from;
     for (int64_t i = count; i-- > 0;) {
@@ -152,14 +147,14 @@ static enum status reform(struct value_store *s, enum value_form form, struct er
     unsigned char *from = malloc(STEP);
     float *to = malloc(STEP * sizeof *to);
     if (!from || !to)
-        status = no_memory(err);
+        status = error_memory(err, "a data set");
     for (int64_t end = s->count; !status && end > 0;) {
         int64_t now = end < STEP ? end : STEP;
         end -= now;
         status = read_at(s, from, (size_t)now, end, err);
         if (status)
             break;
-        convert(from, s->form, to, form, now);
+        value_store_convert(from, s->form, to, form, now);
         status = write_at(s, to, (size_t)(now * width), end * width, err);
     }
     free(from);
@@ -213,7 +208,7 @@ static enum status take_pending(struct value_store *s, struct error *err)
         bytes[i] = byte;
     }
     s->count += count;
-    return append(s, s->sample, (size_t)(count * width), err);
+    return value_store_append(s, s->sample, (size_t)(count * width), err);
 }
 
 enum status value_store_next(struct value_store *s, int64_t count, float **values, struct error *err)
@@ -226,7 +221,7 @@ enum status value_store_next(struct value_store *s, int64_t count, float **value
     if ((size_t)count > s->sample_room) {
         float *larger = realloc(s->sample, (size_t)count * sizeof *larger);
         if (!larger)
-            return no_memory(err);
+            return error_memory(err, "a data set");
         s->sample = larger;
         s->sample_room = (size_t)count;
     }
@@ -252,7 +247,7 @@ enum status value_store_bytes(struct value_store *s, const unsigned char *bytes,
     if (status)
         return status;
     s->count += count;
-    return append(s, bytes, (size_t)count, err);
+    return value_store_append(s, bytes, (size_t)count, err);
 }
 
 enum status value_store_repeat(struct value_store *s, const int64_t *begin, int64_t count, int64_t scale, int times,
@@ -268,7 +263,7 @@ enum status value_store_repeat(struct value_store *s, const int64_t *begin, int6
         largest = begin[i + 1] - begin[i] > largest ? begin[i + 1] - begin[i] : largest;
     char *sample = malloc((size_t)(largest * scale * width) + 1);
     if (!status && !sample)
-        status = no_memory(err);
+        status = error_memory(err, "a data set");
     for (int64_t i = count; !status && i-- > 0;) {
         int64_t from = begin[i] * scale * width, size = (begin[i + 1] - begin[i]) * scale * width;
         status = read_at(s, sample, (size_t)size, from, err);
@@ -300,7 +295,7 @@ enum status value_store_finish(struct value_store *s, void **at, size_t *size, s
     *at = mmap(NULL, *size, PROT_READ, MAP_SHARED, s->file, 0);
     if (*at == MAP_FAILED) {
         *at = NULL;
-        return no_memory(err);
+        return error_memory(err, "a data set");
     }
     return STATUS_OK;
 }

@@ -36,7 +36,7 @@ static enum status corrupt(const char *tensor, const char *what, struct error *e
     return error_set(err, STATUS_CORRUPT, NULL, "the header of the safetensors file: tensor '%.80s' %s", tensor, what);
 }
 
-static bool whole(const cJSON *value, int64_t *out)
+static bool json_tensors_whole(const cJSON *value, int64_t *out)
 {
     bool good = cJSON_IsNumber(value) && value->valuedouble >= 0 && value->valuedouble <= DATA_MOST &&
                 value->valuedouble == floor(value->valuedouble);
@@ -73,7 +73,7 @@ static enum status take_shape(const cJSON *shape, struct tensors_entry *entry, d
         if (entry->header.rank == NPY_RANK)
             return error_set(err, STATUS_INVALID, NULL, "tensor '%.80s' has more than %d dimensions", entry->name,
                              NPY_RANK);
-        if (!whole(side, &entry->header.dim[entry->header.rank++]))
+        if (!json_tensors_whole(side, &entry->header.dim[entry->header.rank++]))
             return corrupt(entry->name, "has a shape that is not a list of whole numbers", err);
         *elements *= side->valuedouble;
     }
@@ -95,8 +95,8 @@ static enum status take_entry(const cJSON *item, struct tensors_entry *entry, st
     enum status status = take_shape(cJSON_GetObjectItemCaseSensitive(item, "shape"), entry, &elements, err);
     if (status)
         return status;
-    if (cJSON_GetArraySize(offsets) != 2 || !whole(offsets->child, &entry->begin) ||
-        !whole(offsets->child->next, &entry->end))
+    if (cJSON_GetArraySize(offsets) != 2 || !json_tensors_whole(offsets->child, &entry->begin) ||
+        !json_tensors_whole(offsets->child->next, &entry->end))
         return corrupt(entry->name, "has no data_offsets", err);
     return (double)(entry->end - entry->begin) == elements * (double)entry->header.item
                ? STATUS_OK
@@ -121,7 +121,7 @@ static enum status take_entries(const cJSON *head, struct tensors *out, struct e
         return error_set(err, STATUS_LIMIT, NULL, "the file has more than %d tensors", TENSORS_MOST);
     out->entry = calloc((size_t)cJSON_GetArraySize(head) + 1, sizeof *out->entry);
     if (!out->entry)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a list of tensors");
+        return error_memory(err, "a list of tensors");
     cJSON_ArrayForEach (item, head) {
         enum status status =
             strcmp(item->string, "__metadata__") == 0 ? STATUS_OK : take_entry(item, &out->entry[out->count], err);
@@ -154,7 +154,7 @@ enum status tensors_head_read(const struct byte_source *from, struct tensors *ou
                          TENSORS_HEAD);
     char *text = malloc((size_t)bytes);
     if (!text)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the header of a safetensors file");
+        return error_memory(err, "the header of a safetensors file");
     status = byte_source_exactly(from, text, (size_t)bytes, "the header of the safetensors file", err);
     cJSON *head = status ? NULL : cJSON_ParseWithLength(text, (size_t)bytes);
     if (!status)

@@ -46,7 +46,7 @@ static float get_float(const unsigned char *from)
 
 /* ---- writing ----------------------------------------------------------------------------------------------- */
 
-static void flush(struct table_writer *w)
+static void table_stream_flush(struct table_writer *w)
 {
     if (!w->failed && w->used > 0)
         w->failed = !w->write(w->context, w->buffer, w->used);
@@ -57,7 +57,7 @@ static void flush(struct table_writer *w)
 static unsigned char *room(struct table_writer *w, size_t count)
 {
     if (w->used + count > sizeof w->buffer)
-        flush(w);
+        table_stream_flush(w);
     w->used += count;
     return w->buffer + w->used - count;
 }
@@ -106,13 +106,14 @@ void table_write_entry(struct table_writer *w, struct table_entry entry)
 void table_write_end(struct table_writer *w)
 {
     memcpy(room(w, sizeof last), last, sizeof last);
-    flush(w);
+    table_stream_flush(w);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------- */
 
 /* Makes `count` bytes, at most 4096, available at *bytes until the next call. */
-static enum status take(struct table_reader *r, size_t count, const unsigned char **bytes, struct error *err)
+static enum status table_stream_take(struct table_reader *r, size_t count, const unsigned char **bytes,
+                                     struct error *err)
 {
     if (r->filled - r->at < count) {
         memmove(r->buffer, r->buffer + r->at, r->filled - r->at);
@@ -137,7 +138,7 @@ static enum status take(struct table_reader *r, size_t count, const unsigned cha
 enum status table_read_head(struct table_reader *r, struct error *err)
 {
     const unsigned char *bytes;
-    enum status status = take(r, HEAD_BYTES, &bytes, err);
+    enum status status = table_stream_take(r, HEAD_BYTES, &bytes, err);
     if (status)
         return status;
     r->head = (struct table_head){(uint32_t)get_integer(bytes + 8, 4), (int64_t)get_integer(bytes + 16, 8),
@@ -158,13 +159,13 @@ enum status table_read_head(struct table_reader *r, struct error *err)
 enum status table_read_text(struct table_reader *r, const char *what, char text[TABLE_TEXT], struct error *err)
 {
     const unsigned char *bytes;
-    enum status status = take(r, 2, &bytes, err);
+    enum status status = table_stream_take(r, 2, &bytes, err);
     if (status)
         return status;
     size_t length = (size_t)get_integer(bytes, 2);
     if (length >= TABLE_TEXT)
         return error_set(err, STATUS_CORRUPT, NULL, "%s is longer than %d bytes", what, TABLE_TEXT - 1);
-    status = take(r, length, &bytes, err);
+    status = table_stream_take(r, length, &bytes, err);
     if (status)
         return status;
     memcpy(text, bytes, length);
@@ -179,7 +180,7 @@ static enum status read_dense(struct table_reader *r, float *values, struct erro
     for (int64_t begin = 0; begin < r->head.cols; begin += BLOCK) {
         const unsigned char *bytes;
         size_t now = r->head.cols - begin < BLOCK ? (size_t)(r->head.cols - begin) : BLOCK;
-        enum status status = take(r, 4 * now, &bytes, err);
+        enum status status = table_stream_take(r, 4 * now, &bytes, err);
         if (status)
             return status;
         for (size_t i = 0; i < now; i++)
@@ -191,7 +192,7 @@ static enum status read_dense(struct table_reader *r, float *values, struct erro
 enum status table_read_values(struct table_reader *r, float *values, struct error *err)
 {
     const unsigned char *bytes;
-    enum status status = take(r, 4, &bytes, err);
+    enum status status = table_stream_take(r, 4, &bytes, err);
     if (status)
         return status;
     uint32_t count = (uint32_t)get_integer(bytes, 4);
@@ -199,7 +200,7 @@ enum status table_read_values(struct table_reader *r, float *values, struct erro
         return read_dense(r, values, err);
     memset(values, 0, (size_t)r->head.cols * sizeof *values);
     for (uint32_t i = 0; i < count; i++) {
-        status = take(r, 8, &bytes, err);
+        status = table_stream_take(r, 8, &bytes, err);
         if (status)
             return status;
         uint64_t column = get_integer(bytes, 4);
@@ -214,7 +215,7 @@ enum status table_read_values(struct table_reader *r, float *values, struct erro
 enum status table_read_end(struct table_reader *r, struct error *err)
 {
     const unsigned char *bytes;
-    enum status status = take(r, sizeof last, &bytes, err);
+    enum status status = table_stream_take(r, sizeof last, &bytes, err);
     if (status)
         return status;
     if (memcmp(bytes, last, sizeof last) != 0 || r->at != r->filled)

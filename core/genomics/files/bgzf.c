@@ -39,7 +39,7 @@ static enum status block_is_damaged(const struct bgzf *b, struct error *err)
                      b->shown);
 }
 
-static uint64_t number(const unsigned char *bytes, int count)
+static uint64_t bgzf_number(const unsigned char *bytes, int count)
 {
     uint64_t value = 0;
     for (int i = count; i-- > 0;)
@@ -71,15 +71,15 @@ static ssize_t read_at(int file, void *to, size_t count, int64_t at)
 static enum status parse_index(struct bgzf *b, const unsigned char *text, int64_t size, struct error *err)
 {
     int64_t count = (size - 8) / PLACE;
-    if (size < 8 || (size - 8) % PLACE != 0 || number(text, 8) != (uint64_t)count)
+    if (size < 8 || (size - 8) % PLACE != 0 || bgzf_number(text, 8) != (uint64_t)count)
         return error_set(err, STATUS_CORRUPT, NULL, "%s: its .gzi is not an index of bgzip, or its end is missing",
                          b->shown);
     b->place = calloc((size_t)count + 1, sizeof *b->place);
     if (!b->place)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the index of a compressed file");
+        return error_memory(err, "the index of a compressed file");
     b->count = 1;
     for (int64_t i = 0; i < count; i++) {
-        uint64_t packed = number(text + 8 + i * PLACE, 8), at = number(text + 16 + i * PLACE, 8);
+        uint64_t packed = bgzf_number(text + 8 + i * PLACE, 8), at = bgzf_number(text + 16 + i * PLACE, 8);
         const struct place *last = &b->place[b->count - 1];
         if (packed > (uint64_t)FILE_MOST || at > (uint64_t)FILE_MOST || (int64_t)packed <= last->packed ||
             (int64_t)at < last->at)
@@ -99,7 +99,7 @@ static enum status read_index(struct bgzf *b, int index, struct error *err)
         return error_set(err, STATUS_LIMIT, NULL, "%s: its .gzi has more than 64 MiB", b->shown);
     unsigned char *text = malloc((size_t)what.st_size + 1);
     if (!text)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the index of a compressed file");
+        return error_memory(err, "the index of a compressed file");
     ssize_t got = read_at(index, text, (size_t)what.st_size, 0);
     enum status status = got == what.st_size ? parse_index(b, text, what.st_size, err)
                                              : error_set(err, STATUS_IO, NULL, "%s: its .gzi cannot be read", b->shown);
@@ -147,12 +147,12 @@ static size_t block_bytes(const unsigned char *block, size_t got, size_t *data)
 {
     if (got < HEADER || block[0] != 0x1F || block[1] != 0x8B || block[2] != 8 || block[3] != 4)
         return 0;
-    size_t extra = (size_t)number(block + 10, 2);
+    size_t extra = (size_t)bgzf_number(block + 10, 2);
     *data = HEADER + extra;
     for (size_t at = HEADER; at + 4 <= *data && *data <= got;) {
-        size_t size = (size_t)number(block + at + 2, 2);
+        size_t size = (size_t)bgzf_number(block + at + 2, 2);
         if (block[at] == 'B' && block[at + 1] == 'C' && size == 2 && at + 6 <= *data) {
-            size_t bytes = (size_t)number(block + at + 4, 2) + 1;
+            size_t bytes = (size_t)bgzf_number(block + at + 4, 2) + 1;
             return bytes <= got && bytes >= *data + TRAILER ? bytes : 0;
         }
         at += 4 + size;
@@ -172,8 +172,8 @@ static bool inflate_block(struct bgzf *b, size_t data, size_t bytes)
     b->size = BLOCK - stream.avail_out;
     (void)inflateEnd(&stream);
     const unsigned char *trailer = b->packed + bytes - TRAILER;
-    return end == Z_STREAM_END && b->size == number(trailer + 4, 4) &&
-           crc32(crc32(0, NULL, 0), b->block, (uInt)b->size) == number(trailer, 4);
+    return end == Z_STREAM_END && b->size == bgzf_number(trailer + 4, 4) &&
+           crc32(crc32(0, NULL, 0), b->block, (uInt)b->size) == bgzf_number(trailer, 4);
 }
 
 /* Decompresses the block at a place. A block without bytes ends the file. */

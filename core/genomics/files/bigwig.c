@@ -22,7 +22,7 @@ static void initialise(void)
 
 /* Initialises libBigWig at the first call. Further calls do nothing: the library has global state, so a process
  * initialises it once. */
-static void prepare(void)
+static void bigwig_prepare(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, initialise);
@@ -87,7 +87,7 @@ enum status bigwig_write(const char *const *names, const uint32_t *lengths, int 
     if (file < 0)
         return error_set(err, STATUS_IO, NULL, "there is no room for a bigWig file");
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    prepare();
+    bigwig_prepare();
     bigWigFile_t *to = bwOpen(path, NULL, "w");
     int failed = !to || write_all(to, names, lengths, chromosomes, intervals, count);
     if (to)

@@ -94,7 +94,7 @@ static float f32(const unsigned char *at)
 
 /* Reads `count` bytes at the offset `at` of the file. Returns false if the file ends before them or cannot be read, or
  * if `count` exceeds b->left, the number of bytes that this look-up may still read. */
-static bool take(struct bigwig *b, uint64_t at, void *to, uint64_t count)
+static bool bigwig_read_take(struct bigwig *b, uint64_t at, void *to, uint64_t count)
 {
     char *out = to;
     if (count > b->left || at > b->size || count > b->size - at)
@@ -114,7 +114,7 @@ static bool take(struct bigwig *b, uint64_t at, void *to, uint64_t count)
 }
 
 /* Makes sure that the buffer `room` has at least `count` bytes. What the buffer contained may be lost. */
-static bool widen(struct room *room, size_t count)
+static bool bigwig_read_widen(struct room *room, size_t count)
 {
     if (count <= room->count)
         return true;
@@ -127,7 +127,7 @@ static bool widen(struct room *room, size_t count)
 /* ---- trees ------------------------------------------------------------------------------------------------------ */
 
 /* Makes room for one more element. */
-static bool grow(void **list, size_t count, size_t *room, size_t size, size_t most)
+static bool bigwig_read_grow(void **list, size_t count, size_t *room, size_t size, size_t most)
 {
     if (count < *room)
         return true;
@@ -143,7 +143,7 @@ static bool grow(void **list, size_t count, size_t *room, size_t size, size_t mo
 static bool push(struct bigwig *b, uint64_t node)
 {
     void *list = b->node;
-    bool fits = grow(&list, b->nodes, &b->node_room, sizeof *b->node, NODES);
+    bool fits = bigwig_read_grow(&list, b->nodes, &b->node_room, sizeof *b->node, NODES);
     b->node = list;
     if (fits)
         b->node[b->nodes++] = node;
@@ -156,12 +156,13 @@ static bool next_node(struct bigwig *b, size_t branch, size_t leaf, bool *is_lea
 {
     unsigned char head[NODE];
     uint64_t at = b->node[--b->nodes];
-    if (!take(b, at, head, NODE))
+    if (!bigwig_read_take(b, at, head, NODE))
         return false;
     *is_leaf = head[0] != 0;
     *count = (size_t)number_at(head + 2, 2);
     size_t size = *count * (*is_leaf ? leaf : branch);
-    return size <= b->left && widen(&b->items, size) && take(b, at + NODE, b->items.bytes, size);
+    return size <= b->left && bigwig_read_widen(&b->items, size) &&
+           bigwig_read_take(b, at + NODE, b->items.bytes, size);
 }
 
 static int by_name(const void *a, const void *b)
@@ -172,7 +173,7 @@ static int by_name(const void *a, const void *b)
 static bool add_chromosome(struct bigwig *b, const unsigned char *item, size_t key)
 {
     void *list = b->chromosome;
-    bool fits = grow(&list, b->count, &b->room, sizeof *b->chromosome, CHROMOSOMES);
+    bool fits = bigwig_read_grow(&list, b->count, &b->room, sizeof *b->chromosome, CHROMOSOMES);
     b->chromosome = list;
     if (!fits)
         return false;
@@ -185,7 +186,7 @@ static bool add_chromosome(struct bigwig *b, const unsigned char *item, size_t k
 static bool read_chromosomes(struct bigwig *b, uint64_t tree)
 {
     unsigned char head[TREE_HEADER];
-    if (!take(b, tree, head, TREE_HEADER))
+    if (!bigwig_read_take(b, tree, head, TREE_HEADER))
         return false;
     size_t key = u32(head + 8);
     if (u32(head) != 0x78CA8C91 || key < 1 || key > KEY || u32(head + 12) != 8 || !push(b, tree + TREE_HEADER))
@@ -212,11 +213,11 @@ static bool read_header(struct bigwig *b)
 {
     unsigned char head[HEADER], index[INDEX_HEADER];
     b->left = b->size;
-    if (!take(b, 0, head, HEADER) || u32(head) != 0x888FFC26)
+    if (!bigwig_read_take(b, 0, head, HEADER) || u32(head) != 0x888FFC26)
         return false;
     b->index = number_at(head + 24, 8);
     b->packed = u32(head + 52) > 0;
-    return take(b, b->index, index, INDEX_HEADER) && u32(index) == 0x2468ACE0 &&
+    return bigwig_read_take(b, b->index, index, INDEX_HEADER) && u32(index) == 0x2468ACE0 &&
            read_chromosomes(b, number_at(head + 8, 8));
 }
 
@@ -254,7 +255,7 @@ void bigwig_close(struct bigwig *b)
     free(b);
 }
 
-static const struct chromosome *find(const struct bigwig *b, const char *name)
+static const struct chromosome *bigwig_read_find(const struct bigwig *b, const char *name)
 {
     size_t low = 0, high = b->count;
     while (low < high) {
@@ -272,7 +273,7 @@ static const struct chromosome *find(const struct bigwig *b, const char *name)
 
 int64_t bigwig_length(const struct bigwig *b, const char *chromosome)
 {
-    const struct chromosome *c = find(b, chromosome);
+    const struct chromosome *c = bigwig_read_find(b, chromosome);
     return c ? (int64_t)c->length : -1;
 }
 
@@ -338,11 +339,12 @@ static enum status add_block(const struct bigwig *b, const unsigned char *block,
 static enum status read_block(struct bigwig *b, uint64_t at, uint64_t size, const struct window *w, struct error *err)
 {
     uLongf unpacked = BLOCK;
-    if (size > PACKED || size > b->left || !widen(&b->in, (size_t)size) || !take(b, at, b->in.bytes, size))
+    if (size > PACKED || size > b->left || !bigwig_read_widen(&b->in, (size_t)size) ||
+        !bigwig_read_take(b, at, b->in.bytes, size))
         return unreadable(b, w, err);
     if (!b->packed)
         return add_block(b, b->in.bytes, (size_t)size, w, err);
-    if (!widen(&b->block, BLOCK) || uncompress(b->block.bytes, &unpacked, b->in.bytes, (uLong)size) != Z_OK)
+    if (!bigwig_read_widen(&b->block, BLOCK) || uncompress(b->block.bytes, &unpacked, b->in.bytes, (uLong)size) != Z_OK)
         return unreadable(b, w, err);
     return add_block(b, b->block.bytes, (size_t)unpacked, w, err);
 }
@@ -358,7 +360,7 @@ static bool overlaps(const unsigned char *item, const struct window *w)
 enum status bigwig_means(struct bigwig *b, const char *chromosome, int64_t start, int64_t end, int bins, double *mean,
                          struct error *err)
 {
-    const struct chromosome *c = find(b, chromosome);
+    const struct chromosome *c = bigwig_read_find(b, chromosome);
     struct window w = {c ? c->number : 0, start, end, bins, mean, chromosome};
     memset(mean, 0, (size_t)bins * sizeof *mean);
     b->left = b->size;

@@ -34,7 +34,7 @@ static enum status take_line(struct faidx *f, struct plain_line line, bool *good
         return STATUS_OK;
     struct faidx_sequence *more = grown(f->sequence, (size_t)f->count, sizeof *f->sequence);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the index of a genome");
+        return error_memory(err, "the index of a genome");
     f->sequence = more;
     f->sequence[f->count++] = s;
     f->length += s.length;
@@ -121,7 +121,7 @@ const struct faidx_sequence *faidx_find(const struct faidx *index, const char *n
 }
 
 /* Returns the byte offset of a base in the file. */
-static int64_t place(const struct faidx_sequence *s, int64_t base)
+static int64_t faidx_place(const struct faidx_sequence *s, int64_t base)
 {
     return s->offset + base / s->line_bases * s->line_bytes + base % s->line_bases;
 }
@@ -142,7 +142,7 @@ enum status faidx_read(const struct faidx *index, const struct faidx_sequence *s
                        char *letters, struct error *err)
 {
     char block[BLOCK];
-    int64_t at = place(sequence, start), until = end > start ? place(sequence, end - 1) + 1 : at, made = 0;
+    int64_t at = faidx_place(sequence, start), until = end > start ? faidx_place(sequence, end - 1) + 1 : at, made = 0;
     while (at < until) {
         size_t wanted = until - at < BLOCK ? (size_t)(until - at) : BLOCK, got;
         enum status status = read_text(index, at, block, wanted, &got, err);

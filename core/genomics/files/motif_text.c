@@ -23,7 +23,7 @@ struct reader {
     int letter; /* number of rows of the current JASPAR matrix that have been read */
 };
 
-static enum status fault(const struct reader *r, enum status code, const char *detail, struct error *err)
+static enum status motif_text_fault(const struct reader *r, enum status code, const char *detail, struct error *err)
 {
     return error_set(err, code, NULL, "motifs, line %lld: %s", (long long)r->lines.number, detail);
 }
@@ -44,10 +44,10 @@ static enum status add_row(struct reader *r, const double value[LETTERS], struct
 {
     struct motif_text *out = r->out;
     if (last(r)->width == MOTIF_TEXT_WIDTH)
-        return fault(r, STATUS_LIMIT, "a motif has more than 100 positions", err);
+        return motif_text_fault(r, STATUS_LIMIT, "a motif has more than 100 positions", err);
     double(*more)[LETTERS] = grown(out->row, (size_t)out->rows, sizeof *out->row);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for motifs");
+        return error_memory(err, "motifs");
     out->row = more;
     memcpy(out->row[out->rows++], value, sizeof *out->row);
     last(r)->width++;
@@ -71,7 +71,7 @@ static enum status take_name(const struct reader *r, struct plain_line word, cha
                              struct error *err)
 {
     if (word.size >= MOTIF_TEXT_NAME)
-        return fault(r, STATUS_LIMIT, "the name of a motif is too long; at most 63 bytes are allowed", err);
+        return motif_text_fault(r, STATUS_LIMIT, "the name of a motif is too long; at most 63 bytes are allowed", err);
     memcpy(to, word.at, word.size);
     to[word.size] = '\0';
     return STATUS_OK;
@@ -86,16 +86,16 @@ static enum status begin_motif(struct reader *r, struct plain_line rest, struct 
     if (status)
         return status;
     if (out->motifs == MOTIF_TEXT_MOTIFS)
-        return fault(r, STATUS_LIMIT, "too many motifs; at most 65536 are allowed", err);
+        return motif_text_fault(r, STATUS_LIMIT, "too many motifs; at most 65536 are allowed", err);
     struct motif_text_entry *more = grown(out->motif, (size_t)out->motifs, sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for motifs");
+        return error_memory(err, "motifs");
     out->motif = more;
     out->motif[out->motifs++] = (struct motif_text_entry){.first = out->rows, .sites = 20};
     r->rows_left = 0;
     r->letter = 0;
     if (!plain_word(&rest, &word))
-        return fault(r, STATUS_INVALID, "a motif needs an identifier", err);
+        return motif_text_fault(r, STATUS_INVALID, "a motif needs an identifier", err);
     status = take_name(r, word, last(r)->id, err);
     if (status || !plain_word(&rest, &word))
         return status;
@@ -111,7 +111,7 @@ static enum status begin_matrix(struct reader *r, struct plain_line rest, struct
     r->rows_left = -1;
     r->in_matrix = true;
     if (r->out->motifs == 0 || last(r)->width > 0)
-        return fault(r, STATUS_INVALID, "a letter-probability matrix needs a line MOTIF before it", err);
+        return motif_text_fault(r, STATUS_INVALID, "a letter-probability matrix needs a line MOTIF before it", err);
     while (plain_word(&rest, &word)) {
         const char *equals = memchr(word.at, '=', word.size);
         if (!equals)
@@ -119,13 +119,14 @@ static enum status begin_matrix(struct reader *r, struct plain_line rest, struct
         size_t key = (size_t)(equals - word.at);
         value = (struct plain_line){equals + 1, word.size - key - 1};
         if (value.size == 0 && !plain_word(&rest, &value))
-            return fault(r, STATUS_INVALID, "a key of the matrix has no value", err);
+            return motif_text_fault(r, STATUS_INVALID, "a key of the matrix has no value", err);
         double number = plain_number(value);
         struct plain_line name = {word.at, key};
         if (plain_is(name, "alength") && !(number >= LETTERS && number <= LETTERS))
-            return fault(r, STATUS_INVALID, "alength must be 4: only motifs of DNA and RNA can be read", err);
+            return motif_text_fault(r, STATUS_INVALID, "alength must be 4: only motifs of DNA and RNA can be read",
+                                    err);
         if (plain_is(name, "w") && !(number >= 1 && number <= MOTIF_TEXT_WIDTH))
-            return fault(r, STATUS_LIMIT, "w must be between 1 and 100", err);
+            return motif_text_fault(r, STATUS_LIMIT, "w must be between 1 and 100", err);
         if (plain_is(name, "w"))
             r->rows_left = (int)number;
         if (plain_is(name, "nsites") && number > 0 && number <= SITES_MOST)
@@ -146,14 +147,15 @@ static enum status read_row(struct reader *r, struct plain_line line, bool *is_r
         if (isnan(number) && count == 0)
             return STATUS_OK;
         if (count == LETTERS || !(number >= 0 && number <= 1 + SUM_TOLERANCE))
-            return fault(r, STATUS_INVALID, "a row of a matrix needs four probabilities, of A, C, G and T", err);
+            return motif_text_fault(r, STATUS_INVALID, "a row of a matrix needs four probabilities, of A, C, G and T",
+                                    err);
         value[count] = number;
         sum += number;
     }
     if (count == 0)
         return STATUS_OK;
     if (count < LETTERS || fabs(sum - 1) > SUM_TOLERANCE)
-        return fault(r, STATUS_INVALID, "a row of a matrix needs four probabilities whose sum is 1", err);
+        return motif_text_fault(r, STATUS_INVALID, "a row of a matrix needs four probabilities whose sum is 1", err);
     for (int i = 0; i < LETTERS; i++)
         value[i] /= sum;
     *is_row = true;
@@ -164,8 +166,8 @@ static enum status read_alphabet(const struct reader *r, struct plain_line rest,
 {
     struct plain_line word;
     if (plain_word(&rest, &word) && !plain_is(word, "ACGT") && !plain_is(word, "ACGU"))
-        return fault(r, STATUS_INVALID, "the alphabet must be ACGT or ACGU: only motifs of DNA and RNA can be read",
-                     err);
+        return motif_text_fault(r, STATUS_INVALID,
+                                "the alphabet must be ACGT or ACGU: only motifs of DNA and RNA can be read", err);
     return STATUS_OK;
 }
 
@@ -202,7 +204,7 @@ static enum status read_counts(struct reader *r, struct plain_line line, struct 
     struct plain_line word;
     int position = 0;
     if (r->letter == LETTERS)
-        return fault(r, STATUS_INVALID, "a matrix of counts has four rows, of A, C, G and T", err);
+        return motif_text_fault(r, STATUS_INVALID, "a matrix of counts has four rows, of A, C, G and T", err);
     for (bool begun = false; plain_word(&line, &word);) {
         while (word.size > 0 && (*word.at == '[' || (!begun && strchr("ACGTUacgtu", *word.at)))) {
             word.at++;
@@ -215,7 +217,7 @@ static enum status read_counts(struct reader *r, struct plain_line line, struct 
         begun = true;
         double count = plain_number(word);
         if (!(count >= 0 && count <= SITES_MOST))
-            return fault(r, STATUS_INVALID, "a count must be a number in [0, 1e9]", err);
+            return motif_text_fault(r, STATUS_INVALID, "a count must be a number in [0, 1e9]", err);
         if (r->letter == 0) {
             enum status status = add_row(r, (const double[LETTERS]){count}, err);
             if (status)
@@ -226,7 +228,7 @@ static enum status read_counts(struct reader *r, struct plain_line line, struct 
         position++;
     }
     if (position != last(r)->width)
-        return fault(r, STATUS_INVALID, "the four rows of a matrix need as many counts each", err);
+        return motif_text_fault(r, STATUS_INVALID, "the four rows of a matrix need as many counts each", err);
     r->letter++;
     return STATUS_OK;
 }
@@ -269,7 +271,7 @@ static enum status check_ids(const struct motif_text *out, struct error *err)
     const char **id = malloc((size_t)out->motifs * sizeof *id);
     enum status status = STATUS_OK;
     if (!id)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the names of motifs");
+        return error_memory(err, "the names of motifs");
     for (int i = 0; i < out->motifs; i++)
         id[i] = out->motif[i].id;
     qsort(id, (size_t)out->motifs, sizeof *id, by_id);

@@ -14,7 +14,7 @@ static double most_bits(const struct logo_letters *letters)
     return log2(letters->count);
 }
 
-static void font(cairo_t *c, double size, bool bold)
+static void logo_font(cairo_t *c, double size, bool bold)
 {
     cairo_select_font_face(c, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
                            bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
@@ -27,7 +27,7 @@ static void draw_letter(cairo_t *c, char letter, const double colour[3], double 
 {
     const char text[2] = {letter, '\0'};
     double x0, y0, x1, y1;
-    font(c, TALL, true);
+    logo_font(c, TALL, true);
     cairo_save(c);
     cairo_new_path(c);
     cairo_move_to(c, 0, 0);
@@ -58,7 +58,7 @@ static void draw_axis(cairo_t *c, double top, int width, double most)
 {
     cairo_set_source_rgb(c, 0.1, 0.13, 0.19);
     cairo_set_line_width(c, 1);
-    font(c, 11, false);
+    logo_font(c, 11, false);
     for (int bits = 0; bits <= (int)most; bits++) {
         double y = top + TALL * (1 - bits / most);
         char text[16];
@@ -108,7 +108,7 @@ static void draw_sheet(cairo_t *c, const struct logo *logos, int count, const st
     for (int n = 0; n < count; n++) {
         double top = n * (TITLE + TALL + NUMBERS) + TITLE;
         draw_axis(c, top, logos[n].width, most_bits(letters));
-        font(c, 13, true);
+        logo_font(c, 13, true);
         cairo_move_to(c, LEFT, top - 6);
         if (logos[n].title)
             cairo_show_text(c, logos[n].title);
@@ -117,7 +117,8 @@ static void draw_sheet(cairo_t *c, const struct logo *logos, int count, const st
     }
 }
 
-static enum status check(const struct logo *logos, int count, const struct logo_letters *letters, struct error *err)
+static enum status logo_check(const struct logo *logos, int count, const struct logo_letters *letters,
+                              struct error *err)
 {
     if (letters->count < 2 || letters->count > LOGO_LETTERS)
         return error_set(err, STATUS_INVALID, NULL, "a logo has 2 to %d letters; got %d", LOGO_LETTERS, letters->count);
@@ -130,7 +131,7 @@ static enum status check(const struct logo *logos, int count, const struct logo_
     return STATUS_OK;
 }
 
-static void measure(const struct logo *logos, int count, double *width, double *height)
+static void logo_measure(const struct logo *logos, int count, double *width, double *height)
 {
     int most = 12; /* room for a title */
     for (int i = 0; i < count; i++)
@@ -139,7 +140,7 @@ static void measure(const struct logo *logos, int count, double *width, double *
     *height = count * (TITLE + TALL + NUMBERS) + 8;
 }
 
-static cairo_status_t append(void *context, const unsigned char *bytes, unsigned count)
+static cairo_status_t logo_append(void *context, const unsigned char *bytes, unsigned count)
 {
     struct buf *out = context;
     buf_append(out, bytes, count);
@@ -160,17 +161,17 @@ enum status logo_png(const struct logo *logos, int count, const struct logo_lett
                      struct error *err)
 {
     double width, height;
-    enum status status = check(logos, count, letters, err);
+    enum status status = logo_check(logos, count, letters, err);
     if (status)
         return status;
-    measure(logos, count, &width, &height);
+    logo_measure(logos, count, &width, &height);
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
     cairo_t *c = cairo_create(surface);
     draw_sheet(c, logos, count, letters);
     cairo_status_t failed = cairo_status(c);
     cairo_destroy(c);
     if (!failed)
-        failed = cairo_surface_write_to_png_stream(surface, append, out);
+        failed = cairo_surface_write_to_png_stream(surface, logo_append, out);
     cairo_surface_destroy(surface);
     return outcome(failed, out, err);
 }
@@ -179,11 +180,11 @@ enum status logo_svg(const struct logo *logos, int count, const struct logo_lett
                      struct error *err)
 {
     double width, height;
-    enum status status = check(logos, count, letters, err);
+    enum status status = logo_check(logos, count, letters, err);
     if (status)
         return status;
-    measure(logos, count, &width, &height);
-    cairo_surface_t *surface = cairo_svg_surface_create_for_stream(append, out, width, height);
+    logo_measure(logos, count, &width, &height);
+    cairo_surface_t *surface = cairo_svg_surface_create_for_stream(logo_append, out, width, height);
     cairo_t *c = cairo_create(surface);
     draw_sheet(c, logos, count, letters);
     cairo_status_t failed = cairo_status(c);

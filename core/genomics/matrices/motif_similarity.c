@@ -7,8 +7,8 @@ enum { LEAST = 5 };
 static const double even[BASES] = {0.25, 0.25, 0.25, 0.25};
 
 /* The mean of the probabilities of a position is 1/4 in both matrices, so no mean need be computed. */
-static double correlation(const struct position_matrix *one, const struct position_matrix *two, int offset, int first,
-                          int end)
+static double motif_similarity_correlation(const struct position_matrix *one, const struct position_matrix *two,
+                                           int offset, int first, int end)
 {
     double xx = 0, yy = 0, xy = 0;
     for (int i = first; i < end; i++) {
@@ -35,7 +35,7 @@ double motif_similarity(const struct position_matrix *one, const struct position
             int first = offset > 0 ? offset : 0;
             int end = offset + other.width < one->width ? offset + other.width : one->width;
             if (end - first >= least)
-                best = fmax(best, correlation(one, &other, offset, first, end));
+                best = fmax(best, motif_similarity_correlation(one, &other, offset, first, end));
         }
         position_matrix_reverse(&other);
     }

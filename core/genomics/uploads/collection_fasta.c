@@ -58,7 +58,7 @@ static enum status name_classes(struct collection *c, struct error *err)
     c->vocabulary.name = calloc(3, sizeof(char *));
     for (int i = 0; c->vocabulary.name && i < 3 && (c->vocabulary.name[i] = strdup(classes[i])); i++)
         c->vocabulary.count++;
-    return c->vocabulary.count == 3 ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+    return c->vocabulary.count == 3 ? STATUS_OK : error_memory(err, "names");
 }
 
 /* Keeps the names of the records, one for each sample. */
@@ -67,8 +67,7 @@ static enum status name_records(struct collection *c, const struct genes *genes,
     c->records.name = calloc((size_t)genes->loci, sizeof *c->records.name);
     for (int i = 0; c->records.name && i < genes->loci && (c->records.name[i] = strdup(genes->locus[i].name)); i++)
         c->records.count++;
-    return c->records.count == genes->loci ? STATUS_OK
-                                           : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+    return c->records.count == genes->loci ? STATUS_OK : error_memory(err, "names");
 }
 
 enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, struct error *err)
@@ -212,7 +211,7 @@ static enum status add_shuffled(struct builder *b, int64_t record, const struct 
     snprintf(name, sizeof name, "%s_shuffled", names->name[record]);
     names->name[names->count] = strdup(name);
     if (!names->name[names->count])
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+        return error_memory(err, "names");
     names->count++;
     return STATUS_OK;
 }
@@ -236,9 +235,8 @@ static enum status add_negatives(struct builder *b, struct error *err)
     size_t longest = (size_t)c->cols;
     struct shuffle room = {malloc(SPLICING_BASES * longest), malloc(longest), malloc(longest)};
     c->records.name = names ? names : c->records.name;
-    enum status status = names && room.planes && room.bases && room.out
-                             ? STATUS_OK
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for shuffled sequences");
+    enum status status =
+        names && room.planes && room.bases && room.out ? STATUS_OK : error_memory(err, "shuffled sequences");
     for (int64_t i = 0; !status && i < count; i++)
         if (has_label(c, i))
             status = add_shuffled(b, i, &room, err);

@@ -30,7 +30,7 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
 {
     struct regions *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+        return error_memory(err, "regions");
     *s = (struct regions){.b = b, .options = options, .genome = {.file = -1}};
     b->c->kind = COLLECTION_SEQUENCES;
     b->c->channels = SPLICING_BASES;
@@ -92,7 +92,7 @@ static enum status append_region(struct regions *s, const struct region *region,
         return regions_full(s, err);
     struct region *more = grown(s->region, (size_t)s->count, sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+        return error_memory(err, "regions");
     s->region = more;
     s->region[s->count++] = *region;
     s->longest = region->end - region->start > s->longest ? region->end - region->start : s->longest;
@@ -241,7 +241,7 @@ static enum status join_regions(struct regions *s, struct error *err)
 {
     int32_t *order = malloc((size_t)s->count * sizeof *order + 1), kept[2] = {-1, -1};
     if (!order)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+        return error_memory(err, "regions");
     for (int32_t i = 0; i < s->count; i++)
         order[i] = i;
     qsort_r(order, (size_t)s->count, sizeof *order, by_place_then_number, s->region);
@@ -293,8 +293,7 @@ static enum status make_room(struct regions *s, struct error *err)
     s->letters = malloc(room);
     s->bases = malloc(room);
     s->other = malloc(room);
-    return s->letters && s->bases && s->other ? STATUS_OK
-                                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+    return s->letters && s->bases && s->other ? STATUS_OK : error_memory(err, "regions");
 }
 
 /* Reports that all regions were left out. */

@@ -22,7 +22,7 @@ enum status regions_cover(struct regions *s, const struct region *window, int64_
         return regions_full(s, err);
     struct place *more = grown(s->covered, (size_t)s->covers, sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+        return error_memory(err, "regions");
     s->covered = more;
     /* a window contains the summit or the middle of its region, so the two are one interval */
     s->covered[s->covers++] = (struct place){.chromosome = window->chromosome,

@@ -36,7 +36,7 @@ enum status regions_open_signal(struct regions *s, struct error *err)
     s->mean = calloc((size_t)s->bins, sizeof *s->mean);
     s->b->c->profile = s->bins > 1;
     if (!s->mean)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a signal");
+        return error_memory(err, "a signal");
     return s->bins == 1 ? builder_value_name(s->b, o->signal, err) : STATUS_OK;
 }
 

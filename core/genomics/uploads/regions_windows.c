@@ -38,7 +38,7 @@ enum status regions_sample(struct regions *s, const uint8_t *bases, const struct
     char **more = grown(names->name, (size_t)names->count, sizeof *more);
     names->name = more ? more : names->name;
     if (!more || !(more[names->count] = strdup(name)))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+        return error_memory(err, "names");
     names->count++;
     return STATUS_OK;
 }

@@ -106,7 +106,7 @@ INLINE void kept_bits(const struct philox *stream, uint64_t first, uint32_t boun
         _pdep_u32(l_kept(c2[s], bound), 0x44444444u) | _pdep_u32(l_kept(c3[s], bound), 0x88888888u);
 }
 
-static void copy(const struct dropout_call *c)
+static void dropout_copy(const struct dropout_call *c)
 {
     FOR_VECTORS(i, part, c->count)
     {
@@ -120,7 +120,7 @@ static void copy(const struct dropout_call *c)
 void FAST(dropout)(const struct dropout_call *c)
 {
     if (c->p <= 0) {
-        copy(c);
+        dropout_copy(c);
         return;
     }
     struct philox stream = philox_stream(c->at.seed, c->at.stream, c->at.step);

@@ -34,7 +34,7 @@ static enum status write_latents(struct method_run *run, struct error *err)
     if (!failed)
         env->artifact(env->context, "latents.csv", "text/csv", out.data, out.size);
     buf_close(&out);
-    return failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the table latents.csv") : STATUS_OK;
+    return failed ? error_memory(err, "the table latents.csv") : STATUS_OK;
 }
 
 static enum status draw_latents(struct method_run *run, struct error *err)

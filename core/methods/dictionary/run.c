@@ -76,7 +76,8 @@ static enum status optimiser_arrays(struct method_run *run, struct snapshot *sna
     return status;
 }
 
-static enum status arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
+static enum status dictionary_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                         struct error *err)
 {
     enum status status = STATUS_OK;
     for (int s = 0; role == SNAPSHOT_WEIGHT && !status && s < run->seeds; s++)
@@ -106,7 +107,7 @@ static enum status check_weights(const struct method_run *run, struct error *err
     return status;
 }
 
-static enum status loaded(struct method_run *run, bool *sound, struct error *err)
+static enum status dictionary_run_loaded(struct method_run *run, bool *sound, struct error *err)
 {
     *sound = run->updates >= 0 && run->samples >= 0 && run->position >= 0 &&
              run->position < run->base.evaluation_samples && run->scale > 0 && isfinite(run->scale) &&
@@ -116,7 +117,7 @@ static enum status loaded(struct method_run *run, bool *sound, struct error *err
     return run->setup.source == SOURCE_TRAINED ? run_rebuild(run, err) : STATUS_OK;
 }
 
-static bool single(const struct method_run *run)
+static bool dictionary_run_single(const struct method_run *run)
 {
     (void)run;
     return true;
@@ -157,10 +158,10 @@ static const struct model_run_table table = {
     .finish = run_pictures,
     .begin_evaluation = begin_evaluation,
     .part = part_done,
-    .arrays = arrays,
+    .arrays = dictionary_run_arrays,
     .check = check_weights,
-    .loaded = loaded,
-    .single = single,
+    .loaded = dictionary_run_loaded,
+    .single = dictionary_run_single,
     .close = close_run,
 };
 
@@ -170,7 +171,7 @@ enum status dictionary_create_run(const void *config, const struct method_env *e
     const struct dictionary_config *c = config;
     struct method_run *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+        return error_memory(err, "a run");
     r->config = *c;
     r->setup = dictionary_setup(c);
     r->seeds = (int)c->seeds;

@@ -224,8 +224,8 @@ static bool find_encoder(const struct snapshot_entry *entries, size_t count, str
     return false;
 }
 
-static enum status adopt(struct method_run *run, const struct snapshot_reader *from, const struct snapshot_entry *entry,
-                         struct error *err)
+static enum status dictionary_work_adopt(struct method_run *run, const struct snapshot_reader *from,
+                                         const struct snapshot_entry *entry, struct error *err)
 {
     const struct dictionary_setup *c = &run->setup;
     uint64_t features = (uint64_t)c->features, inputs = (uint64_t)c->inputs;
@@ -252,5 +252,5 @@ enum status dictionary_warm_start(struct method_run *run, const struct snapshot_
     free(entries);
     if (status)
         return status;
-    return toy ? adopt(run, from, &encoder, err) : model_run_warm_start(run, from, err);
+    return toy ? dictionary_work_adopt(run, from, &encoder, err) : model_run_warm_start(run, from, err);
 }

@@ -20,7 +20,7 @@ static struct moments moments_of(const float *values, int rows, int stride)
     return (struct moments){sum / rows, sqrt(squares / rows)};
 }
 
-static double correlation(const float *a, int a_stride, const float *b, int b_stride, int rows)
+static double columns_correlation(const float *a, int a_stride, const float *b, int b_stride, int rows)
 {
     struct moments x = moments_of(a, rows, a_stride), y = moments_of(b, rows, b_stride);
     double sum = 0;
@@ -30,7 +30,7 @@ static double correlation(const float *a, int a_stride, const float *b, int b_st
 }
 
 /* Inserts a link into the list of the strongest links, which is sorted by |correlation|, the largest first. */
-static void insert(struct column_link *best, struct column_link link)
+static void columns_insert(struct column_link *best, struct column_link link)
 {
     for (int i = 0; i < COLUMNS_SHOWN; i++)
         if (best[i].column < 0 || fabs(link.correlation) > fabs(best[i].correlation)) {
@@ -47,13 +47,13 @@ enum status environments_columns(struct method_run *run, struct column_link *lin
     int k = fit->model->setup.latent;
     float *z = malloc((size_t)e->rows * (size_t)k * sizeof *z + 1);
     enum status status = z ? tree_model_encode(fit->model, &fit->exec, e->x, e->z, e->rows, z, err)
-                           : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for latent variables");
+                           : error_memory(err, "latent variables");
     for (int i = 0; i < k * COLUMNS_SHOWN; i++)
         links[i] = (struct column_link){-1, 0};
     for (int c = 0; !status && c < k; c++)
         for (int j = 0; j < e->features; j++)
-            insert(links + (ptrdiff_t)c * COLUMNS_SHOWN,
-                   (struct column_link){j, correlation(z + c, k, e->x + j, e->features, e->rows)});
+            columns_insert(links + (ptrdiff_t)c * COLUMNS_SHOWN,
+                           (struct column_link){j, columns_correlation(z + c, k, e->x + j, e->features, e->rows)});
     free(z);
     return status;
 }

@@ -36,7 +36,9 @@ static const struct method_query queries[] = {
      .array = environments_encode_array},
 };
 
-enum { LATENT_MOST = 32 }; /* upper limit of the number of latent variables that resolve() derives from a data set */
+enum {
+    LATENT_MOST = 32
+}; /* upper limit of the number of latent variables that environments_environments_resolve() derives from a data set */
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
@@ -53,7 +55,8 @@ static enum status check_upload(const struct environments_config *c, const char 
                : STATUS_OK;
 }
 
-static enum status resolve(void *config, const struct method_given *given, const char *data, struct error *err)
+static enum status environments_environments_resolve(void *config, const struct method_given *given, const char *data,
+                                                     struct error *err)
 {
     struct environments_config *c = config;
     const char *name = c->data == DATA_TABLE ? c->dataset_name : "";
@@ -95,7 +98,7 @@ const struct method environments_method = {
     .findings = environments_findings,
     .finding_count = ENVIRONMENTS_FINDINGS,
     .dataset_fields = dataset_fields,
-    .resolve = resolve,
+    .resolve = environments_environments_resolve,
     .check = environments_check,
     .estimate = environments_estimate,
     .create = environments_create,

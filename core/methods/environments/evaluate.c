@@ -6,17 +6,12 @@
 #include "core/methods/environments/run_int.h"
 #include "core/metrics/identify.h"
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an evaluation");
-}
-
 /* Computes the latent variables of the rows of a data set, [rows][latent]; the caller frees them. */
 static enum status codes_of(struct method_run *run, const struct environments *e, float **z, struct error *err)
 {
     *z = malloc((size_t)e->rows * (size_t)tree_fit_of(run)->model->setup.latent * sizeof **z + 1);
     return *z ? tree_model_encode(tree_fit_of(run)->model, &tree_fit_of(run)->exec, e->x, e->z, e->rows, *z, err)
-              : no_memory(err);
+              : error_memory(err, "an evaluation");
 }
 
 static double predicted(const float *w, const double *d, const float *z, int k)
@@ -79,7 +74,7 @@ static enum status count_changes(const struct method_run *run, const int *match,
     int p = e->latent, k = tree_fit_of(run)->model->setup.latent;
     double *truth = malloc((size_t)run->edges.count * (size_t)p * sizeof *truth + 1), least = run->config.found_above;
     if (!truth)
-        return no_memory(err);
+        return error_memory(err, "an evaluation");
     tree_edges_gather(&run->edges, e->changes, p, truth);
     o->changes_true = o->changes_right = 0;
     for (int a = 0; a < run->edges.count; a++)
@@ -97,7 +92,7 @@ static enum status identify(const struct method_run *run, const float *z, struct
     const struct environments *e = run->test;
     int p = e->latent, k = tree_fit_of(run)->model->setup.latent, *match = malloc((size_t)p * sizeof *match);
     if (!match)
-        return no_memory(err);
+        return error_memory(err, "an evaluation");
     enum status status = identify_mcc(e->z, p, z, k, e->rows, match, &o->mcc, run->base.env.pool, err);
     if (!status)
         status = identify_linear_r2(e->z, p, z, k, e->rows, &o->linear_r2, run->base.env.pool, err);
@@ -139,7 +134,7 @@ enum status tree_run_evaluate(struct method_run *run, struct outcome *o, struct 
     o->objective = run->multi_start.objective;
     o->worst_objective = run->multi_start.worst;
     o->restart = (double)run->multi_start.chosen;
-    enum status status = w ? STATUS_OK : no_memory(err);
+    enum status status = w ? STATUS_OK : error_memory(err, "an evaluation");
     if (!status && !run->base.alone)
         status = tree_fit_settle(tree_fit_of(run), environments_refits(&run->config), err);
     if (!status)

@@ -11,11 +11,6 @@
 
 enum { LEGEND_MOST = 8 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
-}
-
 /* Matches each true latent variable with one of the model's. */
 static enum status matched(struct method_run *run, int *match, struct error *err)
 {
@@ -25,7 +20,7 @@ static enum status matched(struct method_run *run, int *match, struct error *err
     float *z = malloc((size_t)e->rows * (size_t)k * sizeof *z + 1);
     enum status status =
         z ? tree_model_encode(tree_fit_of(run)->model, &tree_fit_of(run)->exec, e->x, e->z, e->rows, z, err)
-          : no_memory(err);
+          : error_memory(err, "a picture");
     if (!status)
         status = identify_mcc(e->z, e->latent, z, k, e->rows, match, &mcc, run->base.env.pool, err);
     free(z);
@@ -73,7 +68,7 @@ static enum status write_table(const struct method_run *run, const int *match, s
                 buf_format(&bytes, "%s,%s,%d,%d,%.9g,%.9g\n", run->tree->names[run->tree->parent[v]],
                            run->tree->names[v], run->edges.edge[v], c, size, truth);
         }
-    enum status status = bytes.failed ? no_memory(err) : STATUS_OK;
+    enum status status = bytes.failed ? error_memory(err, "a picture") : STATUS_OK;
     if (!status)
         run->base.env.artifact(run->base.env.context, "tree.csv", "text/csv", bytes.data, bytes.size);
     buf_close(&bytes);
@@ -87,7 +82,7 @@ static enum status draw_tree(const struct method_run *run, const struct tree_mar
     bool *pale = calloc((size_t)run->tree->nodes, sizeof *pale);
     struct buf bytes;
     if (!pale)
-        return no_memory(err);
+        return error_memory(err, "a picture");
     for (int i = 0; i < run->unseen_count; i++)
         pale[run->unseen_node[i]] = true;
     int k = tree_fit_of(run)->model->setup.latent;
@@ -120,7 +115,7 @@ static enum status tree_picture(struct method_run *run, struct error *err)
            n = (size_t)run->tree->nodes;
     int *match = calloc(p + 1, sizeof *match);
     struct tree_mark *marks = malloc((k + p) * n * sizeof *marks);
-    enum status status = match && marks ? STATUS_OK : no_memory(err);
+    enum status status = match && marks ? STATUS_OK : error_memory(err, "a picture");
     if (!status && p)
         status = matched(run, match, err);
     if (!status)

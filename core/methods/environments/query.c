@@ -46,7 +46,7 @@ static enum status read_model(struct method_model *m, const struct snapshot_read
     const struct tree_model *model = status ? NULL : tree_fit_of(run)->model;
     m->weights = status ? NULL : malloc((size_t)run->tree->nodes * (size_t)model->setup.latent * sizeof *m->weights);
     if (!status && !m->weights)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for heads");
+        status = error_memory(err, "heads");
     if (!status)
         tree_edges_weights(&run->edges, model->base, model->changes, model->setup.latent, m->weights);
     return status ? status : params_check(model->params, err);
@@ -57,7 +57,7 @@ enum status environments_open(const void *config, const struct kernels *kernels,
 {
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     m->kernels = kernels;
     enum status status = check_shapes(config, from, err);
     if (!status)
@@ -197,7 +197,7 @@ static enum status read_input(const struct method_question *question, float **bl
         return error_set(err, STATUS_INVALID, "", "the oracle has no encoder, so it cannot answer queries");
     *block = malloc((d + k) * sizeof **block);
     if (!*block)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a row");
+        return error_memory(err, "a row");
     *z = *block + d;
     enum status status = take_input(model, question->input, *block, err);
     return status ? status : codes_of(question, *block, *z, err);

@@ -99,8 +99,7 @@ static enum status write_found(struct method_run *run, const struct sink *out, s
     enum status status = STATUS_OK;
     if (run->names) {
         links = calloc((size_t)tree_fit_of(run)->model->setup.latent * COLUMNS_SHOWN, sizeof *links);
-        status = links ? environments_columns(run, links, err)
-                       : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for columns");
+        status = links ? environments_columns(run, links, err) : error_memory(err, "columns");
         if (!status)
             write_latent(run, links, out);
     }

@@ -7,7 +7,7 @@
 
 #include "core/methods/environments/run_int.h"
 
-static enum status evaluate(struct method_run *run, bool *done, struct error *err)
+static enum status environments_run_evaluate(struct method_run *run, bool *done, struct error *err)
 {
     bool fresh = run->base.alone && run->base.evaluation_seed >= 0 && run->config.data == DATA_SIMULATED;
     (void)done;
@@ -35,7 +35,7 @@ static const struct model_run_number numbers[] = {
     {NULL, MODEL_RUN_INTEGER, 0},
 };
 
-static enum status loaded(struct method_run *run, bool *sound, struct error *err)
+static enum status environments_run_loaded(struct method_run *run, bool *sound, struct error *err)
 {
     (void)err;
     *sound = run->features == run->train->features;
@@ -46,7 +46,7 @@ static enum status loaded(struct method_run *run, bool *sound, struct error *err
     return STATUS_OK;
 }
 
-static bool single(const struct method_run *run)
+static bool environments_run_single(const struct method_run *run)
 {
     return run->config.restarts == 1;
 }
@@ -78,13 +78,13 @@ static const struct model_run_table table = {
     .open = tree_run_open,
     .trained = tree_run_trained,
     .update = tree_run_update,
-    .evaluate = evaluate,
+    .evaluate = environments_run_evaluate,
     .finish = environments_plots,
     .part = part_done,
     .arrays = multi_start_run_arrays,
     .check = multi_start_run_check,
-    .loaded = loaded,
-    .single = single,
+    .loaded = environments_run_loaded,
+    .single = environments_run_single,
     .close = tree_run_close,
 };
 
@@ -94,7 +94,7 @@ enum status environments_create(const void *config, const struct method_env *env
     const struct environments_config *c = config;
     struct method_run *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+        return error_memory(err, "a run");
     r->config = *c;
     model_run_init(r, &table, env, c->checkpoint_every, (double *)&r->outcome, OUTCOME_COLUMNS);
     multi_start_begin(&r->multi_start);

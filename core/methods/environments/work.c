@@ -9,11 +9,6 @@
 
 enum { STREAM_UNSEEN = 0x756e73, STREAM_PLACES, STREAM_SPLIT };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for environments");
-}
-
 void tree_run_close(struct method_run *run)
 {
     multi_start_close(&run->multi_start);
@@ -48,7 +43,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Merges the sorted parts from[0..middle) and from[middle..end) into `to`. */
-static void merge(const struct drawn *from, ptrdiff_t middle, ptrdiff_t end, struct drawn *to)
+static void environments_work_merge(const struct drawn *from, ptrdiff_t middle, ptrdiff_t end, struct drawn *to)
 {
     for (ptrdiff_t a = 0, b = middle, at = 0; at < end; at++)
         to[at] = b >= end || (a < middle && by_value(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
@@ -65,7 +60,7 @@ static struct drawn *sorted(struct drawn *order, struct drawn *scratch, ptrdiff_
     for (ptrdiff_t run = RUN; run < count; run *= 2) {
         for (ptrdiff_t at = 0; at < count && !thread_pool_stopped(pool); at += 2 * run) {
             ptrdiff_t left = count - at, end = left < 2 * run ? left : 2 * run;
-            merge(order + at, end < run ? end : run, end, scratch + at);
+            environments_work_merge(order + at, end < run ? end : run, end, scratch + at);
         }
         struct drawn *other = order;
         order = scratch;
@@ -81,7 +76,7 @@ static enum status shuffled(uint64_t seed, uint32_t stream, int *nodes, int coun
     struct philox from = philox_stream(seed, stream, 0);
     struct drawn *order = calloc(2 * (size_t)count, sizeof *order);
     if (!order)
-        return no_memory(err);
+        return error_memory(err, "environments");
     for (int i = 0; i < count; i++)
         order[i] = (struct drawn){philox_u32(&from, (uint64_t)i), nodes[i]};
     const struct drawn *result = sorted(order, order + count, count, pool);
@@ -102,7 +97,7 @@ static enum status choose_unseen(struct method_run *run, int *nodes, int count, 
     run->unseen_node = malloc((size_t)(count + 1) * sizeof *run->unseen_node);
     enum status status = taken && parent && run->unseen_node ? shuffled((uint64_t)run->config.seed, STREAM_UNSEEN,
                                                                         nodes, count, run->base.env.pool, err)
-                                                             : no_memory(err);
+                                                             : error_memory(err, "environments");
     for (int alone = 1; !status && alone >= 0; alone--)
         for (int i = 0; i < count && run->unseen_count < most; i++) {
             int above = run->tree->parent[nodes[i]];
@@ -130,7 +125,7 @@ static enum status choose_places(struct method_run *run, int *seen, int count, s
     int n = run->tree->nodes, moved = (int)(run->config.corruption * count + 0.5);
     run->place = malloc((size_t)n * sizeof *run->place);
     if (!run->place)
-        return no_memory(err);
+        return error_memory(err, "environments");
     for (int v = 0; v < n; v++)
         run->place[v] = v;
     enum status status = shuffled((uint64_t)run->config.seed, STREAM_PLACES, seen, count, run->base.env.pool, err);
@@ -155,8 +150,8 @@ static enum status make_tree(struct method_run *run, struct error *err)
                                          : tree_random((uint64_t)c->seed, (int)c->leaves, &run->tree, err);
 }
 
-static enum status draw(const struct method_run *run, const int *nodes, int count, int64_t rows, uint32_t set,
-                        struct environments **out, struct error *err)
+static enum status environments_work_draw(const struct method_run *run, const int *nodes, int count, int64_t rows,
+                                          uint32_t set, struct environments **out, struct error *err)
 {
     const struct environments_config *c = &run->config;
     struct environments_outcome outcome = outcome_of(c);
@@ -186,14 +181,15 @@ static enum status simulate(struct method_run *run, int *nodes, int *count, stru
     *count = drop_unseen(run, nodes, *count);
     if (status != STATUS_OK)
         return status;
-    status = draw(run, nodes, *count, c->samples, SET_TRAINING, &run->train, err);
+    status = environments_work_draw(run, nodes, *count, c->samples, SET_TRAINING, &run->train, err);
     if (status != STATUS_OK)
         return status;
-    status = draw(run, nodes, *count, c->test_samples, SET_TEST, &run->test, err);
+    status = environments_work_draw(run, nodes, *count, c->test_samples, SET_TEST, &run->test, err);
     if (status != STATUS_OK)
         return status;
     if (run->unseen_count)
-        return draw(run, run->unseen_node, run->unseen_count, c->test_samples, SET_TEST, &run->unseen, err);
+        return environments_work_draw(run, run->unseen_node, run->unseen_count, c->test_samples, SET_TEST, &run->unseen,
+                                      err);
     return STATUS_OK;
 }
 
@@ -204,7 +200,7 @@ static enum status split_rows(struct method_run *run, const struct environments 
     int n = run->tree->nodes, rows = all->rows;
     bool *keep = calloc(3 * (size_t)rows, sizeof *keep), *test = keep + rows, *unseen = test + rows;
     int *order = malloc((size_t)rows * sizeof *order), *total = calloc(2 * (size_t)n, sizeof *total), *met = total + n;
-    enum status status = keep && order && total ? STATUS_OK : no_memory(err);
+    enum status status = keep && order && total ? STATUS_OK : error_memory(err, "environments");
     for (int i = 0; !status && i < rows; i++) {
         order[i] = i;
         total[all->node[i]]++;
@@ -294,7 +290,7 @@ static enum status read_data(struct method_run *run, int *nodes, int *count, str
 
 /* ---- places and edges --------------------------------------------------------------------------------- */
 
-static void move(const struct method_run *run, struct environments *e)
+static void environments_work_move(const struct method_run *run, struct environments *e)
 {
     for (int i = 0; e && i < e->rows; i++)
         e->node[i] = run->place[e->node[i]];
@@ -304,7 +300,7 @@ static enum status open_edges(struct method_run *run, struct error *err)
 {
     bool *seen = calloc((size_t)run->tree->nodes, sizeof *seen);
     if (!seen)
-        return no_memory(err);
+        return error_memory(err, "environments");
     for (int i = 0; i < run->train->rows; i++)
         seen[run->train->node[i]] = true;
     enum status status = tree_edges_create(run->tree, seen, environments_edge_shape(run->config.baseline),
@@ -369,7 +365,7 @@ enum status tree_run_open(struct method_run *run, struct error *err)
         return STATUS_OK;
     int *nodes = malloc(TREE_NODES_MOST * sizeof *nodes), count = 0;
     if (!nodes)
-        return no_memory(err);
+        return error_memory(err, "environments");
     tree_run_close(run);
     run->unseen_count = 0;
     enum status status =
@@ -380,8 +376,8 @@ enum status tree_run_open(struct method_run *run, struct error *err)
     free(nodes);
     if (status)
         return status;
-    move(run, run->train);
-    move(run, run->test);
+    environments_work_move(run, run->train);
+    environments_work_move(run, run->test);
     if (run->config.baseline == BASELINE_ORACLE && run->train->latent == 0)
         return error_set(err, STATUS_INVALID, "/config/baseline",
                          "the oracle needs known latent variables, which this table lacks");
@@ -432,17 +428,17 @@ enum status tree_run_fresh(struct method_run *run, struct error *err)
     uint32_t set = SETS_FRESH + (uint32_t)(run->base.evaluation_seed % 1000000);
     int *nodes = malloc(TREE_NODES_MOST * sizeof *nodes);
     if (!nodes)
-        return no_memory(err);
+        return error_memory(err, "environments");
     int count = drop_unseen(run, nodes, tree_leaves(run->tree, nodes));
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): choose_unseen() leaves two */
     int64_t rows = run->base.evaluation_samples / count;
     struct environments *fresh = NULL;
-    enum status status = draw(run, nodes, count, rows > 1 ? rows : 2, set, &fresh, err);
+    enum status status = environments_work_draw(run, nodes, count, rows > 1 ? rows : 2, set, &fresh, err);
     free(nodes);
     if (status)
         return status;
     environments_free(run->test);
     run->test = fresh;
-    move(run, run->test);
+    environments_work_move(run, run->test);
     return STATUS_OK;
 }

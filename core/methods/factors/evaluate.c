@@ -103,7 +103,7 @@ enum status case_encode(struct method_run *run, const int *rows, int count, floa
     size_t k = (size_t)run->config.latent;
     int piece = case_piece(run);
     *codes = malloc((size_t)count * k * sizeof **codes);
-    enum status status = *codes ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for codes");
+    enum status status = *codes ? STATUS_OK : error_memory(err, "codes");
     for (int at = 0; !status && at < count; at += piece) {
         int part = count - at < piece ? count - at : piece;
         struct fit_view view;
@@ -130,7 +130,7 @@ static enum status disentanglement(struct method_run *run, int most, double *sco
     struct mt19937 rng;
     float *codes = NULL, *truth = NULL;
     int *rows = malloc((size_t)n * sizeof *rows);
-    enum status status = rows ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rows");
+    enum status status = rows ? STATUS_OK : error_memory(err, "rows");
     if (!status) {
         mt19937_init(&rng, 42);
         mt19937_permutation(&rng, rows, n);
@@ -142,7 +142,7 @@ static enum status disentanglement(struct method_run *run, int most, double *sco
         truth = truth_of(run->features, rows, count);
         status = truth ? dci_score(codes, truth, count, (int)run->config.latent, run->features->factors,
                                    run->base.env.pool, NULL, score, err)
-                       : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for factors");
+                       : error_memory(err, "factors");
     }
     free(rows);
     free(codes);
@@ -156,8 +156,8 @@ static enum status support(struct method_run *run, const float *mask, struct out
     int k = (int)run->config.latent;
     struct support_score score = {0};
     float *codes = NULL, *truth = truth_of(f, run->data.test, run->data.test_count);
-    enum status status = truth ? case_encode(run, run->data.test, run->data.test_count, &codes, err)
-                               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for factors");
+    enum status status =
+        truth ? case_encode(run, run->data.test, run->data.test_count, &codes, err) : error_memory(err, "factors");
     if (!status)
         status = support_compare(mask, f->support, f->columns, k, f->factors, codes, truth, run->data.test_count,
                                  run->base.env.pool, &score, err);
@@ -270,7 +270,7 @@ static enum status anchors_apart(const struct method_run *run, const float *mask
     bool complete = factor != NULL && sums != NULL;
     free(factor);
     free(sums);
-    return complete ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the anchors");
+    return complete ? STATUS_OK : error_memory(err, "the anchors");
 }
 
 /* Sets *share to the fraction of pairs of factors that meet assumption A3: both variances exceed the absolute value of
@@ -290,7 +290,7 @@ static enum status factors_apart(struct method_run *run, const float *mask, doub
             }
     *share = asked ? (double)right / asked : NAN;
     if (!status && !c)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for covariances");
+        status = error_memory(err, "covariances");
     free(codes);
     free(c);
     return status;
@@ -316,8 +316,7 @@ static enum status masks(struct method_run *run, struct outcome *out, struct err
     size_t g = (size_t)run->features->columns, k = (size_t)run->config.latent;
     float *mask = malloc(g * k * sizeof *mask);
     double *mean = malloc(g * sizeof *mean);
-    enum status status =
-        mask && mean ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a mask");
+    enum status status = mask && mean ? STATUS_OK : error_memory(err, "a mask");
     if (!status && case_mask(run, mask)) {
         count_mask(mask, (int)g, (int)k, out);
         features_moments(run->features, mean, NULL);
@@ -348,7 +347,7 @@ static enum status classes(struct method_run *run, struct outcome *out, struct e
     if (!status)
         status = label ? logistic_accuracy(codes, label, f->rows, (int)run->config.latent, f->classes, 5,
                                            run->base.env.pool, &out->accuracy, err)
-                       : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for classes");
+                       : error_memory(err, "classes");
     free(codes);
     free(label);
     return status;

@@ -38,11 +38,11 @@ static const struct method_query queries[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { LATENT_MOST = 64 }; /* upper limit of the number of factors that resolve() derives from a data set */
+enum { LATENT_MOST = 64 }; /* upper limit of the number of factors that factors_resolve() derives from a data set */
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
-static enum status resolve(void *config, const struct method_given *given, const char *data, struct error *err)
+static enum status factors_resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     struct factors_config *c = config;
     const char *name = c->data == DATA_SYNTHETIC ? "" : c->dataset_name;
@@ -79,7 +79,7 @@ const struct method factors_method = {
     .findings = factors_findings,
     .finding_count = FACTORS_FINDINGS,
     .dataset_fields = dataset_fields,
-    .resolve = resolve,
+    .resolve = factors_resolve,
     .check = factors_check,
     .estimate = factors_estimate,
     .create = factors_create,

@@ -72,7 +72,7 @@ static enum status judge_error(struct method_run *run, struct findings *findings
         return STATUS_OK;
     double *mean = column_means(run);
     if (!mean)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the verdict");
+        return error_memory(err, "the verdict");
     double constant = constant_error(run, mean);
     free(mean);
     if (own > (1 - GAIN) * constant)

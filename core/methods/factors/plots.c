@@ -51,8 +51,7 @@ enum status factors_plots(struct method_run *run, struct error *err)
         return STATUS_OK;
     float *mask = malloc(entries * sizeof *mask);
     double *values = malloc(entries * sizeof *values);
-    enum status status =
-        mask && values ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
+    enum status status = mask && values ? STATUS_OK : error_memory(err, "a picture");
     if (!status && case_mask(run, mask))
         status = draw_mask(run, values, mask, err);
     free(mask);

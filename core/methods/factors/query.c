@@ -99,7 +99,7 @@ static enum status make_mask(struct method_model *m, struct error *err)
         return STATUS_OK;
     m->mask = malloc(mask_entries(m) * sizeof *m->mask);
     if (!m->mask)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a mask");
+        return error_memory(err, "a mask");
     if (m->nmf)
         memcpy(m->mask, m->nmf->parts, mask_entries(m) * sizeof *m->mask);
     else
@@ -112,7 +112,7 @@ enum status factors_open(const void *config, const struct kernels *kernels, cons
 {
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     m->kernels = kernels;
     m->config = *(const struct factors_config *)config;
     enum status status = read_width(m, from, err);
@@ -282,7 +282,7 @@ static enum status read_row(const struct method_question *question, struct readi
     float *block = calloc(3 * g + 3 * k, sizeof *block);
     if (!block) {
         *r = (struct reading){.block = NULL};
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a row");
+        return error_memory(err, "a row");
     }
     *r = (struct reading){.block = block, .x = block, .y = block + g, .mean = block + 3 * g};
     r->deviation = r->mean + k;

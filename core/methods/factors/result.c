@@ -114,7 +114,7 @@ static enum status write_topics(struct method_run *run, const struct sink *out, 
     float *mask = malloc(2 * entries * sizeof *mask), *codes = NULL;
     double furthest = 0;
     if (!mask)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for topics");
+        return error_memory(err, "topics");
     float *reach = mask + entries;
     bool masked = case_mask(run, mask);
     if (masked)

@@ -7,7 +7,7 @@
 
 #include "core/methods/factors/run_int.h"
 
-static enum status evaluate(struct method_run *run, bool *done, struct error *err)
+static enum status factors_run_evaluate(struct method_run *run, bool *done, struct error *err)
 {
     bool fresh = run->base.alone && run->base.evaluation_seed >= 0 && !run->table;
     (void)done;
@@ -44,12 +44,13 @@ static const struct model_run_number numbers[] = {
     {NULL, MODEL_RUN_INTEGER, 0},
 };
 
-static enum status arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
+static enum status factors_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                      struct error *err)
 {
     return run->nmf ? nmf_snapshot(run->nmf, role, snapshot, err) : multi_start_run_arrays(run, role, snapshot, err);
 }
 
-static enum status loaded(struct method_run *run, bool *sound, struct error *err)
+static enum status factors_run_loaded(struct method_run *run, bool *sound, struct error *err)
 {
     (void)err;
     *sound = run->width == run->features->columns && (!run->nmf || run->nmf->done >= 0);
@@ -62,7 +63,7 @@ static enum status loaded(struct method_run *run, bool *sound, struct error *err
     return STATUS_OK;
 }
 
-static bool single(const struct method_run *run)
+static bool factors_run_single(const struct method_run *run)
 {
     return run->config.restarts == 1 && run->config.model != MODEL_NMF;
 }
@@ -99,13 +100,13 @@ static const struct model_run_table table = {
     .open = factors_run_open,
     .trained = case_trained,
     .update = case_update,
-    .evaluate = evaluate,
+    .evaluate = factors_run_evaluate,
     .finish = factors_plots,
     .part = part_done,
-    .arrays = arrays,
+    .arrays = factors_run_arrays,
     .check = multi_start_run_check,
-    .loaded = loaded,
-    .single = single,
+    .loaded = factors_run_loaded,
+    .single = factors_run_single,
     .close = close_run,
 };
 
@@ -114,7 +115,7 @@ enum status factors_create(const void *config, const struct method_env *env, str
     const struct factors_config *c = config;
     struct method_run *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+        return error_memory(err, "a run");
     r->config = *c;
     model_run_init(r, &table, env, c->checkpoint_every, (double *)&r->outcome, OUTCOME_COLUMNS);
     multi_start_begin(&r->multi_start);

@@ -46,7 +46,7 @@ static enum status split_shifted(struct method_run *run, struct error *err)
 }
 
 /* Splits the rows: those of the test fold are the test set, all other rows are for training. */
-static enum status split(struct method_run *run, int folds, int test_fold, struct error *err)
+static enum status factors_work_split(struct method_run *run, int folds, int test_fold, struct error *err)
 {
     int n = run->features->rows, train = 0, test = 0;
     int *fold = malloc((size_t)n * sizeof *fold);
@@ -126,7 +126,7 @@ static enum status open_nmf(struct method_run *run, struct error *err)
     size_t each = 2 * (size_t)setup.features + (size_t)setup.latent;
     run->view = malloc(VIEW_ROWS * each * sizeof *run->view);
     if (!run->view)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rows");
+        return error_memory(err, "rows");
     return nmf_create(&setup, run->features, run->data.train, run->data.train_count, run->base.env.kernels,
                       run->base.env.pool, &run->nmf, err);
 }
@@ -196,8 +196,9 @@ enum status factors_run_open(struct method_run *run, struct error *err)
         return status;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): open_data() opened them */
     run->width = run->features->columns;
-    status = c->data == DATA_SHIFTED ? split_shifted(run, err)
-                                     : split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : (int)c->dataset, err);
+    status = c->data == DATA_SHIFTED
+                 ? split_shifted(run, err)
+                 : factors_work_split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : (int)c->dataset, err);
     if (status)
         return status;
     run->multi_start.table = &fits;

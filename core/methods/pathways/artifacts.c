@@ -105,7 +105,7 @@ static enum status bounds_chart(struct method_run *run, struct error *err)
     struct chart_panel panel[PANELS];
     int shown = 0;
     if (!plots)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a chart");
+        return error_memory(err, "a chart");
     for (int64_t i = 0; i < run->cases && shown < PANELS; i++) {
         bool first = run->plan[i].stream % 16 == 0 && (run->config.sweep != SWEEP_SIGNS || run->plan[i].group == 0);
         if (!first)
@@ -138,7 +138,7 @@ static enum status together_chart(struct method_run *run, struct error *err)
     struct curve_plot *plots = calloc(count, sizeof *plots);
     struct chart_series series[MOST];
     if (!plots)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a chart");
+        return error_memory(err, "a chart");
     for (size_t i = 0; i < count; i++) {
         fill_plot(&run->curves[i], &plots[i]);
         series[i] = curve_series(&run->curves[i], &plots[i], run->plan[i].label, (int)i);
@@ -215,7 +215,7 @@ static enum status scaling_chart(struct method_run *run, struct error *err)
     struct chart_series series[2 * WAYS + 2];
     size_t count = 0;
     if (!plots)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a chart");
+        return error_memory(err, "a chart");
     for (int g = 0; g < WAYS && g < pathways_groups(run); g++)
         if (fit_line(run, g, SCALING_MEASURED, pathways_group_name(&run->config, g), &plots[g], &series[count + 1],
                      CHART_LINE, g)) {

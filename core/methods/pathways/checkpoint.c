@@ -46,7 +46,7 @@ static enum status add_state(struct method_run *run, struct snapshot *snapshot, 
     return status ? status : publish_snapshot(&run->findings, snapshot, err);
 }
 
-static enum status declare(void *run, struct snapshot *snapshot, struct error *err)
+static enum status pathways_checkpoint_declare(void *run, struct snapshot *snapshot, struct error *err)
 {
     enum status status = add_filters(run, snapshot, err);
     return status ? status : add_state(run, snapshot, err);
@@ -54,7 +54,7 @@ static enum status declare(void *run, struct snapshot *snapshot, struct error *e
 
 enum status pathways_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err)
 {
-    return snapshot_save(declare, run, to, bytes, err);
+    return snapshot_save(pathways_checkpoint_declare, run, to, bytes, err);
 }
 
 /* A snapshot may be damaged, so this function checks every number that decides how much memory the run allocates or how
@@ -83,7 +83,7 @@ static bool sound(const struct method_run *run)
 static enum status read_back(struct method_run *run, const struct snapshot_reader *from, unsigned roles,
                              struct error *err)
 {
-    enum status status = snapshot_load(declare, run, from, roles, err);
+    enum status status = snapshot_load(pathways_checkpoint_declare, run, from, roles, err);
     pathways_close_case(run);
     return status;
 }

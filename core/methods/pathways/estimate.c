@@ -90,7 +90,7 @@ enum status pathways_estimate(const void *config, const char *data, struct metho
     struct pathways_case *cases = calloc(PATHWAYS_CASES, sizeof *cases);
     int threads = c->threads > 0 ? (int)c->threads : METHOD_ASSUMED_THREADS;
     if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an estimate");
+        return error_memory(err, "an estimate");
     int64_t list[PATHWAYS_POINTS], codes = (c->trials + c->draws - 1) / c->draws;
     int count = pathways_cases(c, cases), given = pathways_nonzeros(c, list);
     double points = given > 0 ? given : (double)c->points, trials = 0, flops = 0, bytes = 0, taps = 1;

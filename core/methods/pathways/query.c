@@ -42,7 +42,7 @@ static enum status make_filters(struct method_model *m, float **filters, struct 
         filters[l] = malloc(bytes);
         m->weights[l] = malloc(bytes);
         if (!filters[l] || !m->weights[l])
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for filters");
+            return error_memory(err, "filters");
     }
     return STATUS_OK;
 }
@@ -91,7 +91,7 @@ enum status pathways_open(const void *config, const struct kernels *kernels, con
     if (!m || !plans) {
         free(m);
         free(plans);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     }
     m->config = *(const struct pathways_config *)config;
     (void)pathways_cases(&m->config, plans);
@@ -179,8 +179,7 @@ static enum status recover_sample(const struct method_question *question, int64_
                                     .delta = m->config.delta};
     struct method_spike *code = calloc((size_t)request.nonzeros, sizeof *code);
     size_t count = 0;
-    enum status status = code ? trial_space_create(&m->scenario, true, &space, err)
-                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a code");
+    enum status status = code ? trial_space_create(&m->scenario, true, &space, err) : error_memory(err, "a code");
     if (!status)
         status = trial_draw(&m->scenario, space, &request, &picture, err);
     if (!status)

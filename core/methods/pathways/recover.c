@@ -38,17 +38,17 @@ struct recovery {
     struct spikes found[RECOVER_LAYERS]; /* what the decoder found */
     uint32_t *signs[RECOVER_LAYERS];
     float *map, *scratch;
-    struct spikes sparse; /* scratch for encode(): the non-zeros of one layer's code */
+    struct spikes sparse; /* scratch for recover_encode(): the non-zeros of one layer's code */
     double *sums;
     double zeta; /* patch norm of the noise for which bounds are computed */
     bool known;  /* whether the request contains the deepest code */
 };
 
-static void *take(struct recovery *r, size_t count, size_t size, enum status *status, struct error *err)
+static void *recover_take(struct recovery *r, size_t count, size_t size, enum status *status, struct error *err)
 {
     void *at = arena_zalloc(&r->arena, count, size);
     if (!at && !*status)
-        *status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a recovery");
+        *status = error_memory(err, "a recovery");
     return at;
 }
 
@@ -106,7 +106,7 @@ static enum status make_dictionary(struct recovery *r, size_t l, struct error *e
     struct error inner;
     error_clear(&inner);
     if (!filters)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for filters");
+        return error_memory(err, "filters");
     for (size_t f = 0; f < (size_t)c->filters; f++)
         for (size_t i = 0; i < inputs; i++)
             for (size_t t = 0; t < window; t++)
@@ -139,10 +139,10 @@ static enum status open_stack(struct recovery *r, struct error *err)
             need = decode_pursuit_scratch(d);
         most = atoms > most ? atoms : most;
         scratch = need > scratch ? need : scratch;
-        r->truth[l] = take(r, atoms, sizeof(float), &status, err);
-        r->found[l].at = take(r, atoms, sizeof(int32_t), &status, err);
-        r->found[l].value = take(r, atoms, sizeof(float), &status, err);
-        r->signs[l] = take(r, atoms / 32 + 1, sizeof(uint32_t), &status, err);
+        r->truth[l] = recover_take(r, atoms, sizeof(float), &status, err);
+        r->found[l].at = recover_take(r, atoms, sizeof(int32_t), &status, err);
+        r->found[l].value = recover_take(r, atoms, sizeof(float), &status, err);
+        r->signs[l] = recover_take(r, atoms / 32 + 1, sizeof(uint32_t), &status, err);
         if (!status && r->options->signs == 1) {
             struct philox random = philox_stream((uint64_t)r->options->seed, (uint32_t)l + 1, 0);
             philox_fill_u32(&random, 0, r->signs[l], atoms / 32 + 1);
@@ -150,12 +150,12 @@ static enum status open_stack(struct recovery *r, struct error *err)
     }
     if (!status) {
         most = dictionary_signal_size(&r->dictionary[0]) > most ? dictionary_signal_size(&r->dictionary[0]) : most;
-        r->signal = take(r, dictionary_signal_size(&r->dictionary[0]), sizeof(float), &status, err);
-        r->map = take(r, most, sizeof(float), &status, err);
-        r->scratch = take(r, scratch > most ? scratch : most, sizeof(float), &status, err);
-        r->sparse.at = take(r, most, sizeof(int32_t), &status, err);
-        r->sparse.value = take(r, most, sizeof(float), &status, err);
-        r->sums = take(r, 2 * most, sizeof(double), &status, err);
+        r->signal = recover_take(r, dictionary_signal_size(&r->dictionary[0]), sizeof(float), &status, err);
+        r->map = recover_take(r, most, sizeof(float), &status, err);
+        r->scratch = recover_take(r, scratch > most ? scratch : most, sizeof(float), &status, err);
+        r->sparse.at = recover_take(r, most, sizeof(int32_t), &status, err);
+        r->sparse.value = recover_take(r, most, sizeof(float), &status, err);
+        r->sums = recover_take(r, 2 * most, sizeof(double), &status, err);
     }
     return status;
 }
@@ -195,7 +195,7 @@ static void gather_signed(struct recovery *r, int l, float *map)
 }
 
 /* Computes truth[layers - 2] to truth[0] from truth[layers - 1], and the signal that they generate. */
-static void encode(struct recovery *r, float *signal)
+static void recover_encode(struct recovery *r, float *signal)
 {
     for (int l = r->layers - 1; l >= 0; l--) {
         gather_signed(r, l, r->truth[l]);
@@ -224,7 +224,7 @@ static enum status place_code(struct recovery *r, struct error *err)
             return error_set(err, STATUS_INVALID, pointer, "has the position of another entry");
         code[at] = (float)spike->value;
     }
-    encode(r, r->signal);
+    recover_encode(r, r->signal);
     r->zeta = r->options->noise;
     r->known = true;
     return STATUS_OK;
@@ -270,7 +270,7 @@ static void decode_one(struct recovery *r, int l, const float *input)
                      pursuit ? 0 : threshold, &r->found[l], r->scratch);
 }
 
-static enum status decode(struct recovery *r, struct error *err)
+static enum status recover_decode(struct recovery *r, struct error *err)
 {
     float *input = r->signal;
     enum status status = STATUS_OK;
@@ -278,7 +278,7 @@ static enum status decode(struct recovery *r, struct error *err)
         size_t atoms = dictionary_code_size(&r->dictionary[l]);
         decode_one(r, l, input);
         status = thread_pool_check(r->pool, err);
-        float *output = status ? NULL : take(r, atoms, sizeof *output, &status, err);
+        float *output = status ? NULL : recover_take(r, atoms, sizeof *output, &status, err);
         for (int i = 0; !status && i < r->found[l].count; i++)
             output[r->found[l].at[i]] = r->found[l].value[i];
         input = output;
@@ -314,7 +314,7 @@ static void normal_product(struct recovery *r, const double *x, double *out, flo
 {
     const struct spikes *support = &r->found[r->layers - 1];
     place_fit(r, x);
-    encode(r, signal);
+    recover_encode(r, signal);
     analyse_through(r, signal);
     for (int i = 0; i < support->count; i++)
         out[i] = (double)r->truth[r->layers - 1][support->at[i]];
@@ -328,9 +328,10 @@ static enum status fit_code(struct recovery *r, struct error *err)
     int deepest = r->layers - 1, count = r->found[deepest].count;
     size_t n = (size_t)(count > 0 ? count : 1), size = dictionary_signal_size(&r->dictionary[0]);
     enum status status = STATUS_OK;
-    double *x = take(r, n, sizeof *x, &status, err), *residual = take(r, n, sizeof *x, &status, err);
-    double *direction = take(r, n, sizeof *x, &status, err), *product = take(r, n, sizeof *x, &status, err);
-    float *made = take(r, size, sizeof *made, &status, err);
+    double *x = recover_take(r, n, sizeof *x, &status, err), *residual = recover_take(r, n, sizeof *x, &status, err);
+    double *direction = recover_take(r, n, sizeof *x, &status, err),
+           *product = recover_take(r, n, sizeof *x, &status, err);
+    float *made = recover_take(r, size, sizeof *made, &status, err);
     if (status)
         return status;
     double square = 0, first;
@@ -360,7 +361,7 @@ static enum status fit_code(struct recovery *r, struct error *err)
     if (status)
         return status;
     place_fit(r, x);
-    encode(r, made);
+    recover_encode(r, made);
     for (size_t i = 0; i < size; i++)
         made[i] = r->signal[i] - made[i];
     const struct dictionary_shape *s = &r->dictionary[0].shape;
@@ -500,7 +501,7 @@ enum status pathways_recover(const struct method_recovery *request, const struct
     struct layer_guarantee guarantee[RECOVER_LAYERS];
     const struct dictionary *dictionaries[RECOVER_LAYERS];
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a recovery");
+        return error_memory(err, "a recovery");
     r->request = request;
     r->options = request->options;
     arena_init(&r->arena, (size_t)1 << 20, (size_t)1 << 30);
@@ -518,7 +519,7 @@ enum status pathways_recover(const struct method_recovery *request, const struct
     else if (!status)
         status = place_code(r, err);
     if (!status)
-        status = decode(r, err);
+        status = recover_decode(r, err);
     if (!status && !r->known)
         status = fit_code(r, err);
     for (int l = 0; l < r->opened; l++)

@@ -39,7 +39,7 @@ static enum status take_filters(struct method_run *r, struct error *err)
         if (r->filters[l])
             memcpy(r->filters[l], first.dictionary[l].filters, taps * sizeof(float));
         else
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for filters");
+            status = error_memory(err, "filters");
     }
     scenario_close(&first);
     return status;
@@ -50,7 +50,7 @@ enum status pathways_create(const void *config, const struct method_env *env, st
 {
     struct method_run *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+        return error_memory(err, "a run");
     r->config = *(const struct pathways_config *)config;
     r->env = *env;
     r->cases = pathways_cases(&r->config, r->plan);
@@ -60,7 +60,7 @@ enum status pathways_create(const void *config, const struct method_env *env, st
     r->spaces = calloc((size_t)thread_pool_threads(env->pool), sizeof *r->spaces);
     enum status status = STATUS_OK;
     if (!r->curves || !r->spaces)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for curves");
+        status = error_memory(err, "curves");
     if (!status)
         status = take_filters(r, err);
     if (status) {
@@ -273,7 +273,7 @@ static void report_point(struct method_run *run, const struct curve_point *p)
     metric(run, "coherence", run->curves[run->at_case].coherence[0]);
 }
 
-static enum status measure(struct method_run *run, struct error *err)
+static enum status pathways_run_measure(struct method_run *run, struct error *err)
 {
     struct curve *curve = &run->curves[run->at_case];
     struct curve_point *point = &curve->point[run->at_point];
@@ -303,20 +303,20 @@ static enum status measure(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-static enum status work(struct method_run *run, struct error *err)
+static enum status pathways_run_work(struct method_run *run, struct error *err)
 {
     if (run->batches == 0 && run->at_case == 0 && run->phase == PHASE_PILOT && run->pilot_nonzeros == 0)
         begin_case(run);
     enum status status = open_case(run, err);
     if (status)
         return status;
-    return run->phase == PHASE_PILOT ? pilot(run, err) : measure(run, err);
+    return run->phase == PHASE_PILOT ? pilot(run, err) : pathways_run_measure(run, err);
 }
 
 enum status pathways_step(struct method_run *run, enum method_request *request, struct error *err)
 {
-    const struct timed_loop loop = {work,        &run->env, &run->drawn, run->config.checkpoint_every,
-                                    &run->phase, PHASE_DONE};
+    const struct timed_loop loop = {pathways_run_work, &run->env, &run->drawn, run->config.checkpoint_every,
+                                    &run->phase,       PHASE_DONE};
     return timed_loop_step(&loop, run, request, err);
 }
 

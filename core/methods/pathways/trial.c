@@ -50,7 +50,7 @@ static enum status find_lipschitz(const struct dictionary *d, struct thread_pool
 {
     float *scratch = malloc(decode_pursuit_scratch(d) * sizeof *scratch);
     if (!scratch)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an eigenvalue");
+        return error_memory(err, "an eigenvalue");
     *out = decode_lipschitz(d, pool, scratch);
     free(scratch);
     return thread_pool_check(pool, err);
@@ -103,7 +103,7 @@ static bool marked(const uint64_t *bits, size_t at)
     return bits[at / 64] >> (at % 64) & 1;
 }
 
-static void mark(uint64_t *bits, size_t at)
+static void pathways_trial_mark(uint64_t *bits, size_t at)
 {
     bits[at / 64] |= UINT64_C(1) << (at % 64);
 }
@@ -113,7 +113,7 @@ static void mark_any(const struct philox *random, size_t columns, size_t count, 
 {
     for (size_t j = columns - count, i = 0; j < columns; j++, i++) {
         size_t pick = (size_t)(((uint64_t)philox_u32(random, i) * (j + 1)) >> 32);
-        mark(taken, marked(taken, pick) ? j : pick);
+        pathways_trial_mark(taken, marked(taken, pick) ? j : pick);
     }
 }
 
@@ -133,7 +133,7 @@ static enum status mark_worst(const struct drawing *w, const struct philox *rand
         return error_set(err, STATUS_INVALID, NULL, "only %d columns correlate with column %d; %zu are needed",
                          t->found.count, target, count);
     for (size_t i = 0; i < count; i++)
-        mark(t->taken, (size_t)t->found.at[i]);
+        pathways_trial_mark(t->taken, (size_t)t->found.at[i]);
     return STATUS_OK;
 }
 
@@ -210,7 +210,7 @@ static void apply_signs(const struct spikes *x, const uint32_t *signs, struct sp
     }
 }
 
-static void spread(const struct spikes *x, float *map, size_t count)
+static void pathways_trial_spread(const struct spikes *x, float *map, size_t count)
 {
     memset(map, 0, count * sizeof *map);
     for (int i = 0; i < x->count; i++)
@@ -221,7 +221,7 @@ static void spread(const struct spikes *x, float *map, size_t count)
 
 /* Gathers the non-zeros of a map. An entry that is only the rounding error of a sum whose terms cancel becomes exactly
  * zero. */
-static void gather(float *map, size_t count, struct spikes *out)
+static void pathways_trial_gather(float *map, size_t count, struct spikes *out)
 {
     float largest = 0;
     for (size_t i = 0; i < count; i++)
@@ -240,7 +240,7 @@ static void gather(float *map, size_t count, struct spikes *out)
 
 /* Computes the codes truth[L-2] to truth[0] from the deepest code x^(L) in truth[L-1]. With `signal`, also writes
  * the noisy signal x^(0) + v to map[0]. */
-static void encode(const struct drawing *w, bool signal)
+static void pathways_trial_encode(const struct drawing *w, bool signal)
 {
     struct trial_space *t = w->t;
     for (int l = w->s->plan.layers - 1; l >= 0; l--) {
@@ -250,7 +250,7 @@ static void encode(const struct drawing *w, bool signal)
         apply_signs(&t->truth[l], t->signs[l], &t->found);
         dictionary_synthesise(&w->s->dictionary[l], &t->found, t->map[l]);
         if (l > 0)
-            gather(t->map[l], count, &t->truth[l - 1]);
+            pathways_trial_gather(t->map[l], count, &t->truth[l - 1]);
     }
     for (size_t i = 0; signal && w->s->plan.noise > 0 && i < signal_size(w->s); i++)
         t->map[0][i] += t->noise[i];
@@ -343,7 +343,7 @@ static void count_layers(const struct drawing *w, struct trial_outcome *out)
     for (int l = 0; l < w->s->plan.layers; l++) {
         size_t inputs = dictionary_signal_size(&w->s->dictionary[l]);
         if (l > 0 && pursuit) {
-            spread(&t->found, t->map[l], inputs);
+            pathways_trial_spread(&t->found, t->map[l], inputs);
         } else if (l > 0) {
             memset(t->code, 0, code_size(w->s, l) * sizeof(float));
             dictionary_analyse_sparse(&w->s->dictionary[l], &t->found, t->code);
@@ -377,7 +377,7 @@ struct lookout {
     float least[BANDED_ROWS], most[BANDED_ROWS];
 };
 
-static void look(void *context, size_t first, size_t entries, float *tile)
+static void pathways_trial_look(void *context, size_t first, size_t entries, float *tile)
 {
     struct lookout *out = context;
     for (; out->next < out->x->count && (size_t)out->x->at[out->next] < first + entries; out->next++)
@@ -422,7 +422,7 @@ static void count_together(const struct drawing *w, int64_t first, int count, st
         .added = w->s->plan.noise > 0 ? t->noise + signal_size(w->s) : NULL,
         .terms = t->terms,
         .context = &lookout,
-        .tile = look,
+        .tile = pathways_trial_look,
     };
     dictionary_correlate_draws(d, &correlation);
     for (int r = 0; r < count; r++) {
@@ -531,14 +531,14 @@ static double fullest(const struct spikes *x, int unit, int64_t circle, int64_t 
 }
 
 /* Measures the stripe sparsities of the current codes. With `maps`, also writes their maps to map[1..]. */
-static void measure(const struct drawing *w, bool maps, struct trial_outcome *out)
+static void pathways_trial_measure(const struct drawing *w, bool maps, struct trial_outcome *out)
 {
     for (int l = 0; l < w->s->plan.layers; l++) {
         const struct dictionary_shape *s = &w->s->dictionary[l].shape;
         const struct spikes *x = &w->t->truth[l];
         int64_t window = 2 * (int64_t)s->extent_w - 1;
         if (maps)
-            spread(x, w->t->map[l + 1], code_size(w->s, l));
+            pathways_trial_spread(x, w->t->map[l + 1], code_size(w->s, l));
         out->stripe[l] = fullest(x, s->filters, s->width, window);
         out->stripe_literal[l] = fullest(x, 1, (int64_t)code_size(w->s, l), window * s->filters);
     }
@@ -564,10 +564,10 @@ enum status trial_run(const struct scenario *s, struct trial_space *t, const str
         count = together && out->draws - draw > BANDED_ROWS ? BANDED_ROWS : together ? out->draws - draw : 1;
         if (!together) {
             draw_signs(&w, draw);
-            encode(&w, s->plan.rule.decoder == DECODER_PURSUIT);
+            pathways_trial_encode(&w, s->plan.rule.decoder == DECODER_PURSUIT);
         }
         if (draw == 0) {
-            measure(&w, request->bounds || s->plan.rule.decoder == DECODER_PURSUIT, out);
+            pathways_trial_measure(&w, request->bounds || s->plan.rule.decoder == DECODER_PURSUIT, out);
             if (request->bounds)
                 status = guarantees(&w, out, err);
         }
@@ -596,10 +596,10 @@ enum status trial_draw(const struct scenario *s, struct trial_space *t, const st
         return status;
     draw_noise(&w);
     draw_signs(&w, 0);
-    encode(&w, true);
+    pathways_trial_encode(&w, true);
     out->signal = t->map[0];
     for (int l = 0; l < s->plan.layers; l++) {
-        spread(&t->truth[l], t->map[l + 1], code_size(s, l));
+        pathways_trial_spread(&t->truth[l], t->map[l + 1], code_size(s, l));
         out->codes[l] = t->map[l + 1];
         out->signs[l] = t->signs[l];
     }

@@ -87,7 +87,7 @@ enum status trial_space_create(const struct scenario *s, bool pictures, struct t
         t->whole = needs.whole;
     if (!t || !fill_space(s, &needs, t)) {
         trial_space_destroy(t);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a trial");
+        return error_memory(err, "a trial");
     }
     *space = t;
     return STATUS_OK;
@@ -112,7 +112,7 @@ enum status trial_space_room(struct trial_space *t, int layers, int64_t count, s
         t->found = spikes_of(true, room, &made);
     }
     if (!made)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the non-zeros of a trial");
+        return error_memory(err, "the non-zeros of a trial");
     t->room = count;
     return STATUS_OK;
 }

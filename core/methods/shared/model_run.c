@@ -51,7 +51,7 @@ void model_run_metric(struct method_run *run, const char *name, double value)
         m->env.metric(m->env.context, name, m->seen, value);
 }
 
-static enum status evaluate(struct method_run *run, struct error *err)
+static enum status model_run_evaluate(struct method_run *run, struct error *err)
 {
     struct model_run *m = model_run_of(run);
     struct error cause = {0};
@@ -68,7 +68,7 @@ static enum status evaluate(struct method_run *run, struct error *err)
 }
 
 /* Does one update, or one piece of an evaluation. */
-static enum status work(struct method_run *run, struct error *err)
+static enum status model_run_work(struct method_run *run, struct error *err)
 {
     struct model_run *m = model_run_of(run);
     enum status status = m->table->open(run, err);
@@ -76,13 +76,13 @@ static enum status work(struct method_run *run, struct error *err)
         return status;
     if (m->phase == MODEL_RUN_TRAIN && m->table->trained(run))
         m->phase = MODEL_RUN_EVALUATE;
-    return m->phase == MODEL_RUN_TRAIN ? m->table->update(run, err) : evaluate(run, err);
+    return m->phase == MODEL_RUN_TRAIN ? m->table->update(run, err) : model_run_evaluate(run, err);
 }
 
 enum status model_run_step(struct method_run *run, enum method_request *request, struct error *err)
 {
     const struct model_run *m = model_run_in(run);
-    const struct timed_loop loop = {work, &m->env, &m->seen, m->checkpoint_every, &m->phase, MODEL_RUN_DONE};
+    const struct timed_loop loop = {model_run_work, &m->env, &m->seen, m->checkpoint_every, &m->phase, MODEL_RUN_DONE};
     return timed_loop_step(&loop, run, request, err);
 }
 
@@ -142,7 +142,7 @@ static enum status declare_position(void *run, struct snapshot *snapshot, struct
     return status ? status : add_numbers(run, model_run_of(run)->table->numbers, true, snapshot, err);
 }
 
-static enum status declare(void *run, struct snapshot *snapshot, struct error *err)
+static enum status model_run_declare(void *run, struct snapshot *snapshot, struct error *err)
 {
     static const enum snapshot_role roles[] = {SNAPSHOT_WEIGHT, SNAPSHOT_OPTIMISER, SNAPSHOT_STATE};
     struct model_run *m = model_run_of(run);
@@ -168,7 +168,7 @@ enum status model_run_save(struct method_run *run, const struct snapshot_writer 
     if (!status)
         status = m->table->check(run, err);
     memcpy(m->trained_on, m->data, sizeof m->data);
-    return status ? status : snapshot_save(declare, run, to, bytes, err);
+    return status ? status : snapshot_save(model_run_declare, run, to, bytes, err);
 }
 
 enum status model_run_shown(const struct snapshot_reader *from, bool *several, struct error *err)
@@ -214,7 +214,7 @@ static enum status read_position(struct method_run *run, const struct snapshot_r
                : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's phase is unknown");
 }
 
-static enum status loaded(struct method_run *run, struct error *err)
+static enum status model_run_loaded(struct method_run *run, struct error *err)
 {
     struct model_run *m = model_run_of(run);
     bool sound = true;
@@ -240,8 +240,8 @@ enum status model_run_load(struct method_run *run, const struct snapshot_reader 
     if (!status)
         status = m->table->open(run, err);
     if (!status)
-        status = snapshot_load(declare, run, from, SNAPSHOT_ALL, err);
-    return status ? status : loaded(run, err);
+        status = snapshot_load(model_run_declare, run, from, SNAPSHOT_ALL, err);
+    return status ? status : model_run_loaded(run, err);
 }
 
 enum status model_run_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
@@ -251,5 +251,5 @@ enum status model_run_warm_start(struct method_run *run, const struct snapshot_r
         return error_set(err, STATUS_CONFLICT, NULL,
                          "only a job with a single fit can start from another job's weights");
     enum status status = table->open(run, err);
-    return status ? status : snapshot_load(declare, run, from, 1u << SNAPSHOT_WEIGHT, err);
+    return status ? status : snapshot_load(model_run_declare, run, from, 1u << SNAPSHOT_WEIGHT, err);
 }

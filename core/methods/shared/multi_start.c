@@ -90,7 +90,8 @@ enum status multi_start_update(struct method_run *run, struct multi_start *multi
 }
 
 /* Keeps only the best fit, as a copy that computes on the thread pool. */
-static enum status keep(struct method_run *run, struct multi_start *multi_start, int best, struct error *err)
+static enum status multi_start_keep(struct method_run *run, struct multi_start *multi_start, int best,
+                                    struct error *err)
 {
     void *kept = NULL;
     if (multi_start->count == 1)
@@ -123,7 +124,7 @@ enum status multi_start_choose(struct method_run *run, struct multi_start *multi
     }
     if (status != STATUS_OK)
         return status;
-    status = keep(run, multi_start, best, err);
+    status = multi_start_keep(run, multi_start, best, err);
     if (status)
         return status;
     multi_start->chosen = best;

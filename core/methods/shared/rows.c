@@ -15,7 +15,7 @@ enum { ORDER_SPLIT = 0x5300, ORDER_BLOCKS, ORDER_WINDOW };
 
 /* ---- the set ------------------------------------------------------------------------------------------------- */
 
-static enum status measure(struct rows *r, const char *name, struct error *err)
+static enum status shared_rows_measure(struct rows *r, const char *name, struct error *err)
 {
     const struct collection *c = &r->set;
     bool table = c->kind == COLLECTION_TABLE || c->kind == COLLECTION_IMAGES || c->kind == COLLECTION_SEQUENCES;
@@ -34,7 +34,7 @@ static enum status measure(struct rows *r, const char *name, struct error *err)
     return STATUS_OK;
 }
 
-static void split(struct rows *r, uint64_t seed)
+static void shared_rows_split(struct rows *r, uint64_t seed)
 {
     int64_t block = r->count / ROWS_WINDOW;
     r->seed = seed;
@@ -67,9 +67,9 @@ enum status rows_open(const char *data, const char *name, const char *hash, uint
     *out = (struct rows){.file = -1};
     enum status status = open_file(data, name, hash, out, err);
     if (!status)
-        status = measure(out, name, err);
+        status = shared_rows_measure(out, name, err);
     if (!status)
-        split(out, seed);
+        shared_rows_split(out, seed);
     return status;
 }
 

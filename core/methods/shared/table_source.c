@@ -93,7 +93,7 @@ static enum status count_components(const struct collection *c, int64_t width, i
     int rows = c->count < FIT_ROWS ? (int)c->count : FIT_ROWS, columns = width < FIT_COLUMNS ? (int)width : FIT_COLUMNS;
     float *x = malloc((size_t)rows * (size_t)columns * sizeof *x);
     if (!x)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a table");
+        return error_memory(err, "a table");
     for (int i = 0; i < rows; i++) {
         int64_t begin = collection_begin(c, c->count * i / rows);
         for (int j = 0; j < columns; j++)

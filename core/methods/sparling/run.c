@@ -89,7 +89,7 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
         complete &= e->topk != NULL;
     }
     if (!complete)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+        return error_memory(err, "a run");
     enum status status = evidence_open(run, err);
     if (status)
         return status;
@@ -125,7 +125,7 @@ enum status sparling_create(const void *config, const struct method_env *env, st
 {
     struct method_run *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+        return error_memory(err, "a run");
     r->config = *(const struct sparling_config *)config;
     r->env = *env;
     r->rule = rule_of(&r->config);

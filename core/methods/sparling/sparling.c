@@ -33,7 +33,7 @@ static const struct method_panel panels[] = {{"motifs", "Motifs", NULL}};
 static const char *const dataset_fields[] = {"dataset_name", "audio_dataset", "splicing_dataset", "splicing_motifs",
                                              NULL};
 
-static enum status resolve(void *config, const struct method_given *given, const char *data, struct error *err)
+static enum status sparling_resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     const struct domain *domain = domain_of(config);
     return domain->resolve ? domain->resolve(config, given, data, err) : STATUS_OK;
@@ -67,7 +67,7 @@ const struct method sparling_method = {
     .findings = sparling_findings,
     .finding_count = SPARLING_FINDINGS,
     .dataset_fields = dataset_fields,
-    .resolve = resolve,
+    .resolve = sparling_resolve,
     .check = sparling_check,
     .plan = sparling_plan,
     .estimate = sparling_estimate,

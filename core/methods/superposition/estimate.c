@@ -29,7 +29,7 @@ static const double RUN = 3.7e9;     /* operations for the charts and files of a
 enum { PRODUCT_GFLOPS = 90 };
 
 /* Cost of a product whose left factor has this share of non-zeros, as a share of the cost of a dense product. */
-static double share(double nonzeros)
+static double superposition_estimate_share(double nonzeros)
 {
     return nonzeros <= BATCH_SPARSE ? fmin(SPARSE * nonzeros, 1) : 1;
 }
@@ -40,7 +40,7 @@ static double trained_work(const struct superposition_config *config, const stru
     double samples = (double)config->total_samples, updates = samples / (double)config->batch;
     bool dense = config->products == PRODUCTS_DENSE;
     /* At the end of training, the gradient of the output is about twice as dense as the input. */
-    double x = dense ? 1 : share(c->p), z = dense ? 1 : share(2 * c->p);
+    double x = dense ? 1 : superposition_estimate_share(c->p), z = dense ? 1 : superposition_estimate_share(2 * c->p);
     double products = product * (samples * (1 + 2 * x + 2 * z) + test * (1 + x));
     double rows = (samples + test) * SAMPLE + (samples + 0.6 * test) * FEATURE * n;
     return products + rows + updates * WEIGHT * (config->tied ? 1 : 2) * n * c->n_d + ENTRY * n * n;

@@ -61,7 +61,7 @@ static void take_sums(const struct sums *s, struct features *f)
     f->variance = (s->squares / values - mean_squares) * f->scale * f->scale;
 }
 
-static enum status measure(struct features *f, const char *name, struct error *err)
+static enum status superposition_features_measure(struct features *f, const char *name, struct error *err)
 {
     int n = f->rows.inputs;
     struct sums s = {.of_feature = calloc((size_t)n, sizeof(double))};
@@ -90,7 +90,7 @@ enum status features_open(const char *data, const char *name, const char *hash, 
     if (!status && out->rows.count < FEATURES_ROWS)
         status = error_set(err, STATUS_INVALID, FIELD, "%s has %lld rows; there must be at least %d", name,
                            (long long)out->rows.count, FEATURES_ROWS);
-    return status ? status : measure(out, name, err);
+    return status ? status : superposition_features_measure(out, name, err);
 }
 
 void features_close(struct features *features)

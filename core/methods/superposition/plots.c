@@ -42,7 +42,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
     int cols = side + extra;
     double *values = calloc((size_t)side * (size_t)cols, sizeof *values);
     if (!values)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
+        return error_memory(err, "a picture");
     for (int i = 0; i < side; i++) {
         for (int j = 0; j < side; j++)
             values[i * cols + j] = entry(run, row, i, j);
@@ -114,7 +114,7 @@ static enum status draw_features(struct method_run *run, const float *row, struc
     int shown = c->n_s < 4096 ? c->n_s : 4096;
     double *memory = calloc(3 * (size_t)shown + 3 * BINS, sizeof *memory);
     if (!memory)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
+        return error_memory(err, "a picture");
     struct picture_of p = {.index = memory,
                            .diagonal = memory + shown,
                            .bias = memory + 2 * shown,
@@ -157,8 +157,8 @@ enum status plots_write(struct method_run *run, struct error *err)
         return STATUS_OK;
     if (!run->model) {
         row = malloc((size_t)run->setup.n_s * sizeof *row);
-        status = row ? rug_row(&run->rug, run->base.env.pool, run->base.env.kernels, row, err)
-                     : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a row");
+        status =
+            row ? rug_row(&run->rug, run->base.env.pool, run->base.env.kernels, row, err) : error_memory(err, "a row");
     }
     if (!status)
         status = draw_matrix(run, row, err);

@@ -104,7 +104,7 @@ enum status superposition_open(const void *config, const struct kernels *kernels
     struct snapshot *snapshot = NULL;
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     m->kernels = kernels;
     m->seed = c->seed;
     m->uploaded = superposition_uploaded(c);
@@ -185,8 +185,8 @@ static enum status take_input(const struct method_model *m, const struct method_
     return STATUS_OK;
 }
 
-static enum status apply(const struct method_question *question, const float *x, float *y, float *scratch,
-                         struct error *err)
+static enum status superposition_query_apply(const struct method_question *question, const float *x, float *y,
+                                             float *scratch, struct error *err)
 {
     const struct method_model *m = question->model;
     struct thread_pool *pool = NULL;
@@ -246,7 +246,7 @@ static enum status read_input(const struct method_question *question, float **bl
     for (size_t i = 0; !status && model->uploaded && i < n; i++)
         (*x)[i] *= (float)model->unit;
     if (!status)
-        status = apply(question, *x, *y, *y + n, err);
+        status = superposition_query_apply(question, *x, *y, *y + n, err);
     for (size_t i = 0; !status && model->uploaded && i < n; i++) {
         (*x)[i] /= (float)model->unit;
         (*y)[i] /= (float)model->unit;

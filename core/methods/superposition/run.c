@@ -62,7 +62,7 @@ static enum status take_statistics(struct method_run *run, struct error *err)
 }
 
 /* Evaluates the next samples. The draws of a rug are evaluated one after another. */
-static enum status evaluate(struct method_run *run, bool *done, struct error *err)
+static enum status superposition_run_evaluate(struct method_run *run, bool *done, struct error *err)
 {
     const struct superposition_setup *c = &run->setup;
     enum status status = work_evaluate(run, done, err);
@@ -124,7 +124,8 @@ static enum status rug_arrays(struct method_run *run, struct snapshot *snapshot,
     return status ? status : snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "offset", 1, one, &run->offset, err);
 }
 
-static enum status arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
+static enum status superposition_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                            struct error *err)
 {
     const uint64_t ring[4] = {2 * (uint64_t)run->config.window};
     if (role == SNAPSHOT_WEIGHT)
@@ -139,7 +140,7 @@ static enum status check_weights(const struct method_run *run, struct error *err
     return run->model ? params_check(run->model->params, err) : STATUS_OK;
 }
 
-static enum status loaded(struct method_run *run, bool *sound, struct error *err)
+static enum status superposition_run_loaded(struct method_run *run, bool *sound, struct error *err)
 {
     const struct model_run *w = &run->base;
     *sound = run->updates >= 0 && run->samples >= 0 && run->position >= 0 && w->evaluation_samples >= 1 &&
@@ -149,7 +150,7 @@ static enum status loaded(struct method_run *run, bool *sound, struct error *err
     return run->model ? STATUS_OK : rug_fill(&run->rug, err);
 }
 
-static bool single(const struct method_run *run)
+static bool superposition_run_single(const struct method_run *run)
 {
     return run->setup.model == MODEL_TRAINED;
 }
@@ -182,18 +183,18 @@ static const struct model_run_table table = {
     .open = open_model,
     .trained = work_trained,
     .update = work_update,
-    .evaluate = evaluate,
+    .evaluate = superposition_run_evaluate,
     .finish = plots_write,
     .begin_evaluation = begin_evaluation,
     .part = part_done,
-    .arrays = arrays,
+    .arrays = superposition_run_arrays,
     .check = check_weights,
-    .loaded = loaded,
-    .single = single,
+    .loaded = superposition_run_loaded,
+    .single = superposition_run_single,
     .close = close_run,
 };
 
-static enum status begin(struct method_run *r, struct error *err)
+static enum status superposition_run_begin(struct method_run *r, struct error *err)
 {
     const struct superposition_config *c = &r->config;
     r->setup = superposition_setup(c);
@@ -202,7 +203,7 @@ static enum status begin(struct method_run *r, struct error *err)
     r->base.evaluation_samples = c->test_samples;
     r->losses = calloc(2 * (size_t)c->window, sizeof *r->losses);
     if (!r->losses)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for losses");
+        return error_memory(err, "losses");
     enum status status = work_open_features(r, err);
     if (!status)
         work_limit_tests(r);
@@ -215,13 +216,13 @@ enum status superposition_create(const void *config, const struct method_env *en
     const struct superposition_config *c = config;
     struct method_run *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+        return error_memory(err, "a run");
     r->config = *c;
     r->opened_draw = -1;
     arena_init(&r->arena, (size_t)1 << 16, 0);
     exec_init(&r->exec, env->kernels, env->pool, &r->arena, (uint64_t)c->seed);
     model_run_init(r, &table, env, c->checkpoint_every, (double *)&r->outcome, OUTCOME_COLUMNS);
-    enum status status = begin(r, err);
+    enum status status = superposition_run_begin(r, err);
     if (status) {
         model_run_destroy(r);
         return status;

@@ -100,7 +100,7 @@ static enum status sort_entries(struct cells *c, int cells, struct error *err)
     c->start = calloc((size_t)cells + 2, sizeof *c->start);
     c->order = malloc(((size_t)c->matrix.count + 1) * sizeof *c->order);
     if (!c->start || !c->order)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a matrix");
+        return error_memory(err, "a matrix");
     for (int64_t i = 0; i < c->matrix.count; i++)
         c->start[cell_of(c, i) + 2]++;
     for (int i = 0; i < cells; i++)
@@ -129,7 +129,8 @@ static enum status add_cell(struct cells *c, int cell, const char *name, struct 
     return STATUS_OK;
 }
 
-static enum status fill(struct cells *c, const struct cells_text *text, struct name_list *cells, struct error *err)
+static enum status collection_cells_fill(struct cells *c, const struct cells_text *text, struct name_list *cells,
+                                         struct error *err)
 {
     enum status status = matrix_market_parse(text->matrix, text->matrix_bytes, &c->matrix, err);
     if (status)
@@ -154,7 +155,7 @@ enum status cells_add(struct builder *b, const struct cells_text *text, struct n
     struct cells c = {.b = b};
     b->c->kind = COLLECTION_TABLE;
     b->c->channels = b->c->rows = 1;
-    enum status status = fill(&c, text, cells, err);
+    enum status status = collection_cells_fill(&c, text, cells, err);
     if (!status) { /* from here on, the collection owns the names */
         b->c->columns = c.names.names;
         c.names.names = (struct collection_names){0};

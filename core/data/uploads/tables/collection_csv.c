@@ -31,7 +31,7 @@ static enum status find_targets(struct builder *b, const struct csv *csv, const 
     enum status status = STATUS_OK;
     roles->target = calloc((size_t)csv->columns, sizeof *roles->target);
     if (!roles->target)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for columns");
+        return error_memory(err, "columns");
     for (const char *at = names; !status && *at; at += *at == ',') {
         size_t bytes = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)(bytes < sizeof name ? bytes : sizeof name - 1), at);

@@ -86,7 +86,7 @@ static enum status add_record(struct collection *c, int64_t rows, const char *na
         c->records.name = calloc((size_t)rows, sizeof *c->records.name);
     char *copy = c->records.name ? strdup(name) : NULL;
     if (!copy)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for names");
+        return error_memory(err, "names");
     c->records.name[c->records.count++] = copy;
     return STATUS_OK;
 }
@@ -173,7 +173,7 @@ enum status collection_read_hdf5(const struct byte_source *from, const struct co
 {
     struct table *t = calloc(1, sizeof *t); /* on the heap, because the reader has a large buffer */
     if (!t)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a data set");
+        return error_memory(err, "a data set");
     builder_init(&t->b, c, options, limits);
     t->reader.from = from;
     c->kind = COLLECTION_TABLE;

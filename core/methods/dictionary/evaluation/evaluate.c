@@ -96,7 +96,7 @@ static enum status open_evaluation(struct method_run *run, struct error *err)
     const struct dictionary_setup *c = &run->setup;
     struct evaluation *e = calloc(1, sizeof *e);
     if (!e)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an evaluation");
+        return error_memory(err, "an evaluation");
     run->evaluation = e;
     run_limit_tests(run);
     e->seeds = run->seeds;
@@ -104,8 +104,7 @@ static enum status open_evaluation(struct method_run *run, struct error *err)
     e->inputs = c->inputs;
     e->rows = dictionary_batch(&run->config, c);
     e->mean = calloc((size_t)c->inputs, sizeof *e->mean);
-    enum status status =
-        e->mean ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an evaluation");
+    enum status status = e->mean ? STATUS_OK : error_memory(err, "an evaluation");
     for (int s = 0; !status && s < e->seeds; s++)
         status = open_seed(run, e, s, err);
     if (!status)
@@ -396,7 +395,7 @@ static int batch_at(const struct method_run *run, int64_t position)
 
 /* Opens the evaluation. A checkpoint does not contain the sums, because they are large. After a resume, this
  * function therefore measures the samples before `position` again, which takes little time. */
-static enum status prepare(struct method_run *run, struct error *err)
+static enum status evaluation_evaluate_prepare(struct method_run *run, struct error *err)
 {
     enum status status = run->evaluation ? STATUS_OK : open_evaluation(run, err);
     while (!status && run->evaluation->position < run->position) {
@@ -409,7 +408,7 @@ static enum status prepare(struct method_run *run, struct error *err)
 
 enum status run_evaluate_piece(struct method_run *run, bool *done, struct error *err)
 {
-    enum status status = prepare(run, err);
+    enum status status = evaluation_evaluate_prepare(run, err);
     if (status)
         return status;
     int count = batch_at(run, run->position);

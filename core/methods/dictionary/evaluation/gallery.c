@@ -84,7 +84,7 @@ enum status gallery_codes_create(struct gallery *g, int64_t samples, double acti
     size_t m = (size_t)g->width;
     *out = c;
     if (!c)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a gallery");
+        return error_memory(err, "a gallery");
     c->gallery = g;
     c->room = entries_room(samples, active);
     c->row_room = samples;
@@ -129,7 +129,7 @@ static int bin_of(float value)
 }
 
 /* Inserts a value into a list of the largest values, which is sorted in descending order. */
-static void insert(int64_t *numbers, float *values, int room, int64_t number, float value)
+static void gallery_insert(int64_t *numbers, float *values, int room, int64_t number, float value)
 {
     if (numbers[room - 1] >= 0 && !(value > values[room - 1]))
         return;
@@ -146,7 +146,7 @@ void gallery_add(struct gallery_codes *c, int64_t input, const int32_t *latent, 
 {
     for (int i = 0; i < count; i++) {
         struct gallery_counts *counts = &c->gallery->counts[latent[i]];
-        insert(counts->input, c->gallery->values[latent[i]].value, GALLERY_TOP, input, value[i]);
+        gallery_insert(counts->input, c->gallery->values[latent[i]].value, GALLERY_TOP, input, value[i]);
         counts->bins[bin_of(value[i])]++;
     }
     double pairs = (double)count * count;
@@ -200,7 +200,8 @@ static void relate(struct gallery_codes *c, const struct sae_shape *shape, int j
         c->both[i] = 0;
         if (i == j || !(both > 0))
             continue;
-        insert(counts->together, values->share, GALLERY_NEAR, i, (float)(both / (own + (double)c->fired[i] - both)));
+        gallery_insert(counts->together, values->share, GALLERY_NEAR, i,
+                       (float)(both / (own + (double)c->fired[i] - both)));
         double excess = both / own - (double)c->fired[i] / (double)c->rows;
         if (i < earlier && excess > best) {
             best = excess;

@@ -65,7 +65,7 @@ void comparison_destroy(struct comparison *c)
     free(c);
 }
 
-static bool allocate(struct comparison *c, int threads)
+static bool evaluation_pursuit_allocate(struct comparison *c, int threads)
 {
     size_t m = (size_t)c->width, d = (size_t)c->inputs, rows = (size_t)c->rows, n = (size_t)c->features;
     size_t wide = m > n ? m : n;
@@ -113,7 +113,7 @@ enum status comparison_create(const struct method_run *run, struct comparison **
     struct comparison *c = calloc(1, sizeof *c);
     *out = c;
     if (!c)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
+        return error_memory(err, "a comparison");
     c->width = now->width;
     c->inputs = now->inputs;
     c->features = now->features;
@@ -124,7 +124,7 @@ enum status comparison_create(const struct method_run *run, struct comparison **
     c->correlates = dictionary_correlates(now);
     c->penalty = run->config.penalty;
     c->iterations = (int)run->config.iterations;
-    if (!allocate(c, thread_pool_threads(run->base.env.pool)))
+    if (!evaluation_pursuit_allocate(c, thread_pool_threads(run->base.env.pool)))
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the codes of %d samples", c->rows);
     unit_rows(c, run);
     c->learned = (struct plain){c->width, c->inputs, c->unit, 0, run->base.env.kernels};

@@ -50,8 +50,8 @@ static void slope_task(void *context, int chunk, int worker)
 
 /* Computes the sum over the entries i of latent j: values[i] * table[index[i]], where index[i] is a sample. Writes the
  * sum to `out`, or with `add` adds it to `out`. */
-static void gather(const struct step *s, const struct entries *columns, int j, const float *values, const float *table,
-                   bool add, float *out)
+static void model_gradient_gather(const struct step *s, const struct entries *columns, int j, const float *values,
+                                  const float *table, bool add, float *out)
 {
     int d = s->sae->shape.inputs;
     struct sparse_call call = {.rows = 1,
@@ -92,11 +92,11 @@ static void gather_latent(struct step *s, int j)
     int d = shape->inputs;
     float *decoder = sae->decoder->grad + (ptrdiff_t)j * d, *encoder = sae->encoder->grad + (ptrdiff_t)j * d;
     double bias = sum_of(own, j, own->slope);
-    gather(s, own, j, own->value, step_pull(s, level_of(shape, j), 0), false, decoder);
-    gather(s, own, j, own->slope, s->centred, false, encoder);
+    model_gradient_gather(s, own, j, own->value, step_pull(s, level_of(shape, j), 0), false, decoder);
+    model_gradient_gather(s, own, j, own->slope, s->centred, false, encoder);
     if (s->dead_count > 0) {
-        gather(s, auxiliary, j, auxiliary->value, step_pull(s, shape->levels, 0), true, decoder);
-        gather(s, auxiliary, j, auxiliary->slope, s->centred, true, encoder);
+        model_gradient_gather(s, auxiliary, j, auxiliary->value, step_pull(s, shape->levels, 0), true, decoder);
+        model_gradient_gather(s, auxiliary, j, auxiliary->slope, s->centred, true, encoder);
         bias += sum_of(auxiliary, j, auxiliary->slope);
     }
     if (shape->learner == LEARNER_L1 && s->norms[j] > 0) {

@@ -36,7 +36,7 @@ static struct weight *state(struct sae *sae, const char *prefix, const char *wha
     return params_add_state(sae->params, name, count, value);
 }
 
-static void declare(struct sae *sae, const char *prefix)
+static void sae_declare(struct sae *sae, const char *prefix)
 {
     const int rows[2] = {sae->shape.width, sae->shape.inputs};
     enum learner learner = sae->shape.learner;
@@ -63,11 +63,11 @@ enum status sae_create(const struct sae_shape *shape, const char *name, bool wit
     struct sae *s = calloc(1, sizeof *s);
     *sae = NULL;
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a dictionary");
+        return error_memory(err, "a dictionary");
     s->shape = *shape;
     enum status status = params_create(&s->params, err);
     if (!status) {
-        declare(s, name);
+        sae_declare(s, name);
         status = params_seal(s->params, with_grad, err);
     }
     if (status) {

@@ -15,7 +15,7 @@
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-static void *take(char *base, size_t *at, size_t count, size_t size)
+static void *step_take(char *base, size_t *at, size_t count, size_t size)
 {
     void *here = base ? base + *at : NULL;
     *at += (count * size + 63) / 64 * 64;
@@ -25,12 +25,12 @@ static void *take(char *base, size_t *at, size_t count, size_t size)
 static void take_entries(struct entries *e, char *base, size_t *at, size_t lines, size_t room, bool edges)
 {
     e->room = (int)room;
-    e->start = take(base, at, lines, sizeof *e->start);
-    e->count = take(base, at, lines, sizeof *e->count);
-    e->index = take(base, at, room, sizeof *e->index);
-    e->value = take(base, at, room, sizeof *e->value);
-    e->slope = take(base, at, room, sizeof *e->slope);
-    e->edge = edges ? take(base, at, room, sizeof *e->edge) : NULL;
+    e->start = step_take(base, at, lines, sizeof *e->start);
+    e->count = step_take(base, at, lines, sizeof *e->count);
+    e->index = step_take(base, at, room, sizeof *e->index);
+    e->value = step_take(base, at, room, sizeof *e->value);
+    e->slope = step_take(base, at, room, sizeof *e->slope);
+    e->edge = edges ? step_take(base, at, room, sizeof *e->edge) : NULL;
 }
 
 static size_t most_entries(const struct sae_shape *shape, size_t rows)
@@ -59,31 +59,31 @@ static size_t lay_out(struct step *s, const struct sae_shape *shape, int room, i
     size_t levels = (size_t)shape->levels + (sae_has_auxiliary_loss(shape->learner) ? 1 : 0);
     bool edges = shape->learner == LEARNER_JUMPRELU, pursuit = shape->learner == LEARNER_MATCHING_PURSUIT;
     size_t auxiliary = sae_has_auxiliary_loss(shape->learner) ? rows * (size_t)shape->aux_latents : 0;
-    s->centred = take(base, &at, rows * d, sizeof(float));
-    s->h = take(base, &at, rows * m, sizeof(float));
-    s->pull = take(base, &at, levels * rows * d, sizeof(float));
-    s->xhat = take(base, &at, rows * d, sizeof(float));
+    s->centred = step_take(base, &at, rows * d, sizeof(float));
+    s->h = step_take(base, &at, rows * m, sizeof(float));
+    s->pull = step_take(base, &at, levels * rows * d, sizeof(float));
+    s->xhat = step_take(base, &at, rows * d, sizeof(float));
     take_entries(&s->codes, base, &at, rows, most_entries(shape, rows), edges);
     take_entries(&s->columns, base, &at, m, most_entries(shape, pursuit ? STEP_BLOCK : rows), edges);
     take_entries(&s->auxiliary, base, &at, rows, auxiliary, false);
     take_entries(&s->auxiliary_columns, base, &at, m, auxiliary, false);
-    s->level_count = take(base, &at, rows * SAE_LEVELS, sizeof(int));
-    s->cut = take(base, &at, rows, sizeof(float));
-    s->ties = take(base, &at, rows, sizeof(int));
-    s->dead = take(base, &at, m, sizeof(bool));
-    s->loss = take(base, &at, rows, sizeof(double));
-    s->error = take(base, &at, rows, sizeof(double));
-    s->aux = take(base, &at, rows, sizeof(double));
-    s->norms = take(base, &at, m, sizeof(float));
-    s->before = take(base, &at, edges ? m : 0, sizeof(float));
-    s->smallest = take(base, &at, rows, sizeof(float));
-    s->bins = take(base, &at, (size_t)step_pieces(room, STEP_ROWS) * STEP_BINS, sizeof(uint32_t));
+    s->level_count = step_take(base, &at, rows * SAE_LEVELS, sizeof(int));
+    s->cut = step_take(base, &at, rows, sizeof(float));
+    s->ties = step_take(base, &at, rows, sizeof(int));
+    s->dead = step_take(base, &at, m, sizeof(bool));
+    s->loss = step_take(base, &at, rows, sizeof(double));
+    s->error = step_take(base, &at, rows, sizeof(double));
+    s->aux = step_take(base, &at, rows, sizeof(double));
+    s->norms = step_take(base, &at, m, sizeof(float));
+    s->before = step_take(base, &at, edges ? m : 0, sizeof(float));
+    s->smallest = step_take(base, &at, rows, sizeof(float));
+    s->bins = step_take(base, &at, (size_t)step_pieces(room, STEP_ROWS) * STEP_BINS, sizeof(uint32_t));
     if (pursuit) {
-        s->gram = take(base, &at, m * m, sizeof(float));
-        s->picks = take(base, &at, 2 * (size_t)STEP_BLOCK * (size_t)step_kept(shape) * d, sizeof(float));
+        s->gram = step_take(base, &at, m * m, sizeof(float));
+        s->picks = step_take(base, &at, 2 * (size_t)STEP_BLOCK * (size_t)step_kept(shape) * d, sizeof(float));
     }
     s->scratch_reals = scratch_reals(shape);
-    s->scratch = take(base, &at, (size_t)threads * s->scratch_reals, sizeof(float));
+    s->scratch = step_take(base, &at, (size_t)threads * s->scratch_reals, sizeof(float));
     return at;
 }
 

@@ -16,7 +16,7 @@ static size_t encode_scratch(const struct method_model *m)
 
 /* Computes the codes of samples. code: [count][width], x: [count][inputs], scratch: encode_scratch() floats. count <=
  * INFER_ROWS. */
-static void encode(const struct method_model *m, int seed, const float *x, int count, float *code, float *scratch)
+static void codes_encode(const struct method_model *m, int seed, const float *x, int count, float *code, float *scratch)
 {
     size_t all = (size_t)count * (size_t)m->c.inputs;
     memcpy(scratch, x, all * sizeof *scratch);
@@ -36,7 +36,7 @@ static void add_latent(const struct method_model *m, int seed, int j, float code
         m->kernels->axpy((size_t)m->c.inputs, code / norm, row, to);
 }
 
-static void decode(const struct method_model *m, int seed, const float *code, float *x)
+static void codes_decode(const struct method_model *m, int seed, const float *code, float *x)
 {
     for (int k = 0; k < m->c.inputs; k++)
         x[k] = m->sae[seed]->bias->value[k] / (float)m->scale;
@@ -109,7 +109,7 @@ static enum status read_coded(const struct method_question *question, struct cod
     size_t d = (size_t)m->c.inputs, width = (size_t)m->c.width;
     *c = (struct coded){.block = malloc((2 * d + width + encode_scratch(m)) * sizeof *c->block)};
     if (!c->block)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a sample");
+        return error_memory(err, "a sample");
     c->x = c->block;
     c->back = c->x + d;
     c->code = c->back + d;
@@ -118,12 +118,12 @@ static enum status read_coded(const struct method_question *question, struct cod
         status = take_input(question, c->x, err);
     if (status)
         return status;
-    encode(m, c->seed, c->x, 1, c->code, c->code + width);
-    decode(m, c->seed, c->code, c->back);
+    codes_encode(m, c->seed, c->x, 1, c->code, c->code + width);
+    codes_decode(m, c->seed, c->code, c->back);
     return STATUS_OK;
 }
 
-static enum status append(struct buf *values, const float *from, int count, int *rank, int64_t dim[4])
+static enum status codes_append(struct buf *values, const float *from, int count, int *rank, int64_t dim[4])
 {
     *rank = 1;
     dim[0] = count;
@@ -176,7 +176,7 @@ enum status dictionary_encode_array(const struct method_question *question, stru
     struct coded c;
     enum status status = read_coded(question, &c, err);
     if (!status)
-        status = append(values, c.code, question->model->c.width, rank, dim);
+        status = codes_append(values, c.code, question->model->c.width, rank, dim);
     free(c.block);
     return status;
 }
@@ -193,11 +193,10 @@ enum status dictionary_encode_rows(const struct method_question *question, const
     const struct method_model *m = question->model;
     float *scratch = malloc(encode_scratch(m) * sizeof *scratch);
     int seed = 0;
-    enum status status = scratch ? dictionary_seed(question, &seed, err)
-                                 : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rows");
+    enum status status = scratch ? dictionary_seed(question, &seed, err) : error_memory(err, "rows");
     for (int at = 0; !status && at < count; at += INFER_ROWS) {
         int rows = count - at < INFER_ROWS ? count - at : INFER_ROWS;
-        encode(m, seed, in + (ptrdiff_t)at * m->c.inputs, rows, out + (ptrdiff_t)at * m->c.width, scratch);
+        codes_encode(m, seed, in + (ptrdiff_t)at * m->c.inputs, rows, out + (ptrdiff_t)at * m->c.width, scratch);
     }
     free(scratch);
     return status;
@@ -213,7 +212,7 @@ static enum status read_code(const struct method_question *question, int *seed, 
     const struct method_input *input = question->input;
     *x = malloc((size_t)m->c.inputs * sizeof **x);
     if (!*x)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a reconstruction");
+        return error_memory(err, "a reconstruction");
     if (input->kind == METHOD_INPUT_SAMPLE) { /* the reconstruction of the sample */
         struct coded c;
         enum status status = read_coded(question, &c, err);
@@ -229,7 +228,7 @@ static enum status read_code(const struct method_question *question, int *seed, 
     if (!status)
         status = check_numbers(input->values, m->c.width, err);
     if (!status)
-        decode(m, *seed, input->values, *x);
+        codes_decode(m, *seed, input->values, *x);
     return status;
 }
 
@@ -261,7 +260,7 @@ enum status dictionary_decode_array(const struct method_question *question, stru
     int seed = 0;
     enum status status = read_code(question, &seed, &x, err);
     if (!status)
-        status = append(values, x, question->model->c.inputs, rank, dim);
+        status = codes_append(values, x, question->model->c.inputs, rank, dim);
     free(x);
     return status;
 }
@@ -279,7 +278,7 @@ enum status dictionary_decode_rows(const struct method_question *question, const
     int seed = 0;
     enum status status = dictionary_seed(question, &seed, err);
     for (int r = 0; !status && r < count; r++)
-        decode(m, seed, in + (ptrdiff_t)r * m->c.width, out + (ptrdiff_t)r * m->c.inputs);
+        codes_decode(m, seed, in + (ptrdiff_t)r * m->c.width, out + (ptrdiff_t)r * m->c.inputs);
     return status;
 }
 
@@ -333,7 +332,7 @@ static enum status steer(const struct method_question *question, struct coded *c
         add_latent(m, c->seed, j, changes->code[i] - before[i], c->x);
         c->code[j] = changes->code[i];
     }
-    decode(m, c->seed, c->code, c->back);
+    codes_decode(m, c->seed, c->code, c->back);
     return STATUS_OK;
 }
 
@@ -369,7 +368,7 @@ enum status dictionary_steer_array(const struct method_question *question, struc
     float before[CHANGES_MOST];
     enum status status = steer(question, &c, &changes, before, err);
     if (!status)
-        status = append(values, c.x, question->model->c.inputs, rank, dim);
+        status = codes_append(values, c.x, question->model->c.inputs, rank, dim);
     free(c.block);
     return status;
 }

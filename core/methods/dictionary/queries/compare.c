@@ -52,8 +52,8 @@ static enum status find_nearest(const struct method_question *question, const st
     return status;
 }
 
-static void summarise(const struct method_model *a, const double *cosine, double least, const char *mean_name,
-                      const char *shared_name, const struct sink *out)
+static void queries_compare_summarise(const struct method_model *a, const double *cosine, double least,
+                                      const char *mean_name, const char *shared_name, const struct sink *out)
 {
     double sum = 0;
     int shared = 0;
@@ -103,8 +103,8 @@ static enum status write_comparison(const struct method_question *question, int 
         return status;
     sink_integer(out, "width", a->c.width);
     sink_integer(out, "with_width", b->c.width);
-    summarise(a, cosine, asked->shared, "nearest", "shared", out);
-    summarise(b, back_cosine, asked->shared, "with_nearest", "with_shared", out);
+    queries_compare_summarise(a, cosine, asked->shared, "nearest", "shared", out);
+    queries_compare_summarise(b, back_cosine, asked->shared, "with_nearest", "with_shared", out);
     sink_begin_list(out, "latents");
     for (int j = 0; j < a->c.width; j++) {
         sink_begin_object(out, NULL);

@@ -75,8 +75,7 @@ static enum status read_tables(struct method_model *m, const struct snapshot_rea
     if (m->tested == 0)
         return STATUS_OK;
     m->latents = calloc((size_t)m->c.width * LATENT_COLUMNS, sizeof *m->latents);
-    enum status status = m->latents ? gallery_create(m->c.width, &m->gallery, err)
-                                    : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a gallery");
+    enum status status = m->latents ? gallery_create(m->c.width, &m->gallery, err) : error_memory(err, "a gallery");
     if (!status)
         status = snapshot_create(&snapshot, err);
     if (!status)
@@ -104,7 +103,7 @@ static enum status check_tables(const struct method_model *m, struct error *err)
 
 /* ---- opening ------------------------------------------------------------------------------------------------- */
 
-static enum status measure(struct method_model *m, struct error *err)
+static enum status queries_model_measure(struct method_model *m, struct error *err)
 {
     size_t d = (size_t)m->c.inputs, width = (size_t)m->c.width;
     float *scratch = malloc(infer_scratch(&m->sae[0]->shape) * sizeof *scratch);
@@ -118,7 +117,7 @@ static enum status measure(struct method_model *m, struct error *err)
             m->infer[s] = infer_make(m->sae[s], m->kernels, scratch);
     }
     free(scratch);
-    return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a dictionary");
+    return full ? STATUS_OK : error_memory(err, "a dictionary");
 }
 
 /* Returns the vectors of a hidden layer: computes the vectors of a rug, but reads the vectors of an autoencoder from
@@ -174,7 +173,8 @@ static enum status open_source(struct method_model *m, const char *data, const s
     return STATUS_OK;
 }
 
-static enum status fill(struct method_model *m, const char *data, const struct snapshot_reader *from, struct error *err)
+static enum status queries_model_fill(struct method_model *m, const char *data, const struct snapshot_reader *from,
+                                      struct error *err)
 {
     enum status status = read_run(m, from, err);
     if (status)
@@ -188,7 +188,7 @@ static enum status fill(struct method_model *m, const char *data, const struct s
     status = check_tables(m, err);
     if (status)
         return status;
-    status = measure(m, err);
+    status = queries_model_measure(m, err);
     return status ? status : open_source(m, data, from, err);
 }
 
@@ -197,12 +197,12 @@ enum status dictionary_open_model(const void *config, const struct kernels *kern
 {
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     m->kernels = kernels;
     m->config = *(const struct dictionary_config *)config;
     m->seeds = (int)m->config.seeds;
     m->rows.file = -1;
-    enum status status = fill(m, data, from, err);
+    enum status status = queries_model_fill(m, data, from, err);
     if (status) {
         dictionary_close_model(m);
         return status;

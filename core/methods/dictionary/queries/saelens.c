@@ -43,7 +43,7 @@ static void begin_member(struct buf *out, const char *name, size_t bytes)
     buf_append(out, head, BLOCK);
 }
 
-static void pad(struct buf *out, size_t bytes)
+static void saelens_pad(struct buf *out, size_t bytes)
 {
     static const char zeros[2 * BLOCK];
     buf_append(out, zeros, (BLOCK - bytes % BLOCK) % BLOCK);
@@ -53,7 +53,7 @@ static void add_member(struct buf *out, const char *name, const struct buf *byte
 {
     begin_member(out, name, bytes->size);
     buf_append(out, bytes->data, bytes->size);
-    pad(out, bytes->size);
+    saelens_pad(out, bytes->size);
 }
 
 /* ---- safetensors --------------------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static void add_tensors(struct buf *out, const char *name, const struct array *t
     buf_append(out, head.data, head.size);
     for (int i = 0; i < count; i++)
         buf_append(out, tensors[i].values, array_bytes(&tensors[i]));
-    pad(out, bytes);
+    saelens_pad(out, bytes);
     out->failed = out->failed || head.failed;
     buf_close(&head);
 }
@@ -204,7 +204,7 @@ enum status dictionary_saelens(const struct method_question *question, struct bu
                          dictionary_learners[m->c.learner]);
     struct folded f = {.memory = malloc((2 * d * width + d + 3 * width) * sizeof(float))};
     if (!f.memory)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a dictionary");
+        return error_memory(err, "a dictionary");
     f.encoder = f.memory;
     f.decoder = f.encoder + d * width;
     f.bias = f.decoder + d * width;

@@ -196,7 +196,7 @@ static enum status take_shape(const struct folder *f, struct sae_shape *out, str
 
 /* ---- the dictionary ------------------------------------------------------------------------------------------ */
 
-static void fill(const struct folder *f, struct sae *sae)
+static void saelens_import_fill(const struct folder *f, struct sae *sae)
 {
     int m = sae->shape.width, d = sae->shape.inputs;
     const struct matrix *t = f->tensor;
@@ -222,7 +222,7 @@ static void fill(const struct folder *f, struct sae *sae)
     }
 }
 
-static enum status append(void *context, const void *bytes, size_t count, struct error *err)
+static enum status saelens_import_append(void *context, const void *bytes, size_t count, struct error *err)
 {
     struct buf *out = context;
     buf_append(out, bytes, count);
@@ -235,7 +235,7 @@ static enum status write_checkpoint(const struct sae *sae, struct buf *out, stru
     double scale = 1;
     const struct snapshot_number numbers[] = {
         {"run.phase", &phase, NULL}, {"evaluation.samples", &tested, NULL}, {"run.scale", NULL, &scale}};
-    const struct snapshot_writer to = {out, append};
+    const struct snapshot_writer to = {out, saelens_import_append};
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
     if (!status)
@@ -257,7 +257,8 @@ static void write_config(const struct sae_shape *shape, struct buf *out)
                shape->l0 > 256 ? ", \"pursuit_samples\": 0" : "");
 }
 
-static enum status convert(const struct folder *f, struct buf *config, struct buf *checkpoint, struct error *err)
+static enum status saelens_import_convert(const struct folder *f, struct buf *config, struct buf *checkpoint,
+                                          struct error *err)
 {
     struct sae_shape shape = {.learner = LEARNER_L1};
     struct sae *sae = NULL;
@@ -268,7 +269,7 @@ static enum status convert(const struct folder *f, struct buf *config, struct bu
     if (status)
         return status;
     sae_init(sae, 0);
-    fill(f, sae);
+    saelens_import_fill(f, sae);
     write_config(&shape, config);
     status = write_checkpoint(sae, checkpoint, err);
     sae_destroy(sae);
@@ -285,7 +286,7 @@ enum status dictionary_adopt(const struct byte_source *from, struct buf *config,
             error_set(err, STATUS_INVALID, NULL,
                       "the archive is not a folder of SAELens: it must contain cfg.json and sae_weights.safetensors");
     if (!status)
-        status = convert(&f, config, checkpoint, err);
+        status = saelens_import_convert(&f, config, checkpoint, err);
     folder_close(&f);
     return status;
 }

@@ -61,9 +61,7 @@ static enum status take_memory(int nodes, struct tree_edges *a, struct error *er
     a->parent = calloc(n, sizeof *a->parent);
     a->edge = calloc(n, sizeof *a->edge);
     a->share = calloc(n, sizeof *a->share);
-    return a->seen && a->parent && a->edge && a->share
-               ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for edges");
+    return a->seen && a->parent && a->edge && a->share ? STATUS_OK : error_memory(err, "edges");
 }
 
 static enum status edges_of_tree(const struct tree *tree, const bool *seen, bool merge, struct tree_edges *a,
@@ -77,8 +75,7 @@ static enum status edges_of_tree(const struct tree *tree, const bool *seen, bool
         for (int v = 0; v < tree->nodes; v++)
             a->share[v] /= (real)(a->edge[v] >= 0 ? length[a->edge[v]] : 1);
     }
-    enum status status =
-        below && length ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for edges");
+    enum status status = below && length ? STATUS_OK : error_memory(err, "edges");
     free(below);
     free(length);
     return status;

@@ -37,7 +37,7 @@ static void build_encoder(struct tree_model *m, const char *prefix)
                   (int[]){s->features, s->hidden, s->hidden, s->latent}, 0);
 }
 
-static void build(struct tree_model *m, const struct tree_edges *edges, const char *prefix)
+static void model_fit_build(struct tree_model *m, const struct tree_edges *edges, const char *prefix)
 {
     const struct fit_setup *s = &m->setup;
     build_encoder(m, prefix);
@@ -62,11 +62,11 @@ static enum status model_create(const struct fit_setup *setup, const struct tree
 {
     struct tree_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     m->setup = *setup;
     enum status status = params_create(&m->params, err);
     if (!status) {
-        build(m, edges, prefix);
+        model_fit_build(m, edges, prefix);
         status = params_seal(m->params, with_grad, err);
     }
     if (status) {
@@ -89,7 +89,7 @@ enum status tree_model_fit(const struct fit_setup *setup, const struct snapshot_
     return status;
 }
 
-static struct tensor *encode(struct tree_model *m, struct exec *e, float *x, int rows)
+static struct tensor *model_fit_encode(struct tree_model *m, struct exec *e, float *x, int rows)
 {
     bool given = m->setup.encoder == ENCODER_GIVEN;
     struct tensor *in = tensor_wrap_rows(e, x, rows, given ? m->setup.latent : m->setup.features, false);
@@ -107,8 +107,8 @@ enum status tree_model_encode(struct tree_model *model, struct exec *e, const fl
     for (int at = 0; at < rows; at += TREE_PIECE_ROWS) {
         int count = rows - at < TREE_PIECE_ROWS ? rows - at : TREE_PIECE_ROWS;
         exec_begin(e, false, 0);
-        /* The cast is safe, because encode() only reads x. */
-        struct tensor *raw = encode(model, e, (float *)x + (ptrdiff_t)at * d, count);
+        /* The cast is safe, because model_fit_encode() only reads x. */
+        struct tensor *raw = model_fit_encode(model, e, (float *)x + (ptrdiff_t)at * d, count);
         struct tensor *out = op_unit_columns(e, raw, model->deviation);
         enum status status = exec_status(e, err);
         if (status)
@@ -131,7 +131,7 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct tree_edg
 {
     struct tree_fit *f = calloc(1, sizeof *f);
     if (!f)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a fit");
+        return error_memory(err, "a fit");
     size_t rows = (size_t)setup->batch;
     f->edges = edges;
     f->data = data;
@@ -245,7 +245,7 @@ static bool sharpened(const struct tree_fit *f)
 
 /* Applies the proximal step of the penalty to each change. The step size of a change is the one that Adam used for this
  * change in this update. */
-static void shrink(struct tree_fit *f, double rate, float *scales)
+static void model_fit_shrink(struct tree_fit *f, double rate, float *scales)
 {
     struct weight *w = f->model->changes;
     double penalty = f->model->setup.weight, sharpness = f->model->setup.sharpness;
@@ -274,7 +274,7 @@ enum status tree_fit_update(struct tree_fit *f, struct error *err)
     params_begin_step(f->model->params);
     exec_begin(e, true, (uint64_t)f->updates);
     exec_set_share(e, own.first, own.count, s->batch);
-    struct tensor *z = encode(f->model, e, f->x, rows);
+    struct tensor *z = model_fit_encode(f->model, e, f->x, rows);
     if (s->encoder != ENCODER_GIVEN && s->unit_variance)
         z = op_unit_columns(e, z, f->model->deviation);
     struct tensor *y = op_tree_heads(e, z, f->node, f->model->base, f->model->changes, &f->edges->heads);
@@ -306,8 +306,8 @@ enum status tree_fit_update(struct tree_fit *f, struct error *err)
         return STATUS_OK;
     float *scales = reals(f->model->changes->count);
     if (!scales)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a proximal step");
-    shrink(f, rate, scales);
+        return error_memory(err, "a proximal step");
+    model_fit_shrink(f, rate, scales);
     free(scales);
     return STATUS_OK;
 }
@@ -340,7 +340,7 @@ static enum status settled_codes(struct tree_fit *f, float **z, struct error *er
     const struct fit_setup *s = &f->model->setup;
     *z = reals((size_t)data->rows * (size_t)s->latent);
     if (!*z)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for latent variables");
+        return error_memory(err, "latent variables");
     for (int c = 0; c < s->latent; c++)
         f->model->deviation->value[c] = 1;
     enum status status = tree_model_encode(f->model, &f->exec, data->x, data->z, data->rows, *z, err);
@@ -364,7 +364,7 @@ static double squared_error(const struct tree_fit *f, const float *z, const floa
     return sum / data->rows;
 }
 
-/* Returns the penalty on the changes; shrink() makes its proximal step. */
+/* Returns the penalty on the changes; model_fit_shrink() makes its proximal step. */
 static double penalty_of(const struct tree_fit *f)
 {
     const struct fit_setup *s = &f->model->setup;
@@ -383,7 +383,7 @@ enum status tree_fit_objective(struct tree_fit *f, double *objective, struct err
     float *z, *w = reals((size_t)f->edges->nodes * (size_t)m->setup.latent);
     enum status status = settled_codes(f, &z, err);
     if (!status && !w)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for heads");
+        status = error_memory(err, "heads");
     if (!status) {
         tree_edges_weights(f->edges, m->base, m->changes, m->setup.latent, w);
         *objective = squared_error(f, z, w) + penalty_of(f);

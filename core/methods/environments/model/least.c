@@ -13,8 +13,7 @@ enum status least_sums_create(int nodes, int latent, struct least_sums *sums, st
 {
     size_t n = (size_t)nodes, k = (size_t)latent;
     *sums = (struct least_sums){nodes, latent, calloc(n * k * k, sizeof(double)), calloc(n * k, sizeof(double))};
-    return sums->products && sums->outcomes ? STATUS_OK
-                                            : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sums");
+    return sums->products && sums->outcomes ? STATUS_OK : error_memory(err, "sums");
 }
 
 void least_sums_close(struct least_sums *sums)
@@ -99,9 +98,8 @@ enum status least_refit(const struct tree_edges *edges, const struct least_sums 
     size_t entries = (size_t)n * (size_t)(n + 1) / 2;
     double *a = n > 0 && n <= LEAST_UNKNOWNS ? calloc(entries + (size_t)n, sizeof *a) : NULL,
            *b = a ? a + entries : NULL;
-    enum status status = number && terms && (a || n > LEAST_UNKNOWNS || n == 0)
-                             ? STATUS_OK
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a refit");
+    enum status status =
+        number && terms && (a || n > LEAST_UNKNOWNS || n == 0) ? STATUS_OK : error_memory(err, "a refit");
     for (int v = 0; a && v < edges->nodes && !thread_pool_stopped(pool); v++)
         if (edges->seen[v])
             add_node(sums, v, terms, terms_of(edges, v + edges->offset, k, number, terms), a, b);

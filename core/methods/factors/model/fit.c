@@ -79,13 +79,13 @@ static enum status start_weights(struct fit *f, struct thread_pool *pool, struct
 {
     double *deviation = malloc((size_t)f->setup.shape.features * sizeof *deviation);
     if (!deviation)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for deviations");
+        return error_memory(err, "deviations");
     features_moments(f->data.features, NULL, deviation);
     latent_init(f->model, f->setup.seed, deviation, pool);
     f->xi = fit_calibrate(deviation, f->setup.shape.features);
     free(deviation);
     if (isnan(f->xi))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for deviations");
+        return error_memory(err, "deviations");
     return thread_pool_check(pool, err);
 }
 
@@ -95,7 +95,7 @@ enum status fit_create(const struct fit_setup *setup, const struct fit_data *dat
 {
     struct fit *f = calloc(1, sizeof *f);
     if (!f)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a fit");
+        return error_memory(err, "a fit");
     f->setup = *setup;
     f->data = *data;
     f->ordered = -1;
@@ -217,7 +217,7 @@ static void shuffle(struct fit *f)
     f->ordered = f->epoch;
 }
 
-static void gather(struct fit *f, const int *rows, int count)
+static void model_fit_gather(struct fit *f, const int *rows, int count)
 {
     int g = f->setup.shape.features;
     for (int i = 0; i < count; i++) {
@@ -345,7 +345,7 @@ static enum status work_batch(struct fit *f, int rows, struct comm_share own, do
 
 /* Moves each entry of W towards zero, by the product of the entry's penalty and the step size that Adam last used for
  * this entry. An entry that is zero stays zero while its mean gradient is below the penalty. */
-static enum status shrink(struct fit *f, struct error *err)
+static enum status model_fit_shrink(struct fit *f, struct error *err)
 {
     struct weight *w = f->model->mask;
     double each = f->setup.objective == OBJECTIVE_CODE ? 1.0 / (double)f->setup.batch : 1.0 / f->data.train_count;
@@ -381,7 +381,7 @@ static enum status after_step(struct fit *f, const unsigned char *keeps, struct 
         /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Branch): begin_skip() filled them */
         w->value[i] = keeps[i] ? w->value[i] : 0;
     if (proximal(f))
-        status = shrink(f, err);
+        status = model_fit_shrink(f, err);
     prior_update(&f->setup.prior, f->model);
     return status ? status : exec_status(&f->exec, err);
 }
@@ -427,7 +427,7 @@ enum status fit_update(struct fit *fit, struct error *err)
         shuffle(f);
     f->exec.comm = rows < comm_size(f->comm) ? NULL : f->comm;
     struct comm_share own = comm_share(f->exec.comm, rows);
-    gather(f, f->order + f->position + own.first, (int)own.count);
+    model_fit_gather(f, f->order + f->position + own.first, (int)own.count);
     params_begin_step(f->model->params);
     gradients_begin(&f->gradients);
     if (!status)
@@ -455,7 +455,7 @@ enum status fit_view(struct fit *fit, const int *rows, int count, bool sampled, 
     if (skipping(f))
         latent_skip(f->model);
     f->model->warmth = warmth(f);
-    gather(f, rows, count);
+    model_fit_gather(f, rows, count);
     exec_begin(e, false, EVALUATION_STEP);
     struct spike_code code = latent_encode(f->model, e, tensor_wrap_rows(e, f->input, count, g, false));
     struct tensor *mean = latent_mean(f->model, e, &code);

@@ -33,7 +33,7 @@ static struct weight *build_state(struct params *params, const char *prefix, con
     return params_add_state(params, full, count, value);
 }
 
-static void build(struct latent_model *m, const char *prefix)
+static void model_model_build(struct latent_model *m, const char *prefix)
 {
     const struct latent_shape *s = &m->shape;
     struct params *p = m->params;
@@ -74,20 +74,19 @@ enum status latent_declare(const struct latent_shape *shape, const char *prefix,
 {
     struct latent_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     m->shape = *shape;
     m->warmth = 1;
     m->zeros = calloc((size_t)shape->hidden, sizeof *m->zeros);
     m->skip.dense = calloc(2 * (size_t)shape->features, sizeof *m->skip.dense);
     m->skip.groups = calloc((size_t)shape->features, sizeof *m->skip.groups);
-    enum status status = m->zeros && m->skip.dense && m->skip.groups
-                             ? params_create(&m->params, err)
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+    enum status status =
+        m->zeros && m->skip.dense && m->skip.groups ? params_create(&m->params, err) : error_memory(err, "a model");
     if (!status) {
         m->skip.few = m->skip.dense + shape->features;
         m->no_bias =
             (struct weight){.value = m->zeros, .rank = 1, .dim = {shape->hidden}, .count = (size_t)shape->hidden};
-        build(m, prefix);
+        model_model_build(m, prefix);
     }
     if (status) {
         latent_destroy(m);

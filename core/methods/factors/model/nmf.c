@@ -90,7 +90,7 @@ static void multiply(const struct nmf *n, bool transpose, const float *matrix)
     }
 }
 
-static double pass(struct nmf *n, bool transpose, float *w, int rows, const float *fixed, int fixed_rows)
+static double nmf_pass(struct nmf *n, bool transpose, float *w, int rows, const float *fixed, int fixed_rows)
 {
     size_t k = (size_t)n->setup.latent;
     double *gram = malloc((k * k + (size_t)rows) * sizeof *gram), sum = 0;
@@ -108,8 +108,8 @@ static double pass(struct nmf *n, bool transpose, float *w, int rows, const floa
 
 void nmf_iterate(struct nmf *nmf)
 {
-    double violation = pass(nmf, false, nmf->codes, nmf->rows, nmf->parts, nmf->setup.features);
-    violation += pass(nmf, true, nmf->parts, nmf->setup.features, nmf->codes, nmf->rows);
+    double violation = nmf_pass(nmf, false, nmf->codes, nmf->rows, nmf->parts, nmf->setup.features);
+    violation += nmf_pass(nmf, true, nmf->parts, nmf->setup.features, nmf->codes, nmf->rows);
     if (nmf->done++ == 0)
         nmf->first = violation;
     nmf->last = violation;
@@ -229,14 +229,14 @@ static void start_column(struct nmf *n, const double *v, int m, int c, double *u
     }
 }
 
-static enum status start(struct nmf *n, struct error *err)
+static enum status nmf_start(struct nmf *n, struct error *err)
 {
     size_t g = (size_t)n->setup.features;
     int least = n->setup.features < n->rows ? n->setup.features : n->rows, k = n->setup.latent;
     int m = k + OVERSAMPLE < least ? k + OVERSAMPLE : least;
     double *gram = malloc((g * g + 2 * g * (size_t)m + (size_t)n->rows) * sizeof *gram);
     if (!gram)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for singular vectors");
+        return error_memory(err, "singular vectors");
     double *q = gram + g * g, *work = q + g * (size_t)m, *u = work + g * (size_t)m;
     singular_vectors(n, gram, q, work, m);
     for (int c = 0; c < k && c < m && !thread_pool_stopped(n->pool); c++)
@@ -262,7 +262,7 @@ enum status nmf_create(const struct nmf_setup *setup, const struct features *fea
     struct nmf *n = calloc(1, sizeof *n);
     size_t g = (size_t)setup->features, k = (size_t)setup->latent, most = (size_t)count > g ? (size_t)count : g;
     if (!n)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a factorisation");
+        return error_memory(err, "a factorisation");
     *n = (struct nmf){.setup = *setup, .kernels = kernels, .pool = pool, .rows = count, .first = NAN, .last = NAN};
     n->parts = calloc(g * k, sizeof *n->parts);
     n->lowest = calloc(g, sizeof *n->lowest);
@@ -273,10 +273,10 @@ enum status nmf_create(const struct nmf_setup *setup, const struct features *fea
     }
     enum status status = STATUS_OK;
     if (!n->parts || !n->lowest || (rows && (!n->x || !n->codes || !n->products)))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a factorisation");
+        status = error_memory(err, "a factorisation");
     if (!status && rows) {
         take_rows(n, features, rows);
-        status = start(n, err);
+        status = nmf_start(n, err);
     }
     if (status) {
         nmf_destroy(n);

@@ -131,8 +131,8 @@ static enum status outside(double low, double high, const char *what, size_t at,
 }
 
 /* Fills the planes from a shorter sequence, with zeros after its end. */
-static enum status pad(const struct domain_shape *shape, const struct method_input *input, double low, double high,
-                       const char *what, float *planes, struct error *err)
+static enum status domain_pad(const struct domain_shape *shape, const struct method_input *input, double low,
+                              double high, const char *what, float *planes, struct error *err)
 {
     size_t cols = (size_t)shape->cols, length = (size_t)input->dim[2];
     memset(planes, 0, domain_inputs(shape) * sizeof *planes);
@@ -209,7 +209,7 @@ enum status domain_planes(const struct domain_shape *shape, const struct method_
     if (!shorter(shape, input) && !fits(shape, input, &last))
         return misfit(shape, input, err);
     if (shorter(shape, input))
-        return pad(shape, input, low, high, what, planes, err);
+        return domain_pad(shape, input, low, high, what, planes, err);
     for (size_t i = 0; i < count; i++) {
         double value = (double)input->values[i];
         if (!(value >= low && value <= high))

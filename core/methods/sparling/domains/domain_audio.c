@@ -63,7 +63,7 @@ static void single_shape(const struct sparling_config *config, struct domain_sha
     shape->boxes = 0;
 }
 
-static void check(const struct sparling_config *config, const struct method_faults *faults)
+static void domain_audio_check(const struct sparling_config *config, const struct method_faults *faults)
 {
     const struct audio_config *c = &config->audio;
     if (!dataset_name_good(c->dataset))
@@ -103,12 +103,12 @@ static enum status find_folder(const char *dataset, const char *data, char folde
                   : STATUS_OK;
 }
 
-static enum status resolve(struct sparling_config *config, const struct method_given *given, const char *data,
-                           struct error *err)
+static enum status domain_audio_resolve(struct sparling_config *config, const struct method_given *given,
+                                        const char *data, struct error *err)
 {
     char folder[DATASET_PATH];
     if (!dataset_name_good(config->audio.dataset))
-        return STATUS_OK; /* check() reports a name that is not possible */
+        return STATUS_OK; /* domain_audio_check() reports a name that is not possible */
     return find_folder(config->audio.dataset, data, folder, err);
 }
 
@@ -151,7 +151,7 @@ static enum status open_audio(const struct sparling_config *config, const char *
 {
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
+        return error_memory(err, "a domain");
     s->config = config->audio;
     s->curriculum = config->curriculum;
     s->samples = samples_of(&config->audio);
@@ -180,7 +180,7 @@ static enum status to_planes(const struct domain_state *s, const float *audio, i
     size_t mels = (size_t)s->mels, frames = (size_t)audio_spectrum_frames(s->spectrum, samples);
     float *rows = malloc(mels * frames * sizeof *rows);
     if (!rows)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a spectrogram");
+        return error_memory(err, "a spectrogram");
     audio_spectrum_compute(s->spectrum, audio, samples, rows);
     for (size_t m = 0; m < mels; m++)
         for (size_t t = 0; t < frames; t++)
@@ -202,14 +202,14 @@ static struct audio_sequence sequence_for(const struct domain_state *s, const st
     return sequence;
 }
 
-static enum status sample(const struct domain_state *s, const struct domain_request *request, float *planes,
-                          struct domain_truth *truth, struct error *err)
+static enum status domain_audio_sample(const struct domain_state *s, const struct domain_request *request,
+                                       float *planes, struct domain_truth *truth, struct error *err)
 {
     struct audio_sequence sequence = sequence_for(s, request);
     struct audio_truth drawn;
     float *audio = malloc((size_t)s->samples * sizeof *audio);
     if (!audio)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a clip");
+        return error_memory(err, "a clip");
     if (request->set == DOMAIN_EXAMPLE) {
         struct mt19937 rng;
         mt19937_init(&rng, (uint32_t)request->index);
@@ -229,13 +229,13 @@ static enum status sample(const struct domain_state *s, const struct domain_requ
 }
 
 /* Draws a clip of three seconds with one word in the middle. */
-static enum status single(const struct domain_state *s, const struct domain_request *request, float *planes,
-                          struct domain_truth *truth, struct error *err)
+static enum status domain_audio_single(const struct domain_state *s, const struct domain_request *request,
+                                       float *planes, struct domain_truth *truth, struct error *err)
 {
     struct audio_sequence sequence = sequence_of(s, request->seed == -2 ? AUDIO_NEW_SPEAKERS : AUDIO_TRAINING_SPEAKERS);
     float *audio = malloc(SINGLE_SAMPLES * sizeof *audio);
     if (!audio)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a clip");
+        return error_memory(err, "a clip");
     sequence.samples = SINGLE_SAMPLES;
     int drawn = audio_sequence_single(&sequence, request->seed, request->index, audio);
     enum status status = to_planes(s, audio, SINGLE_SAMPLES, planes, err);
@@ -264,8 +264,8 @@ static double duration(const struct domain_state *s)
 }
 
 /* Accepts a clip at 8 kHz (zeros follow a shorter one), or a spectrogram in decibels. */
-static enum status prepare(const struct domain_state *s, const struct method_input *input, float *planes,
-                           struct error *err)
+static enum status domain_audio_prepare(const struct domain_state *s, const struct method_input *input, float *planes,
+                                        struct error *err)
 {
     struct domain_shape shape = {.channels = s->mels, .rows = 1, .cols = s->frames};
     if (input->rank != 1) {
@@ -280,7 +280,7 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
                          s->samples, s->config.seconds, (long long)count);
     float *audio = calloc((size_t)s->samples, sizeof *audio);
     if (!audio)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a clip");
+        return error_memory(err, "a clip");
     enum status status = STATUS_OK;
     for (int64_t i = 0; !status && i < count; i++) {
         audio[i] = input->values[i];
@@ -295,7 +295,7 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
 }
 
 /* Draws the spectrogram with low frequencies at the bottom. */
-static void grey(const struct domain_state *s, const float *planes, float *out)
+static void domain_audio_grey(const struct domain_state *s, const float *planes, float *out)
 {
     size_t frames = (size_t)s->frames;
     for (size_t i = 0; i < (size_t)s->mels * frames; i++) {
@@ -313,18 +313,18 @@ const struct domain audio_domain = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,
-    .resolve = resolve,
-    .check = check,
+    .resolve = domain_audio_resolve,
+    .check = domain_audio_check,
     .open = open_audio,
     .close = close_audio,
     .digest = digest_of,
-    .sample = sample,
+    .sample = domain_audio_sample,
     .single_shape = single_shape,
-    .single = single,
+    .single = domain_audio_single,
     .mean_symbols = mean_symbols,
     .symbol = word,
     .token = word,
     .duration = duration,
-    .prepare = prepare,
-    .grey = grey,
+    .prepare = domain_audio_prepare,
+    .grey = domain_audio_grey,
 };

@@ -73,7 +73,7 @@ static void shape_of(const struct sparling_config *config, struct domain_shape *
                                                                          : 48};
 }
 
-static void check(const struct sparling_config *config, const struct method_faults *faults)
+static void domain_dataset_check(const struct sparling_config *config, const struct method_faults *faults)
 {
     const struct dataset_config *c = &config->dataset;
     if (c->name[0] != '\0' && !dataset_name_good(c->name))
@@ -185,8 +185,8 @@ static enum status fits(const struct collection *c, const struct sparling_config
     return STATUS_OK;
 }
 
-static enum status resolve(struct sparling_config *config, const struct method_given *given, const char *data,
-                           struct error *err)
+static enum status domain_dataset_resolve(struct sparling_config *config, const struct method_given *given,
+                                          const char *data, struct error *err)
 {
     struct dataset_config *d = &config->dataset;
     struct collection c;
@@ -252,7 +252,7 @@ static enum status sort_by_length(struct domain_state *s, struct error *err)
     const struct collection *c = &s->c;
     int64_t *sorted = malloc((size_t)s->count[PART_TRAIN] * sizeof *sorted), count = 0;
     if (!sorted && s->count[PART_TRAIN] > 0)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a split");
+        return error_memory(err, "a split");
     for (int length = 0; length <= c->longest && !s->shape.positions; length++) {
         for (int64_t i = 0; i < s->count[PART_TRAIN]; i++) {
             int64_t sample = s->part[PART_TRAIN][i];
@@ -267,7 +267,7 @@ static enum status sort_by_length(struct domain_state *s, struct error *err)
     return STATUS_OK;
 }
 
-static enum status split(struct domain_state *s, const struct dataset_config *d, struct error *err)
+static enum status domain_dataset_split(struct domain_state *s, const struct dataset_config *d, struct error *err)
 {
     static const char *const names[] = {"training", "validation", "test"};
     const struct collection *c = &s->c;
@@ -278,7 +278,7 @@ static enum status split(struct domain_state *s, const struct dataset_config *d,
     for (int p = 0; p < PARTS_OF_SET; p++)
         s->part[p] = malloc((size_t)c->count * sizeof *s->part[p]);
     if (!s->up_to || !s->part[0] || !s->part[1] || !s->part[2])
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a split");
+        return error_memory(err, "a split");
     for (int64_t i = 0; i < c->count; i++) {
         enum part p = part_of(c, d, i);
         s->part[p][s->count[p]++] = i;
@@ -296,7 +296,7 @@ static enum status split(struct domain_state *s, const struct dataset_config *d,
 
 /* ---- values ------------------------------------------------------------------------------------------------ */
 
-static void measure(struct domain_state *s)
+static void domain_dataset_measure(struct domain_state *s)
 {
     struct collection_moments m = collection_measure(&s->c);
     double mean = m.sum / (double)m.count, deviation = sqrt(fmax(m.squares / (double)m.count - mean * mean, 0));
@@ -332,7 +332,7 @@ static enum status to_spectrogram(const struct domain_state *s, const float *aud
     bool good = wave && rows;
     free(wave);
     free(rows);
-    return good ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a spectrogram");
+    return good ? STATUS_OK : error_memory(err, "a spectrogram");
 }
 
 /* Writes the planes of a sample. Values after the end of a shorter sequence are 0. */
@@ -419,7 +419,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
     char hash[DATASET_HASH_KEPT + 1];
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
+        return error_memory(err, "a domain");
     s->shape = domain_shape(config);
     s->curriculum = config->curriculum;
     s->replaced = d->replaced;
@@ -445,19 +445,19 @@ static enum status open_dataset(const struct sparling_config *config, const char
         status = error_set(err, STATUS_INVALID, "/config/dataset_name",
                            "has recordings that are too short for a spectrogram");
     if (!status)
-        status = split(s, d, err);
+        status = domain_dataset_split(s, d, err);
     if (status) {
         close_dataset(s);
         return status;
     }
-    measure(s);
+    domain_dataset_measure(s);
     s->mean = dataset_mean_label(&s->c, config->channels_motif);
     *state = s;
     return STATUS_OK;
 }
 
 /* Returns the index of the requested sample. The curriculum begins with short labels (lesson() of DigitCircle). */
-static int64_t choose(const struct domain_state *s, const struct domain_request *request)
+static int64_t domain_dataset_choose(const struct domain_state *s, const struct domain_request *request)
 {
     if (request->set == DOMAIN_RECORD)
         return request->index % s->c.count;
@@ -513,10 +513,10 @@ static void turn(const struct domain_state *s, int64_t length, float *planes, st
     }
 }
 
-static enum status sample(const struct domain_state *s, const struct domain_request *request, float *planes,
-                          struct domain_truth *truth, struct error *err)
+static enum status domain_dataset_sample(const struct domain_state *s, const struct domain_request *request,
+                                         float *planes, struct domain_truth *truth, struct error *err)
 {
-    int64_t chosen = choose(s, request);
+    int64_t chosen = domain_dataset_choose(s, request);
     if (truth)
         to_truth(s, chosen, truth);
     enum status status = to_planes(s, chosen, planes, err);
@@ -537,7 +537,7 @@ static bool record(const struct domain_state *s, const struct domain_request *re
     enum part part = request->seed == -1 ? PART_VALIDATE : PART_TESTED;
     if (request->index >= (whole ? s->c.count : drawn ? INT64_MAX : s->count[part]))
         return false;
-    int64_t chosen = choose(s, request), length = collection_length(&s->c, chosen);
+    int64_t chosen = domain_dataset_choose(s, request), length = collection_length(&s->c, chosen);
     if (s->spectrum) /* positions are frames */
         length = audio_spectrum_frames(s->spectrum, (int)length);
     *out = (struct domain_record){.name = s->c.records.count > 0 ? s->c.records.name[chosen] : NULL,
@@ -574,7 +574,7 @@ static int64_t frequencies(const struct domain_state *s, double *count, double *
     return samples;
 }
 
-static void spread(const struct domain_state *s, double *mean, double *deviation)
+static void domain_dataset_spread(const struct domain_state *s, double *mean, double *deviation)
 {
     dataset_spread(&s->c, s->part[PART_TRAIN], s->count[PART_TRAIN], mean, deviation);
 }
@@ -585,8 +585,8 @@ static const char *name(const struct domain_state *s, int number)
 }
 
 /* Accepts an array of the shape of the data set's inputs and, for recordings, also sound samples at AUDIO_RATE. */
-static enum status prepare(const struct domain_state *s, const struct method_input *input, float *planes,
-                           struct error *err)
+static enum status domain_dataset_prepare(const struct domain_state *s, const struct method_input *input, float *planes,
+                                          struct error *err)
 {
     if (s->spectrum && input->rank == 1)
         return to_spectrogram(s, input->values, input->dim[0], planes, err);
@@ -635,7 +635,7 @@ static void scale(const struct domain_state *s, float *zero, float *unit)
 }
 
 /* Shows the first channel of an image, or all channels of a sequence below each other. */
-static void grey(const struct domain_state *s, const float *planes, float *out)
+static void domain_dataset_grey(const struct domain_state *s, const float *planes, float *out)
 {
     size_t cols = (size_t)s->shape.cols, rows = (size_t)s->shape.picture_rows, channels = (size_t)s->shape.channels;
     for (size_t r = 0; r < rows; r++)
@@ -662,14 +662,14 @@ const struct domain dataset_domain = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,
-    .resolve = resolve,
-    .check = check,
+    .resolve = domain_dataset_resolve,
+    .check = domain_dataset_check,
     .open = open_dataset,
     .close = close_dataset,
-    .sample = sample,
+    .sample = domain_dataset_sample,
     .mean_symbols = mean_symbols,
     .frequencies = frequencies,
-    .spread = spread,
+    .spread = domain_dataset_spread,
     .symbol = name,
     .token = name,
     .alphabet = alphabet,
@@ -677,8 +677,8 @@ const struct domain dataset_domain = {
     .record = record,
     .turns = turns,
     .counts = counts,
-    .prepare = prepare,
+    .prepare = domain_dataset_prepare,
     .warn = warn,
     .scale = scale,
-    .grey = grey,
+    .grey = domain_dataset_grey,
 };

@@ -42,7 +42,7 @@ static void shape_of(const struct sparling_config *config, struct domain_shape *
     };
 }
 
-static void check(const struct sparling_config *config, const struct method_faults *faults)
+static void domain_digitcircle_check(const struct sparling_config *config, const struct method_faults *faults)
 {
     struct digitcircle circle = digitcircle_of(&config->digitcircle);
     digitcircle_check(&circle, faults->context, faults->add);
@@ -53,7 +53,7 @@ static enum status open_circle(const struct sparling_config *config, const char 
 {
     struct domain_state *s = malloc(sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
+        return error_memory(err, "a domain");
     *s = (struct domain_state){digitcircle_of(&config->digitcircle), config->curriculum};
     *state = s;
     return STATUS_OK;
@@ -66,7 +66,8 @@ static void close_circle(struct domain_state *state)
 
 /* The curriculum begins with zero or one digit in an image, where the label only says which digit is present. Images
  * without digits prevent the network from recognising a digit by the absence of all others. */
-static struct digitcircle lesson(const struct domain_state *state, const struct domain_request *request)
+static struct digitcircle domain_digitcircle_lesson(const struct domain_state *state,
+                                                    const struct domain_request *request)
 {
     struct digitcircle circle = state->circle;
     if (request->set == DOMAIN_LESSON && request->seen < state->curriculum) {
@@ -76,11 +77,11 @@ static struct digitcircle lesson(const struct domain_state *state, const struct 
     return circle;
 }
 
-static enum status sample(const struct domain_state *state, const struct domain_request *request, float *planes,
-                          struct domain_truth *truth, struct error *err)
+static enum status domain_digitcircle_sample(const struct domain_state *state, const struct domain_request *request,
+                                             float *planes, struct domain_truth *truth, struct error *err)
 {
     (void)err;
-    struct digitcircle circle = lesson(state, request);
+    struct digitcircle circle = domain_digitcircle_lesson(state, request);
     struct digitcircle_truth drawn;
     if (request->set == DOMAIN_EXAMPLE) /* the index is the seed of the generator, as in the authors' code */
         digitcircle_draw(&circle, (uint32_t)request->index, planes, &drawn);
@@ -104,8 +105,8 @@ static void single_shape(const struct sparling_config *config, struct domain_sha
     shape->boxes = 0;
 }
 
-static enum status single(const struct domain_state *state, const struct domain_request *request, float *planes,
-                          struct domain_truth *truth, struct error *err)
+static enum status domain_digitcircle_single(const struct domain_state *state, const struct domain_request *request,
+                                             float *planes, struct domain_truth *truth, struct error *err)
 {
     int digit_drawn = digitcircle_single(&state->circle, request->seed, request->index, planes);
     if (truth) {
@@ -153,8 +154,8 @@ static const char *digit(const struct domain_state *state, int symbol)
     return symbol >= 0 && symbol < state->circle.classes ? digits[symbol] : NULL;
 }
 
-static enum status prepare(const struct domain_state *state, const struct method_input *input, float *planes,
-                           struct error *err)
+static enum status domain_digitcircle_prepare(const struct domain_state *state, const struct method_input *input,
+                                              float *planes, struct error *err)
 {
     int size = state->circle.image_size;
     struct domain_shape shape = {.channels = 1, .rows = size, .cols = size};
@@ -168,15 +169,15 @@ const struct domain digitcircle_domain = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,
-    .check = check,
+    .check = domain_digitcircle_check,
     .open = open_circle,
     .close = close_circle,
-    .sample = sample,
+    .sample = domain_digitcircle_sample,
     .single_shape = single_shape,
-    .single = single,
+    .single = domain_digitcircle_single,
     .replace = replace,
     .mean_symbols = mean_symbols,
     .symbol = digit,
     .token = digit,
-    .prepare = prepare,
+    .prepare = domain_digitcircle_prepare,
 };

@@ -48,7 +48,7 @@ static void shape_of(const struct sparling_config *config, struct domain_shape *
     };
 }
 
-static void check(const struct sparling_config *config, const struct method_faults *faults)
+static void domain_latex_check(const struct sparling_config *config, const struct method_faults *faults)
 {
     const struct latex_config *c = &config->latex;
     if (c->min_tokens > c->max_tokens)
@@ -70,7 +70,7 @@ static enum status open_latex(const struct sparling_config *config, const char *
 {
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
+        return error_memory(err, "a domain");
     s->latex = latex_of(&config->latex);
     s->curriculum = config->curriculum;
     enum status status = latex_font_create(s->latex.dpi, NULL, &s->font, err);
@@ -85,7 +85,7 @@ static enum status open_latex(const struct sparling_config *config, const char *
 }
 
 /* The curriculum begins with zero or one character in an image, where the label only says which one is present. */
-static struct latex lesson(const struct domain_state *state, const struct domain_request *request)
+static struct latex domain_latex_lesson(const struct domain_state *state, const struct domain_request *request)
 {
     struct latex latex = state->latex;
     if (request->set == DOMAIN_LESSON && request->seen < state->curriculum) {
@@ -96,11 +96,11 @@ static struct latex lesson(const struct domain_state *state, const struct domain
 }
 
 /* Draws a sample. DOMAIN_EXAMPLE stands for the test set, because the authors' code computes motif errors on it. */
-static enum status sample(const struct domain_state *state, const struct domain_request *request, float *planes,
-                          struct domain_truth *truth, struct error *err)
+static enum status domain_latex_sample(const struct domain_state *state, const struct domain_request *request,
+                                       float *planes, struct domain_truth *truth, struct error *err)
 {
     (void)err;
-    struct latex latex = lesson(state, request);
+    struct latex latex = domain_latex_lesson(state, request);
     struct latex_truth drawn;
     latex_sample(&latex, state->font, request->set == DOMAIN_EXAMPLE ? TEST_SET : request->seed, request->index, planes,
                  &drawn);
@@ -123,8 +123,8 @@ static void single_shape(const struct sparling_config *config, struct domain_sha
     shape->boxes = 0;
 }
 
-static enum status single(const struct domain_state *state, const struct domain_request *request, float *planes,
-                          struct domain_truth *truth, struct error *err)
+static enum status domain_latex_single(const struct domain_state *state, const struct domain_request *request,
+                                       float *planes, struct domain_truth *truth, struct error *err)
 {
     if (!state->crops)
         return error_set(err, STATUS_INTERNAL, NULL, "the domain was opened without single-character samples");
@@ -156,14 +156,14 @@ static const char *token_name(const struct domain_state *state, int token)
     return token >= 0 && token < LABELS ? latex_token_source(LATEX_PLUS + token) : NULL;
 }
 
-static enum status prepare(const struct domain_state *state, const struct method_input *input, float *planes,
-                           struct error *err)
+static enum status domain_latex_prepare(const struct domain_state *state, const struct method_input *input,
+                                        float *planes, struct error *err)
 {
     struct domain_shape shape = {.channels = 1, .rows = state->latex.rows, .cols = state->latex.cols};
     return domain_planes(&shape, input, 0, 1, "paper is 1, ink is 0", planes, err);
 }
 
-static void grey(const struct domain_state *state, const float *planes, float *grey)
+static void domain_latex_grey(const struct domain_state *state, const float *planes, float *grey)
 {
     for (int i = 0; i < state->latex.rows * state->latex.cols; i++)
         grey[i] = 1 - planes[i];
@@ -176,15 +176,15 @@ const struct domain latex_domain = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,
-    .check = check,
+    .check = domain_latex_check,
     .open = open_latex,
     .close = close_latex,
-    .sample = sample,
+    .sample = domain_latex_sample,
     .single_shape = single_shape,
-    .single = single,
+    .single = domain_latex_single,
     .mean_symbols = mean_symbols,
     .symbol = symbol_name,
     .token = token_name,
-    .prepare = prepare,
-    .grey = grey,
+    .prepare = domain_latex_prepare,
+    .grey = domain_latex_grey,
 };

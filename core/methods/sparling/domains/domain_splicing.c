@@ -71,7 +71,7 @@ static void check_name(const char *field, const char *name, const struct method_
         method_fault(faults, field, "must be a name of small letters, digits, '.', '-' and '_'");
 }
 
-static void check(const struct sparling_config *config, const struct method_faults *faults)
+static void domain_splicing_check(const struct sparling_config *config, const struct method_faults *faults)
 {
     const struct splicing_config *c = &config->splicing;
     check_name("splicing_dataset", c->dataset, faults);
@@ -85,14 +85,14 @@ static void check(const struct sparling_config *config, const struct method_faul
                      (double)c->proteins);
 }
 
-static enum status resolve(struct sparling_config *config, const struct method_given *given, const char *data,
-                           struct error *err)
+static enum status domain_splicing_resolve(struct sparling_config *config, const struct method_given *given,
+                                           const char *data, struct error *err)
 {
     const struct splicing_config *c = &config->splicing;
     char folder[DATASET_PATH];
     struct error cause = {0};
     if (!dataset_name_good(c->dataset) || !dataset_name_good(c->motifs))
-        return STATUS_OK; /* check() reports a name that is not possible */
+        return STATUS_OK; /* domain_splicing_check() reports a name that is not possible */
     enum status status = planted(c) ? STATUS_OK : dataset_folder(data, c->dataset, folder, &cause);
     if (status)
         return error_set(err, status, "/config/splicing_dataset", "%s", cause.message);
@@ -154,7 +154,7 @@ static enum status open_corpus(struct domain_state *s, const struct sparling_con
     for (int i = 0; !status && i < 2; i++) {
         s->order[i] = malloc(windows * sizeof *s->order[i]);
         if (!s->order[i])
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the order of the windows");
+            return error_memory(err, "the order of the windows");
         status = splicing_corpus_order(s->corpus, i == 0 ? s->seed : -1, s->order[i], err);
     }
     return status ? status : calibrate(s, c, err);
@@ -193,7 +193,7 @@ static enum status add_windows(const struct splicing_corpus *corpus, bool test, 
     enum { SOME = 256 };
     int64_t windows = splicing_corpus_windows(corpus, test), count = windows < SOME ? windows : SOME;
     uint8_t *bases = malloc(2 * whole);
-    enum status status = bases ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a window");
+    enum status status = bases ? STATUS_OK : error_memory(err, "a window");
     hash_add(hash, &windows, sizeof windows);
     for (int64_t i = 0; !status && i < count; i++) {
         splicing_corpus_read(corpus, test, i * windows / count, bases, bases + whole);
@@ -222,7 +222,7 @@ static enum status open_splicing(const struct sparling_config *config, const cha
     struct domain_shape shape;
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
+        return error_memory(err, "a domain");
     enum status status = open_models(s, c, data, err);
     shape_of(config, &shape);
     s->planted.length = shape.cols;
@@ -250,7 +250,8 @@ static void set_labels(const struct splicing_planted *p, const uint8_t *site, st
 }
 
 /* The curriculum begins with motifs far apart, so that one protein alone decides about a site. */
-static struct splicing_planted lesson(const struct domain_state *state, const struct domain_request *request)
+static struct splicing_planted domain_splicing_lesson(const struct domain_state *state,
+                                                      const struct domain_request *request)
 {
     const double widest = 4;
     struct splicing_planted planted = state->planted;
@@ -278,13 +279,13 @@ static enum status read_window(const struct domain_state *s, const struct domain
     return status;
 }
 
-static enum status sample(const struct domain_state *state, const struct domain_request *request, float *planes,
-                          struct domain_truth *truth, struct error *err)
+static enum status domain_splicing_sample(const struct domain_state *state, const struct domain_request *request,
+                                          float *planes, struct domain_truth *truth, struct error *err)
 {
-    const struct splicing_planted drawn = lesson(state, request), *p = &drawn;
+    const struct splicing_planted drawn = domain_splicing_lesson(state, request), *p = &drawn;
     uint8_t *bases = malloc(2 * (size_t)p->length), *site = bases ? bases + p->length : NULL;
     if (!bases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a sequence");
+        return error_memory(err, "a sequence");
     struct splicing_truth motifs = {.room = state->boxes, .boxes = truth ? truth->box : NULL};
     struct splicing_truth *wanted = truth ? &motifs : NULL;
     int64_t seed = request->set == DOMAIN_EXAMPLE ? EXAMPLE_SEED : request->seed;
@@ -332,15 +333,15 @@ static const char *class_name(const struct domain_state *state, int token)
     return token >= 0 && token < SPLICING_CLASSES ? classes[token] : NULL;
 }
 
-static enum status prepare(const struct domain_state *state, const struct method_input *input, float *planes,
-                           struct error *err)
+static enum status domain_splicing_prepare(const struct domain_state *state, const struct method_input *input,
+                                           float *planes, struct error *err)
 {
     struct domain_shape shape = {.channels = SPLICING_BASES, .rows = 1, .cols = state->planted.length};
     return domain_planes(&shape, input, 0, 1, "one-hot A, C, G, T", planes, err);
 }
 
 /* Draws four stripes, from A at the top to T at the bottom. */
-static void grey(const struct domain_state *state, const float *planes, float *out)
+static void domain_splicing_grey(const struct domain_state *state, const float *planes, float *out)
 {
     enum { ROWS = 48 };
     size_t length = (size_t)state->planted.length;
@@ -361,16 +362,16 @@ const struct domain splicing_domain = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,
-    .resolve = resolve,
-    .check = check,
+    .resolve = domain_splicing_resolve,
+    .check = domain_splicing_check,
     .open = open_splicing,
     .close = close_splicing,
     .digest = digest_of,
-    .sample = sample,
+    .sample = domain_splicing_sample,
     .mean_symbols = mean_symbols,
     .symbol = symbol,
     .token = class_name,
     .alphabet = alphabet,
-    .prepare = prepare,
-    .grey = grey,
+    .prepare = domain_splicing_prepare,
+    .grey = domain_splicing_grey,
 };

@@ -115,7 +115,7 @@ static enum status make_bins(struct method_run *run, struct error *err)
     size_t channels = (size_t)run->config.channels_motif;
     a->bins = calloc(channels * BINNINGS, sizeof *a->bins);
     if (!a->bins)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for bins");
+        return error_memory(err, "bins");
     for (size_t c = 0; c < channels; c++) {
         struct activations *list = &a->lists[c];
         if (list->count == 0)

@@ -23,7 +23,7 @@ static enum status draw_examples(struct method_run *run, struct error *err)
     const struct channel_places places = extents_places(run);
     const struct channel_report report = {run->evaluation.evidence.channels, &places};
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for examples");
+        return error_memory(err, "examples");
     enum status status = domain_truths_create(&domain->shape, EXAMPLES, &truths, err);
     for (int i = 0; !status && i < EXAMPLES; i++) {
         float *input = planes + (size_t)i * inputs;

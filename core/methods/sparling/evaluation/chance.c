@@ -51,8 +51,7 @@ static enum status open_samples(struct method_run *run, struct error *err)
         c->room = (int)run->config.chance_samples;
         c->sequence = calloc((size_t)c->room, sizeof *c->sequence);
     }
-    return c && c->sequence ? STATUS_OK
-                            : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
+    return c && c->sequence ? STATUS_OK : error_memory(err, "the errors of chance");
 }
 
 static bool is_inside(const struct domain_shape *shape, const struct motif *motif)
@@ -71,7 +70,7 @@ static enum status keep_sample(struct method_run *run, const float *map, const s
     if (!motifs || !boxes) {
         free(motifs);
         free(boxes);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
+        return error_memory(err, "the errors of chance");
     }
     (void)motif_scan(map, channels, 1, shape->cols, motifs, all);
     for (int i = 0; i < all; i++)
@@ -102,7 +101,7 @@ enum status chance_add(struct method_run *run, const struct tensor *motifs, cons
     size_t map = (size_t)shape->channels * (size_t)shape->width;
     float *planes = arena_alloc(e->arena, (size_t)shape->images * map * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
+        return error_memory(err, "the errors of chance");
     tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < shape->images; i++) {
         status = extents_move(run, planes + (size_t)i * map, err);
@@ -138,7 +137,7 @@ static enum status count_errors(const struct method_run *run, int folded, bool p
         const struct shuffled_sequence *s = &c->sequence[i];
         struct motif *points = malloc(((size_t)s->box_count + 1) * sizeof *points);
         if (!points)
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
+            status = error_memory(err, "the errors of chance");
         for (int j = 0; !status && j < s->box_count; j++)
             points[j] = (struct motif){.col = s->boxes[j].col, .channel = s->boxes[j].symbol, .value = 1};
         if (!status)

@@ -60,7 +60,7 @@ static enum status publish_table(struct method_run *run, struct error *err)
     }
     enum status status = STATUS_OK;
     if (text.failed)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for confusion.csv");
+        status = error_memory(err, "confusion.csv");
     else
         run->env.artifact(run->env.context, "confusion.csv", "text/csv", text.data, text.size);
     buf_close(&text);
@@ -134,7 +134,7 @@ static enum status arrange_columns(const struct motif_errors *errors, bool merge
     int *symbol_of = calloc(cols, sizeof *symbol_of);
     if (!c->column || !c->counts || !c->sum || !symbol_of) {
         free(symbol_of);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a confusion matrix");
+        return error_memory(err, "a confusion matrix");
     }
     for (size_t i = 0; i < rows * cols; i++)
         c->sum[i / cols] += errors->boxes[i];

@@ -85,7 +85,7 @@ enum status extents_open(struct method_run *run, struct error *err)
     return e->channel && e->found && e->count ? STATUS_OK : no_memory(err);
 }
 
-static void drop(struct extents *extents)
+static void extents_drop(struct extents *extents)
 {
     struct extent_work *w = extents->work;
     extents->work = NULL;
@@ -100,7 +100,7 @@ static void drop(struct extents *extents)
 
 void extents_close(struct extents *extents)
 {
-    drop(extents);
+    extents_drop(extents);
     free(extents->channel);
     free(extents->found);
     free(extents->count);
@@ -110,7 +110,7 @@ void extents_clear(struct method_run *run)
 {
     struct extents *e = &run->evaluation.extents;
     size_t channels = (size_t)run->config.channels_motif;
-    drop(e);
+    extents_drop(e);
     memset(e->channel, 0, channels * sizeof *e->channel);
     memset(e->found, 0, channels * (size_t)candidates(run) * sizeof *e->found);
     memset(e->count, 0, channels * sizeof *e->count);
@@ -162,7 +162,7 @@ enum status extents_loaded(struct method_run *run, struct error *err)
 {
     struct extents *e = &run->evaluation.extents;
     bool sound = e->at >= 0 && e->at <= run->config.channels_motif && e->next >= 0;
-    drop(e);
+    extents_drop(e);
     for (int64_t c = 0; sound && c < run->config.channels_motif; c++)
         sound = channel_extent_sound(&e->channel[c], half_of(run)) && sound_candidates(run, c);
     if (sound && e->at < run->config.channels_motif)
@@ -188,7 +188,7 @@ static int probes_of(const struct extent_work *w)
     return 2 + 2 * inner;
 }
 
-static enum status begin(struct method_run *run, struct error *err)
+static enum status extents_begin(struct method_run *run, struct error *err)
 {
     const struct domain_shape *shape = &run->domain.shape;
     struct extents *e = &run->evaluation.extents;
@@ -222,7 +222,7 @@ int64_t extents_samples(const struct method_run *run)
 
 /* Collects the motifs of one sample that have no stronger motif nearby. planes: its motif map,
  * [channels][rows][cols]. */
-static enum status collect(struct method_run *run, const float *planes, int64_t sample, struct error *err)
+static enum status extents_collect(struct method_run *run, const float *planes, int64_t sample, struct error *err)
 {
     const struct domain_shape *shape = &run->domain.shape;
     struct extents *e = &run->evaluation.extents;
@@ -269,7 +269,7 @@ enum status extents_add(struct method_run *run, const struct tensor *motifs, con
         return no_memory(err);
     tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < batch->request.count; i++)
-        status = collect(run, planes + (size_t)i * map, batch->request.first + i, err);
+        status = extents_collect(run, planes + (size_t)i * map, batch->request.first + i, err);
     *enough = enough_found(run);
     return status;
 }
@@ -309,7 +309,7 @@ static struct crop crop_of(const struct method_run *run, const struct extent_can
 
 /* Writes a probe: the crop of the sample, in which the crop rows [row0, row1) and columns [col0, col1) are those of the
  * replacement. */
-static void fill(const struct method_run *run, const struct crop *crop, const struct box *replaced, float *out)
+static void extents_fill(const struct method_run *run, const struct crop *crop, const struct box *replaced, float *out)
 {
     const struct domain_shape *shape = &run->domain.shape;
     const struct extent_work *w = run->evaluation.extents.work;
@@ -356,7 +356,7 @@ static enum status score(struct method_run *run, const struct crop *crop, int64_
     shape.cols = crop->cols;
     for (int i = 0; i < probes; i++) {
         struct box region = region_of(w, crop, i);
-        fill(run, crop, &region, w->crops + (size_t)i * inputs);
+        extents_fill(run, crop, &region, w->crops + (size_t)i * inputs);
     }
     for (int first = 0; first < probes; first += most) {
         int count = probes - first < most ? probes - first : most;
@@ -444,7 +444,7 @@ enum status extents_measure(struct method_run *run, bool *done, struct error *er
     struct extents *e = &run->evaluation.extents;
     *done = false;
     if (!e->work) {
-        enum status status = begin(run, err);
+        enum status status = extents_begin(run, err);
         if (status)
             return status;
     }
@@ -454,7 +454,7 @@ enum status extents_measure(struct method_run *run, bool *done, struct error *er
             return status;
     }
     if (e->at == run->config.channels_motif) {
-        drop(e);
+        extents_drop(e);
         *done = true;
         return STATUS_OK;
     }

@@ -61,7 +61,7 @@ static enum status open_making(const struct top_activations *s, struct making *m
     m->window = m->width + 2 * m->shift;
     enum status status = domain_truths_create(shape, 1, &m->truth, err);
     if (!status && (!m->channel || !m->bases || !m->planes))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+        status = error_memory(err, "the matrices of channels");
     for (size_t i = 0; !status && i < s->sites; i++)
         m->channel[s->site[i].channel].count++;
     for (int c = 0; !status && c < s->channels; c++) {
@@ -70,7 +70,7 @@ static enum status open_making(const struct top_activations *s, struct making *m
         w->token = name && name->names > 0 && !shape->positions && shape->numbers == 0 ? (int)name->token[0] : -1;
         w->base = is_asked(m, c) ? malloc((size_t)w->count * (size_t)m->window + 1) : NULL;
         if (is_asked(m, c) && !w->base)
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+            status = error_memory(err, "the matrices of channels");
     }
     return status;
 }
@@ -194,7 +194,7 @@ static enum status align_merged(struct making *m, struct channel_matrices *out, 
         windows.count += out->merged[c] == channel ? m->channel[c].filled : 0;
     unsigned char *base = malloc((size_t)windows.count * (size_t)m->window), *next = base;
     if (!base)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+        return error_memory(err, "the matrices of channels");
     for (int c = 0; c < m->s->channels; c++) {
         const struct channel_windows *w = &m->channel[c];
         if (out->merged[c] != channel)
@@ -233,7 +233,7 @@ static enum status merge_channels(const struct method_question *question, struct
     enum status status = STATUS_OK;
     out->merged = malloc((size_t)channels * sizeof *out->merged);
     if (!out->merged)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+        return error_memory(err, "the matrices of channels");
     for (int c = 0; c < channels; c++)
         out->merged[c] = -1;
     while (!status && (leader = largest_channel(m, out)) >= 0) {
@@ -304,7 +304,7 @@ static enum status make_all(const struct method_question *question, const struct
     enum status status = open_making(statistics, &m, err);
     out->motif = calloc((size_t)statistics->channels, sizeof *out->motif);
     if (!status && !out->motif)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+        status = error_memory(err, "the matrices of channels");
     if (!status)
         status = cut_all(question, &m, err);
     for (int c = 0; !status && c < statistics->channels; c++) {
@@ -327,8 +327,7 @@ enum status channel_matrices_create(const struct method_question *question, cons
                                     struct channel_matrices **out, struct error *err)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? make_all(question, statistics, *out, err)
-                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+    return *out ? make_all(question, statistics, *out, err) : error_memory(err, "the matrices of channels");
 }
 
 void channel_matrices_destroy(struct channel_matrices *matrices)

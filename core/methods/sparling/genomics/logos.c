@@ -20,7 +20,7 @@ static enum status fill_sheet(const struct channel_matrices *matrices, struct sh
                             .height = calloc(count, sizeof *sheet->height),
                             .title = calloc(count, sizeof *sheet->title)};
     if (!sheet->logo || !sheet->height || !sheet->title)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for logos");
+        return error_memory(err, "logos");
     for (int c = 0; c < matrices->count && sheet->count < LOGO_SHEET; c++) {
         const struct named_motif *motif = &matrices->motif[c];
         if (motif->matrix.width == 0)

@@ -39,7 +39,7 @@ static enum status make_room(struct scan *s, int threads, struct error *err)
     s->base = malloc(IMAGES * width);
     s->planes = malloc(IMAGES * LETTERS * width * sizeof *s->planes);
     if (!s->kept || !s->base || !s->planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a scan");
+        return error_memory(err, "a scan");
     return thread_pool_create(threads, &s->pool, err);
 }
 
@@ -52,7 +52,7 @@ enum status scan_create(const struct method_question *question, int threads, con
         return error_set(err, STATUS_CONFLICT, NULL, "this model reads no DNA or RNA, so it finds no sites");
     struct scan *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a scan");
+        return error_memory(err, "a scan");
     *s = (struct scan){.question = question,
                        .to = *to,
                        .cols = model->domain.shape.cols,
@@ -129,7 +129,7 @@ static enum status compute_windows(struct scan *s, struct error *err)
         return status;
     float *planes = arena_alloc(&s->arena, (size_t)s->waiting * map * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a scan");
+        return error_memory(err, "a scan");
     tensor_to_planes(motifs, planes);
     for (int n = 0; !status && n < s->waiting; n++) {
         s->window[n].map = planes + (size_t)n * map;
@@ -358,7 +358,7 @@ enum status scan_fasta(struct scan *scan, const struct byte_source *from, struct
     struct fasta_parser p = {.scan = scan};
     char *piece = malloc(most);
     size_t got = 1;
-    enum status status = piece ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a scan");
+    enum status status = piece ? STATUS_OK : error_memory(err, "a scan");
     while (!status && got > 0) {
         status = from->read(from->context, piece, most, &got, err);
         if (!status)

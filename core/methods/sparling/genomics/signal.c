@@ -31,7 +31,7 @@ struct collecting {
 
 static enum status no_memory_for_signal(struct error *err)
 {
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a signal");
+    return error_memory(err, "a signal");
 }
 
 /* Finds the chromosome of a record or adds it. Records of one chromosome usually follow each other. */

@@ -28,7 +28,7 @@ static enum status make_finder(const struct method_question *question, struct si
     out->ratios = status ? NULL : calloc((size_t)s.channels, sizeof *out->ratios);
     out->most = status ? NULL : calloc((size_t)s.channels, sizeof *out->most);
     if (!status && (!out->ratios || !out->most))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
+        status = error_memory(err, "sites");
     for (int c = 0; !status && c < s.channels; c++) {
         out->most[c] = (double)s.channel[c].most;
         site_ratios_make(&out->matrices->motif[c].matrix, out->matrices->background, &out->ratios[c]);
@@ -42,8 +42,7 @@ static enum status make_finder(const struct method_question *question, struct si
 enum status site_finder_create(const struct method_question *question, struct site_finder **out, struct error *err)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? make_finder(question, *out, err)
-                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
+    return *out ? make_finder(question, *out, err) : error_memory(err, "sites");
 }
 
 void site_finder_destroy(struct site_finder *finder)
@@ -124,7 +123,7 @@ static enum status append_site(struct motif_site_list *list, const struct motif_
     }
     struct motif_site *more = grown(list->site, list->count, sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
+        return error_memory(err, "sites");
     list->site = more;
     list->site[list->count++] = *site;
     return STATUS_OK;
@@ -163,7 +162,7 @@ enum status site_finder_strongest(const struct site_finder *finder, const float 
     struct motif_site_list sites = {.count = 0};
     unsigned char *base = malloc((size_t)cols);
     if (!base)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
+        return error_memory(err, "sites");
     bases_of_planes(planes, cols, cols, base);
     const struct scan_window window = {
         .to = length, .width = cols, .base = base, .map = map, .first = true, .last = true, .length = length};

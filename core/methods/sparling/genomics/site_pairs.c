@@ -40,13 +40,13 @@ static enum status take_window(void *context, const struct scan_window *window, 
         const struct motif_site *s = &p->sites.site[i];
         struct kept_site *more = grown(p->site, p->count, sizeof *more);
         if (!more)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for pairs of motifs");
+            return error_memory(err, "pairs of motifs");
         p->site = more;
         p->site[p->count++] = (struct kept_site){s->channel, (int32_t)s->start, (int32_t)s->end, s->strand};
     }
     size_t *more = grown(p->end, p->records, sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for pairs of motifs");
+        return error_memory(err, "pairs of motifs");
     p->end = more;
     p->end[p->records++] = p->count;
     p->sites.count = 0;
@@ -167,7 +167,7 @@ static enum status write_pairs(const struct method_question *question, const str
     enum status status = STATUS_OK;
     int *with = calloc((size_t)p->channels, sizeof *with);
     if (!with)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for pairs of motifs");
+        return error_memory(err, "pairs of motifs");
     for (size_t i = 0; i < p->records; i++)
         for (int c = 0; c < p->channels; c++)
             with[c] += has_site(p, i, c);

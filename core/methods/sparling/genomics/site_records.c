@@ -57,7 +57,7 @@ static enum status add_samples(const struct method_question *question, struct sc
                                malloc((size_t)domain->shape.cols), NULL};
     enum status status = domain_truths_create(&domain->shape, 1, &room.truth, err);
     if (!status && (!room.planes || !room.base))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
+        status = error_memory(err, "sites");
     if (!status && !domain->domain->record)
         status =
             error_set(err, STATUS_CONFLICT, NULL, "the samples of this job have no records; send sequences with POST");
@@ -124,7 +124,7 @@ static enum status add_regions(const struct method_question *question, struct sc
         return status;
     unsigned char *base = malloc((size_t)c.cols);
     if (!base)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+        status = error_memory(err, "regions");
     for (int64_t i = 0; !status && i < c.count; i++)
         status = add_window(scan, &c, i, base, err);
     free(base);

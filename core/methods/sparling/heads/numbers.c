@@ -26,9 +26,7 @@ enum status numbers_open(struct method_run *run, struct error *err)
     n->sums = calloc(NUMBER_SUMS * (count + 1), sizeof *n->sums);
     n->room = calloc(2 * count, sizeof *n->room);
     n->effect = calloc((size_t)run->config.channels_motif * count, sizeof *n->effect);
-    return n->sums && n->room && n->effect
-               ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for numbers as targets");
+    return n->sums && n->room && n->effect ? STATUS_OK : error_memory(err, "numbers as targets");
 }
 
 void numbers_close(struct numbers *n)
@@ -104,7 +102,7 @@ const real *numbers_standard(struct method_run *run, const struct batch *batch)
     size_t count = (size_t)run->numbers.count;
     real *out = arena_alloc(run->exec.arena, (size_t)batch->request.count * count * sizeof *out);
     if (!out) {
-        error_set(&run->exec.error, STATUS_NO_MEMORY, NULL, "not enough memory for numbers");
+        error_memory(&run->exec.error, "numbers");
         return NULL;
     }
     for (size_t i = 0; i < (size_t)batch->request.count * count; i++)
@@ -210,7 +208,7 @@ enum status numbers_named(struct method_run *run, struct error *err)
         return STATUS_OK;
     double *room = calloc(square + 3 * table + (size_t)m, sizeof *room);
     if (!room)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the effects of channels");
+        return error_memory(err, "the effects of channels");
     struct least_squares s = {.terms = terms, .numbers = m, .gram = room};
     s.products = room + square;
     s.squares = s.products + 3 * table;

@@ -53,8 +53,7 @@ enum status channel_extents_read(const struct snapshot_reader *from, int channel
     if (status || !has)
         return status;
     struct channel_extent *list = calloc((size_t)channels, sizeof *list);
-    status = list ? snapshot_create(&snapshot, err)
-                  : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the extents of channels");
+    status = list ? snapshot_create(&snapshot, err) : error_memory(err, "the extents of channels");
     if (!status)
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, CHANNEL_EXTENTS_ENTRY, 2, shape, list, err);
     if (!status)
@@ -182,9 +181,7 @@ enum status channel_places_move(const struct channel_places *places, int channel
         return STATUS_OK;
     float *moved = malloc(positions * sizeof *moved);
     struct element *list = malloc(positions * sizeof *list);
-    enum status status = moved && list
-                             ? STATUS_OK
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the positions of motifs");
+    enum status status = moved && list ? STATUS_OK : error_memory(err, "the positions of motifs");
     for (int c = 0; !status && c < channels; c++) {
         struct report report = report_of(places, c);
         if (report.high > 0)

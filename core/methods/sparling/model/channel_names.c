@@ -39,8 +39,7 @@ enum status channel_names_read(const struct snapshot_reader *from, int tokens, i
     if (status || !has)
         return status;
     struct channel_name *list = calloc((size_t)channels, sizeof *list);
-    status = list ? snapshot_create(&snapshot, err)
-                  : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the names of channels");
+    status = list ? snapshot_create(&snapshot, err) : error_memory(err, "the names of channels");
     if (!status)
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, CHANNEL_NAMES_ENTRY, 2, shape, list, err);
     if (!status)

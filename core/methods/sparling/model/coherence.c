@@ -7,7 +7,8 @@
 
 #include "core/nn/coherence.h"
 
-static void add(const struct weight *w, const char *name, struct method_convolution *out, size_t room, size_t *count)
+static void model_coherence_add(const struct weight *w, const char *name, struct method_convolution *out, size_t room,
+                                size_t *count)
 {
     if (*count < room) {
         struct method_convolution *c = &out[*count];
@@ -21,21 +22,21 @@ size_t network_convolutions(const struct network *n, struct method_convolution *
 {
     size_t count = 0;
     char name[40];
-    add(n->first.w, "g.first", out, room, &count);
+    model_coherence_add(n->first.w, "g.first", out, room, &count);
     for (int i = 0; i < (int)n->config.units; i++) {
         snprintf(name, sizeof name, "g.units.%d.conv1", i);
-        add(n->unit[i].conv1.w, name, out, room, &count);
+        model_coherence_add(n->unit[i].conv1.w, name, out, room, &count);
         snprintf(name, sizeof name, "g.units.%d.conv2", i);
-        add(n->unit[i].conv2.w, name, out, room, &count);
+        model_coherence_add(n->unit[i].conv2.w, name, out, room, &count);
     }
     for (int i = 0; i < (int)n->config.narrow_units; i++) {
         const struct residual_unit *unit = &n->unit[n->config.units + i];
         snprintf(name, sizeof name, "g.narrow.%d.conv1", i);
-        add(unit->conv1.w, name, out, room, &count);
+        model_coherence_add(unit->conv1.w, name, out, room, &count);
         snprintf(name, sizeof name, "g.narrow.%d.conv2", i);
-        add(unit->conv2.w, name, out, room, &count);
+        model_coherence_add(unit->conv2.w, name, out, room, &count);
     }
-    add(n->last.w, "g.last", out, room, &count);
+    model_coherence_add(n->last.w, "g.last", out, room, &count);
     return count;
 }
 

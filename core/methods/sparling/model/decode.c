@@ -19,7 +19,7 @@ static int32_t best_token(const real *logits, int count, float *probability)
     return best;
 }
 
-static void take(struct decoded *out, int step, int32_t token, float probability)
+static void model_decode_take(struct decoded *out, int step, int32_t token, float probability)
 {
     if (out->ended)
         return;
@@ -59,7 +59,7 @@ enum status decode_greedy(struct exec *e, struct network *n, const struct networ
         for (int i = 0; i < count; i++) {
             float probability;
             next[i] = best_token(y->data + (size_t)i * (size_t)vocabulary, vocabulary, &probability);
-            take(&out[i], step, next[i], probability);
+            model_decode_take(&out[i], step, next[i], probability);
             open += !out[i].ended;
         }
     }

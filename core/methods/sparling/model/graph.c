@@ -340,5 +340,5 @@ enum status network_graph(const struct network *n, const struct graph_writer *ou
     last[0] = w.value;
     out->node(out->context, "Identity", last, 1, "motifs", NULL, 0);
     out->output(out->context, "motifs", 4, motifs);
-    return w.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a graph") : STATUS_OK;
+    return w.failed ? error_memory(err, "a graph") : STATUS_OK;
 }

@@ -154,7 +154,7 @@ static enum status make_tables(struct network *n, struct error *err)
     size_t cells = grid ? (size_t)sites : (size_t)lines, ranks = c->rank_positions ? (size_t)sites : 0;
     n->tables = calloc((cells + target + ranks) * width, sizeof(real));
     if (!n->tables)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the position tables");
+        return error_memory(err, "the position tables");
     real *target_table = n->tables + cells * width, *rank_table = target_table + target * width;
     if (grid)
         positions_grid(n->tables, n->map.grid_rows, n->map.grid_cols, (int)width);
@@ -169,7 +169,7 @@ static enum status make_tables(struct network *n, struct error *err)
 }
 
 /* Builds the layers. Their arrays have shapes but no memory yet. */
-static enum status build(struct network *n, bool trained, struct error *err)
+static enum status network_build(struct network *n, bool trained, struct error *err)
 {
     enum status status = params_create(&n->params, err);
     if (status)
@@ -185,18 +185,18 @@ static enum status build(struct network *n, bool trained, struct error *err)
     return STATUS_OK;
 }
 
-static enum status declare(const struct sparling_config *config, bool trained, struct network **network,
-                           struct error *err)
+static enum status network_declare(const struct sparling_config *config, bool trained, struct network **network,
+                                   struct error *err)
 {
     struct network *n = calloc(1, sizeof *n);
     if (!n)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a network");
+        return error_memory(err, "a network");
     n->config = *config;
     n->shape = domain_shape(config);
     n->map = sparling_geometry(config);
     n->longest = sparling_decode_steps(config) + 1;
     n->limits = n->matrices = true;
-    enum status status = build(n, trained, err);
+    enum status status = network_build(n, trained, err);
     if (status) {
         network_destroy(n);
         return status;
@@ -208,7 +208,7 @@ static enum status declare(const struct sparling_config *config, bool trained, s
 enum status network_fit(const struct sparling_config *config, const struct snapshot_reader *from, struct error *err)
 {
     struct network *n = NULL;
-    enum status status = declare(config, false, &n, err);
+    enum status status = network_declare(config, false, &n, err);
     if (!status)
         status = params_fit(n->params, from, err);
     network_destroy(n);
@@ -219,7 +219,7 @@ enum status network_create(const struct sparling_config *config, bool trained, s
                            struct network **network, struct error *err)
 {
     struct network *n = NULL;
-    enum status status = declare(config, trained, &n, err);
+    enum status status = network_declare(config, trained, &n, err);
     if (status)
         return status;
     status = params_seal(n->params, trained, err);
@@ -333,7 +333,7 @@ static real *room_for_inputs(struct exec *e, int times, int count, const struct 
 {
     real *room = arena_alloc(e->arena, (size_t)times * (size_t)count * domain_inputs(s) * sizeof *room);
     if (!room)
-        error_set(&e->error, STATUS_NO_MEMORY, NULL, "not enough memory for both strands");
+        error_memory(&e->error, "both strands");
     return room;
 }
 

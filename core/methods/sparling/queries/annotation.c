@@ -334,7 +334,7 @@ enum status annotation_draw(const struct annotation *annotations, int count, int
     int rows = (count + columns - 1) / columns, across = width * scale + GAP, down = height * scale + CAPTION + GAP;
     float *grey = domain->domain->grey ? malloc((size_t)height * (size_t)width * sizeof *grey) : NULL;
     if (domain->domain->grey && !grey)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
+        return error_memory(err, "a picture");
     enum status status = picture_create(GAP + rows * down, GAP + columns * across, white, out, err);
     for (int i = 0; !status && i < count; i++) {
         struct tile tile = {GAP + i / columns * down, GAP + i % columns * across, scale, height / annotations[i].rows};

@@ -12,7 +12,7 @@ static enum status list_maximal(struct inquiry *inquiry, int channels, const str
 {
     float *planes = arena_alloc(&inquiry->space.arena, (size_t)channels * domain_positions(s) * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
+        return error_memory(err, "a comparison");
     tensor_to_planes(inquiry->motifs, planes);
     enum status status = channel_places_move(&inquiry->model->places, channels, s->rows, s->cols, planes, err);
     if (status)
@@ -26,7 +26,7 @@ static enum status list_maximal(struct inquiry *inquiry, int channels, const str
     struct motif *found = arena_alloc(&inquiry->space.arena, ((size_t)all + 1) * sizeof *found);
     struct read_motif *motifs = arena_zalloc(&inquiry->space.arena, (size_t)all + 1, sizeof *motifs);
     if (!found || !motifs)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
+        return error_memory(err, "a comparison");
     motif_scan(planes, channels, s->rows, s->cols, found, all);
     for (int i = 0; i < all; i++)
         motifs[i].at = found[i];
@@ -50,7 +50,7 @@ static enum status compare_one(const struct method_question *question, int64_t s
     int count = 0, other_count = 0;
     enum status status = inquiry_begin(question, &input, &one, err);
     if (!status && !two.planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
+        status = error_memory(err, "a comparison");
     if (!status) {
         memcpy(two.planes, one.planes, domain_inputs(s) * sizeof(float));
         status = inquiry_map(with, &two, err);
@@ -89,9 +89,8 @@ static enum status write_comparison(const struct agreement *c, int64_t samples, 
     double sum = 0, least = 1;
     int *other_of = malloc((size_t)c->channels * sizeof *other_of);
     double *share = malloc((size_t)c->channels * sizeof *share);
-    enum status status = other_of && share
-                             ? agreement_match(c, other_of, share, err)
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
+    enum status status =
+        other_of && share ? agreement_match(c, other_of, share, err) : error_memory(err, "a comparison");
     if (!status) {
         sink_integer(out, "samples", samples);
         sink_begin_list(out, "channels");

@@ -16,29 +16,31 @@ static float *at(const struct map *map, int64_t channel, int64_t row, int64_t co
     return map->planes + (channel * map->rows + row) * map->cols + col;
 }
 
-static enum status fault(size_t index, const char *member, struct error *err, const char *detail)
+static enum status intervention_fault(size_t index, const char *member, struct error *err, const char *detail)
 {
     char pointer[64];
     snprintf(pointer, sizeof pointer, "/edits/%zu/%s", index, member);
     return error_set(err, STATUS_INVALID, pointer, "%s", detail);
 }
 
-static enum status check(const struct map *map, const struct method_edit *edit, size_t index, struct error *err)
+static enum status intervention_check(const struct map *map, const struct method_edit *edit, size_t index,
+                                      struct error *err)
 {
     if (edit->channel < 0 || edit->channel >= map->channels)
-        return fault(index, "channel", err, "must be a channel of the motif map");
+        return intervention_fault(index, "channel", err, "must be a channel of the motif map");
     if (!edit->everywhere && (edit->row < 0 || edit->row >= map->rows || edit->col < 0 || edit->col >= map->cols))
-        return fault(index, "position", err, "must be a position of the motif map");
+        return intervention_fault(index, "position", err, "must be a position of the motif map");
     if (!edit->everywhere && !(*at(map, edit->channel, edit->row, edit->col) > 0))
-        return fault(index, "position", err, "must be the position of a motif in this channel");
+        return intervention_fault(index, "position", err, "must be the position of a motif in this channel");
     if (edit->to_channel >= map->channels)
-        return fault(index, "to/channel", err, "must be a channel of the motif map");
+        return intervention_fault(index, "to/channel", err, "must be a channel of the motif map");
     if (edit->to_row >= map->rows || edit->to_col >= map->cols)
-        return fault(index, "to/position", err, "must be a position of the motif map");
+        return intervention_fault(index, "to/position", err, "must be a position of the motif map");
     if (edit->everywhere && edit->to_row >= 0)
-        return fault(index, "to/position", err, "must be absent when the edit applies to all motifs of a channel");
+        return intervention_fault(index, "to/position", err,
+                                  "must be absent when the edit applies to all motifs of a channel");
     if (edit->to_value <= 0)
-        return fault(index, "to/value", err, "must be above 0");
+        return intervention_fault(index, "to/value", err, "must be above 0");
     return STATUS_OK;
 }
 
@@ -59,8 +61,8 @@ static bool names(const struct method_edit *edit, int64_t channel, int64_t row, 
 
 /* Applies an edit: removes the motifs that it names from `map` and, unless it only removes, adds them to `made` with
  * the channel, position and value that it sets. What the edit does not set stays as in `before`. */
-static void move(const struct method_edit *edit, const struct map *before, const struct map *map,
-                 const struct map *made)
+static void intervention_move(const struct method_edit *edit, const struct map *before, const struct map *map,
+                              const struct map *made)
 {
     for (int row = 0; row < map->rows; row++)
         for (int col = 0; col < map->cols; col++) {
@@ -84,10 +86,10 @@ static enum status apply(const struct method_input *input, const struct map *map
                          const struct map *made, struct error *err)
 {
     for (size_t i = 0; i < input->edit_count; i++) {
-        enum status status = check(before, &input->edits[i], i, err);
+        enum status status = intervention_check(before, &input->edits[i], i, err);
         if (status)
             return status;
-        move(&input->edits[i], before, map, made);
+        intervention_move(&input->edits[i], before, map, made);
     }
     size_t count = (size_t)map->rows * (size_t)map->cols * (size_t)map->channels;
     for (size_t i = 0; i < count; i++)
@@ -109,7 +111,7 @@ enum status intervention_apply(const struct annotation *annotation, const struct
         memcpy(before.planes, planes, count * sizeof(float));
         status = apply(input, &map, &before, &made, err);
     } else {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an intervention");
+        status = error_memory(err, "an intervention");
     }
     free(before.planes);
     free(made.planes);

@@ -22,13 +22,13 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
         return status;
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     m->kernels = kernels;
     m->data = data;
     m->workspaces = calloc(1, sizeof *m->workspaces);
     if (!m->workspaces) {
         free(m);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
+        return error_memory(err, "a model");
     }
     pthread_mutex_init(&m->workspaces->lock, NULL);
     status = domain_open(config, data, &m->domain, err);
@@ -183,7 +183,7 @@ enum status inquiry_map(const struct method_model *model, struct inquiry *inquir
         return status;
     float *reverse = arena_alloc(&inquiry->space.arena, extras.reverse->count * sizeof *reverse);
     if (!reverse)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
+        return error_memory(err, "a query");
     tensor_to_planes(extras.reverse, reverse);
     inquiry->reverse = reverse;
     return STATUS_OK;
@@ -197,7 +197,7 @@ enum status inquiry_begin(const struct method_question *question, const struct m
     *inquiry = (struct inquiry){.question = question, .planes = malloc(domain_inputs(&domain->shape) * sizeof(float))};
     enum status status = domain_truths_create(&domain->shape, 1, &inquiry->truth, err);
     if (!inquiry->planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
+        status = error_memory(err, "a query");
     if (!status)
         status = take_input(model, input, inquiry->planes, inquiry->truth, err);
     return status ? status : inquiry_map(model, inquiry, err);
@@ -229,7 +229,7 @@ static enum status intervene(const struct method_model *model, const struct meth
           *before = arena_alloc(&inquiry->space.arena, count * sizeof *planes),
           *after = arena_alloc(&inquiry->space.arena, count * sizeof *planes);
     if (!planes || !before || !after)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
+        return error_memory(err, "a query");
     tensor_to_planes(inquiry->motifs, planes);
     memcpy(before, planes, count * sizeof *planes);
     enum status status = channel_places_move(&model->places, map->channels, shape->rows, shape->cols, before, err);
@@ -482,7 +482,7 @@ static enum status write_letters(const struct inquiry *inquiry, const struct sin
     }
     char *text = malloc((size_t)domain->shape.cols + 1);
     if (!text)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the letters of a sequence");
+        return error_memory(err, "the letters of a sequence");
     (void)alphabet_spell(alphabet, inquiry->planes, (size_t)domain->shape.cols, text);
     sink_text(out, "letters", text);
     free(text);

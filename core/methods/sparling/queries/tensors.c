@@ -28,7 +28,7 @@ static enum status append_map(struct inquiry *inquiry, struct buf *values, struc
     /* The second half is scratch for one row of the answer, which is at most as large as the map. */
     float *planes = arena_alloc(&inquiry->space.arena, 2 * channels * positions * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
+        return error_memory(err, "a query");
     tensor_to_planes(inquiry->motifs, planes);
     enum status status = channel_places_move(&model->places, (int)channels, model->domain.shape.rows,
                                              model->domain.shape.cols, planes, err);

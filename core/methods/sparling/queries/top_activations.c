@@ -16,7 +16,7 @@ const char *const channel_sets[] = {"examples", "test", "validation", "training"
 /* ---- counting -------------------------------------------------------------------------------------- */
 
 /* Doubles the range of the histogram, joining bins in pairs, until the value fits. The value must be finite. */
-static void widen(struct top_activations_channel *c, double value)
+static void top_activations_widen(struct top_activations_channel *c, double value)
 {
     if (c->range <= 0)
         for (c->range = 1.0 / 1024; c->range <= value;)
@@ -31,7 +31,7 @@ static void widen(struct top_activations_channel *c, double value)
 
 static void add_value(struct top_activations_channel *c, float value)
 {
-    widen(c, (double)value);
+    top_activations_widen(c, (double)value);
     c->bin[(int)((double)value / c->range * TOP_ACTIVATIONS_BINS)]++;
     c->active++;
     c->sum += (double)value;
@@ -40,7 +40,7 @@ static void add_value(struct top_activations_channel *c, float value)
 
 /* Whether the list contains this input already. If more samples are requested than a set has, the set repeats, so the
  * same input can come twice, under different numbers of samples. */
-static bool listed(const struct top_activations_channel *c, const struct top_activations_top *candidate)
+static bool top_activations_listed(const struct top_activations_channel *c, const struct top_activations_top *candidate)
 {
     for (int i = 0; i < c->count; i++)
         if (memcmp(c->top[i].input, candidate->input, HASH_BYTES) == 0)
@@ -50,7 +50,7 @@ static bool listed(const struct top_activations_channel *c, const struct top_act
 
 static void add_top(struct top_activations_channel *c, int most, const struct top_activations_top *candidate)
 {
-    if ((c->count == most && c->top[most - 1].at.value >= candidate->at.value) || listed(c, candidate))
+    if ((c->count == most && c->top[most - 1].at.value >= candidate->at.value) || top_activations_listed(c, candidate))
         return;
     int at = c->count < most ? c->count++ : most - 1;
     for (; at > 0 && c->top[at - 1].at.value < candidate->at.value; at--)
@@ -105,7 +105,7 @@ static enum status add_site(struct top_activations *s, const struct motif *at, i
 {
     struct top_activations_site *more = grown(s->site, s->sites, sizeof *more);
     if (!more)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the sites of motifs");
+        return error_memory(err, "the sites of motifs");
     s->site = more;
     s->site[s->sites++] = (struct top_activations_site){sample, at->channel, at->col};
     return STATUS_OK;
@@ -139,7 +139,7 @@ static enum status add_map(struct top_activations *s, struct arena *arena, const
     if (s->sparse)
         motifs = arena_zalloc(arena, (size_t)all + 1, sizeof *motifs);
     if (!found || (s->sparse && !motifs))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
+        return error_memory(err, "the statistics of channels");
     motif_scan(planes, s->channels, shape->rows, shape->cols, found, all);
     enum status status = count_sample(s, found, all, one, err);
     if (status || !motifs)
@@ -183,7 +183,7 @@ static enum status add_batch(struct top_activations *s, struct inquiry *inquiry,
     status = exec_status(&inquiry->exec, err);
     float *planes = status ? NULL : arena_alloc(&inquiry->space.arena, (size_t)count * map * sizeof *planes);
     if (!status && !planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
+        status = error_memory(err, "the statistics of channels");
     if (!status)
         tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < count; i++)
@@ -204,10 +204,9 @@ static enum status make_room(struct top_activations *s, struct error *err)
         s->channel[i].top = calloc((size_t)s->asked.top, sizeof *s->channel[i].top);
         s->channel[i].symbol = calloc((size_t)s->symbols + 1, sizeof *s->channel[i].symbol);
         if (!s->channel[i].top || !s->channel[i].symbol)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
+            return error_memory(err, "the statistics of channels");
     }
-    return s->channel ? STATUS_OK
-                      : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
+    return s->channel ? STATUS_OK : error_memory(err, "the statistics of channels");
 }
 
 enum status top_activations_take(const struct method_question *question, struct top_activations *out, struct error *err)
@@ -229,7 +228,7 @@ enum status top_activations_take(const struct method_question *question, struct 
     if (!status && question->item >= out->channels)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "the motif map has %d channels", out->channels);
     if (!status && !inquiry.planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
+        status = error_memory(err, "the statistics of channels");
     if (!status)
         status = domain_truths_create(shape, TOP_ACTIVATIONS_BATCH, &inquiry.truth, err);
     if (!status)

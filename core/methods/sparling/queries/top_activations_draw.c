@@ -69,7 +69,7 @@ static enum status cut_open(const struct top_activations *s, struct cut *cut, st
     cut->planes = malloc(domain_inputs(shape) * sizeof *cut->planes);
     cut->grey = malloc((size_t)height * (size_t)shape->cols * sizeof *cut->grey);
     if (!cut->planes || !cut->grey)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
+        return error_memory(err, "a picture");
     return domain_truths_create(shape, 1, &cut->truth, err);
 }
 

@@ -125,7 +125,7 @@ enum status batch_source_create(const struct open_domain *domain, int max_count,
 {
     struct batch_source *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for batches");
+        return error_memory(err, "batches");
     s->domain = domain;
     s->max_count = max_count;
     s->max_length = domain->shape.longest + 1;

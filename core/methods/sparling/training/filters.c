@@ -48,7 +48,7 @@ enum status filters_begin(struct method_run *run, struct error *err)
     float *filter = malloc(run->network->first.w->count * sizeof *filter);
     int count = 0;
     if (!filter)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the filters of motifs");
+        return error_memory(err, "the filters of motifs");
     enum status status = c->dataset.motif_words
                              ? sparling_genomics.enriched_filters(run, filter, &count, err)
                              : genomics.start_filters(&start, alphabet->strands, filter, &count, err);

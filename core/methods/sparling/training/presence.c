@@ -69,7 +69,7 @@ static enum status follow_names(struct method_run *run, struct error *err)
     int named = tokens < channels ? tokens : channels;
     double *count = calloc(2 * (size_t)tokens, sizeof *count), sum = 0;
     if (!count)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the frequencies of names");
+        return error_memory(err, "the frequencies of names");
     (void)run->domain.domain->frequencies(run->domain.state, count, count + tokens);
     for (int k = 0; k < p->names; k++) {
         double share = fmax(count[tokens + k], 1e-9);
@@ -104,7 +104,7 @@ enum status presence_open(struct method_run *run, struct error *err)
     p->scale = calloc((size_t)p->names + 1, sizeof *p->scale);
     p->names_table = calloc((size_t)PRESENCE_COLUMNS * (size_t)(p->names + 1), sizeof *p->names_table);
     if (!p->occurs || !p->tally || !p->offset || !p->weight || !p->share || !p->scale || !p->names_table)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the presence objective");
+        return error_memory(err, "the presence objective");
     for (int k = 0; k < p->names; k++) {
         p->weight[k] = R(1.0);
         p->offset[k] = (real)-log((double)run->domain.shape.rows * run->domain.shape.cols);

@@ -21,9 +21,7 @@ enum status association_open(struct association *a, int channels, int tokens, in
     *a = (struct association){.channels = channels, .tokens = tokens, .room = room, .words = (size_t)(room + 63) / 64};
     a->active = calloc((size_t)channels * a->words + 1, sizeof *a->active);
     a->present = calloc((size_t)tokens * a->words + 1, sizeof *a->present);
-    return a->active && a->present
-               ? STATUS_OK
-               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the names of channels");
+    return a->active && a->present ? STATUS_OK : error_memory(err, "the names of channels");
 }
 
 void association_close(struct association *a)
@@ -72,7 +70,8 @@ double association_phi(double samples, double first, double second, double both)
 }
 
 /* Returns the correlation of x with "y or z", or with y if z is NULL. */
-static double correlation(const struct association *a, const uint64_t *x, const uint64_t *y, const uint64_t *z)
+static double association_correlation(const struct association *a, const uint64_t *x, const uint64_t *y,
+                                      const uint64_t *z)
 {
     int64_t first = 0, second = 0, both = 0;
     for (size_t i = 0; i < a->words; i++) {
@@ -130,11 +129,11 @@ static bool marks_too(const struct association *a, const uint64_t *x, const stru
 static void add_name(const struct association *a, const uint64_t *x, struct association_channel *of, int token)
 {
     of->token[of->names] = token;
-    of->strength[of->names++] = correlation(a, x, present_row(a, token), NULL);
+    of->strength[of->names++] = association_correlation(a, x, present_row(a, token), NULL);
 }
 
 /* Correlation of the channel with the fact that at least one of its names is in the label. */
-static double whole(const struct association *a, const uint64_t *x, const struct association_channel *of)
+static double association_whole(const struct association *a, const uint64_t *x, const struct association_channel *of)
 {
     int64_t second = 0, both = 0;
     for (size_t i = 0; i < a->words; i++) {
@@ -155,7 +154,7 @@ struct association_channel association_of_channel(const struct association *a, i
         int best = -1;
         double most = 0;
         for (int t = 0; t < a->tokens; t++) {
-            double r = is_name(&of, t) ? NAN : correlation(a, x, present_row(a, t), NULL);
+            double r = is_name(&of, t) ? NAN : association_correlation(a, x, present_row(a, t), NULL);
             if (r > most && (of.names == 0 || marks_too(a, x, &of, t))) {
                 most = r;
                 best = t;
@@ -168,7 +167,7 @@ struct association_channel association_of_channel(const struct association *a, i
             add_name(a, x, &of, best);
     }
     if (of.names > 0)
-        of.whole = whole(a, x, &of);
+        of.whole = association_whole(a, x, &of);
     return of;
 }
 
@@ -183,7 +182,7 @@ struct association_token association_of_token(const struct association *a, int t
         int best = -1;
         double most = round == 0 ? -2 : of.explained + GAIN;
         for (int c = 0; c < a->channels; c++) {
-            double r = correlation(a, t, active_row(a, c), round == 0 ? NULL : scratch);
+            double r = association_correlation(a, t, active_row(a, c), round == 0 ? NULL : scratch);
             if (r > most) { /* false for NaN */
                 most = r;
                 best = c;

@@ -19,11 +19,6 @@ enum {
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the verdict");
-}
-
 enum status evidence_open(struct method_run *run, struct error *err)
 {
     struct evidence *e = &run->evaluation.evidence;
@@ -38,7 +33,7 @@ enum status evidence_open(struct method_run *run, struct error *err)
         e->near = calloc(channels * channels, sizeof *e->near);
     if (!e->tokens || !e->channels || !e->total || !e->label || !e->length || !e->number ||
         (channels <= PAIR_CHANNELS && !e->near))
-        return no_memory(err);
+        return error_memory(err, "the verdict");
     enum status status = association_open(&e->pairs, (int)channels, run->domain.shape.tokens, EVIDENCE_SAMPLES, err);
     if (status)
         return status;
@@ -153,7 +148,7 @@ enum status evidence_loaded(struct method_run *run, struct error *err)
         return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's evidence is inconsistent");
     struct domain_truth *truth = NULL;
     float *planes = samples > 0 ? malloc(domain_inputs(&run->domain.shape) * sizeof *planes) : NULL;
-    enum status status = samples > 0 && !planes ? no_memory(err) : STATUS_OK;
+    enum status status = samples > 0 && !planes ? error_memory(err, "the verdict") : STATUS_OK;
     if (!status)
         status = domain_truths_create(&run->domain.shape, 1, &truth, err);
     e->pairs.samples = 0;
@@ -181,7 +176,7 @@ void evidence_validated(struct method_run *run, double loss)
 }
 
 /* Widens the range from *low to *high until it contains all input values of a batch. */
-static void widen(const struct method_run *run, const struct batch *batch, double *low, double *high)
+static void evidence_widen(const struct method_run *run, const struct batch *batch, double *low, double *high)
 {
     size_t count = (size_t)batch->request.count * domain_inputs(&run->domain.shape);
     for (size_t i = 0; i < count; i++) {
@@ -264,7 +259,7 @@ void evidence_read(struct method_run *run, const struct batch *batch, const stru
 {
     struct evidence *e = &run->evaluation.evidence;
     int32_t answer[DECODE_TOKENS];
-    widen(run, batch, &e->sums.low, &e->sums.high);
+    evidence_widen(run, batch, &e->sums.low, &e->sums.high);
     for (int i = 0; decoded && i < batch->request.count; i++) {
         for (int k = 0; k < decoded[i].length; k++)
             answer[k] = decoded[i].tokens[k] - TOKEN_FIRST;
@@ -323,7 +318,7 @@ static enum status add_sample(struct method_run *run, const float *planes, const
     struct read_motif *motifs = arena_zalloc(arena, (size_t)listed + 1, sizeof *motifs);
     bool *active = arena_zalloc(arena, (size_t)channels, sizeof *active);
     if (!found || !motifs || !active)
-        return no_memory(err);
+        return error_memory(err, "the verdict");
     motif_scan(planes, channels, shape->rows, shape->cols, found, listed);
     for (int i = 0; i < listed; i++)
         motifs[i].at = found[i];
@@ -360,7 +355,7 @@ enum status evidence_answers(struct method_run *run, struct tensor *motifs, cons
     struct network_memory memory = network_memory(&run->exec, run->network, motifs);
     struct decoded *decoded = calloc((size_t)count, sizeof *decoded);
     if (!decoded)
-        return no_memory(err);
+        return error_memory(err, "the verdict");
     enum status status =
         decode_greedy(&run->exec, run->network, &memory, count, sparling_decode_steps(&run->config), decoded, err);
     for (int i = 0; !status && i < count; i++) {
@@ -377,7 +372,7 @@ enum status evidence_add(struct method_run *run, const struct batch *batch, stru
 {
     struct evidence *e = &run->evaluation.evidence;
     struct exec *x = &run->exec;
-    widen(run, batch, &e->sums.trained_low, &e->sums.trained_high);
+    evidence_widen(run, batch, &e->sums.trained_low, &e->sums.trained_high);
     e->sums.trained += batch->request.count;
     if (run->domain.shape.positions) /* with a label at every position, channels get no names */
         return run->head->trained(run, NULL, batch, err);
@@ -388,7 +383,7 @@ enum status evidence_add(struct method_run *run, const struct batch *batch, stru
     size_t map = (size_t)motifs->map.channels * (size_t)motifs->map.height * (size_t)motifs->map.width;
     float *planes = arena_alloc(x->arena, (size_t)batch->request.count * map * sizeof *planes);
     if (!planes)
-        return no_memory(err);
+        return error_memory(err, "the verdict");
     tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < batch->request.count; i++) {
         status = extents_move(run, planes + (size_t)i * map, err);

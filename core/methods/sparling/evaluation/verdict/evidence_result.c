@@ -99,7 +99,7 @@ enum status evidence_table(struct method_run *run, struct error *err)
         buf_text(&text, "\n");
     }
     if (text.failed)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for channels.csv");
+        status = error_memory(err, "channels.csv");
     else
         run->env.artifact(run->env.context, "channels.csv", "text/csv", text.data, text.size);
     buf_close(&text);

@@ -17,7 +17,7 @@
 
 /* ---- the answers ---------------------------------------------------------------------------------------- */
 
-static struct interval share(double part, double all)
+static struct interval verdict_judge_share(double part, double all)
 {
     return interval_share(all > 0 ? part / all : 0, all, limits.sure);
 }
@@ -37,7 +37,7 @@ static bool unread(const struct evidence *e, int token)
         return false;
     if (fmin(t->present, n - t->present) >= limits.common)
         return interval_correlation(isnan(phi) ? 0 : phi, n, limits.sure).high < limits.related;
-    return t->present < limits.common && share(t->both, t->present).high < limits.half;
+    return t->present < limits.common && verdict_judge_share(t->both, t->present).high < limits.half;
 }
 
 /* Returns whether the answers show that the model reads a token poorly. */
@@ -117,7 +117,7 @@ static void judge_symbols(const struct method_run *run, struct findings *finding
     if (count > 0 && 2 * count < judged)
         next_seed(run, findings);
     double right = e->sums.unordered, ordered = e->sums.exact;
-    if (share(ordered, e->sums.read).high < limits.half * share(right, e->sums.read).low)
+    if (verdict_judge_share(ordered, e->sums.read).high < limits.half * verdict_judge_share(right, e->sums.read).low)
         findings_add(findings, &sparling_findings[ORDER],
                      "%.1f %% of the answers have the right names, but only %.1f %% have them in the right order.",
                      100 * right / e->sums.read, 100 * ordered / e->sums.read);
@@ -266,8 +266,8 @@ static void judge_stages(const struct method_run *run, struct findings *findings
     const struct evaluation_row *own = &e->row[e->rows - 1], *best = NULL;
     for (int64_t i = 0; i + 1 < e->rows; i++) {
         const struct evaluation_row *row = &e->row[i];
-        bool sure = share(row->exact * row->test_samples, row->test_samples).low >
-                    share(own->exact * own->test_samples, own->test_samples).high;
+        bool sure = verdict_judge_share(row->exact * row->test_samples, row->test_samples).low >
+                    verdict_judge_share(own->exact * own->test_samples, own->test_samples).high;
         if (sure && own->e2ee - row->e2ee >= limits.drop && (!best || row->e2ee < best->e2ee))
             best = row;
     }
@@ -342,7 +342,7 @@ void judge_training(const struct method_run *run, struct findings *findings)
      * above target_max. */
     double target = fmin(run->annealer.target, c->target_max);
     double checked = (double)c->validation_samples, gain = late_gain(e);
-    if (run->numbers.count == 0 && share(run->accuracy * checked, checked).high < target)
+    if (run->numbers.count == 0 && verdict_judge_share(run->accuracy * checked, checked).high < target)
         findings_add(findings, &sparling_findings[BELOW_TARGET],
                      "The accuracy of the last validation was %.1f %%; its target was %.1f %%.", 100 * run->accuracy,
                      100 * target);
@@ -377,7 +377,7 @@ static enum status judge_rare(const struct method_run *run, struct findings *fin
         return STATUS_OK;
     double *count = calloc(2 * (size_t)tokens, sizeof *count);
     if (!count)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the verdict");
+        return error_memory(err, "the verdict");
     double *with = count + tokens;
     double samples = (double)domain->frequencies(run->domain.state, count, with);
     for (int t = 0; t < tokens; t++)

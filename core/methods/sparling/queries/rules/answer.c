@@ -174,7 +174,7 @@ enum status rules_list(struct rules *r, struct error *err)
 {
     r->listed = calloc((size_t)r->pairs * (size_t)r->names, sizeof *r->listed);
     if (!r->listed)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
+        return error_memory(err, "rules");
     for (int i = 0; i < r->pairs; i++) {
         enum status status = method_question_stopped(r->question, err);
         if (status)

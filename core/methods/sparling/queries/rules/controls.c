@@ -31,11 +31,6 @@ struct rules_controls {
     int *choices;               /* [pairs] number of these channels */
 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
-}
-
 /* ---- which pairs ----------------------------------------------------------------------------------------------- */
 
 /* Returns the number of intervals that decide about rules: one for each name and each arrangement that is seen. */
@@ -82,7 +77,7 @@ static enum status limit_pairs(struct rules *r, struct rules_controls *w, struct
     if (!ranked || !stays) {
         free(ranked);
         free(stays);
-        return no_memory(err);
+        return error_memory(err, "rules");
     }
     for (int i = 0; i < r->pairs; i++)
         ranked[i] = (struct rule_ranked){i, rules_seen_samples(r, i)};
@@ -126,7 +121,7 @@ static enum status choose_thirds(const struct rules *r, struct rules_controls *w
     w->single = calloc((size_t)most * (size_t)r->names, sizeof *w->single);
     if (!ranked || !w->is_third || !w->third || !w->single) {
         free(ranked);
-        return no_memory(err);
+        return error_memory(err, "rules");
     }
     for (int c = 0; c < r->channels; c++)
         if (may_be_third(r, w, c))
@@ -188,7 +183,7 @@ static enum status choose_replacements(const struct rules *r, struct rules_contr
     w->choice = calloc((size_t)r->pairs * (size_t)w->thirds + 1, sizeof *w->choice);
     w->choices = calloc((size_t)r->pairs + 1, sizeof *w->choices);
     if (!w->choice || !w->choices)
-        return no_memory(err);
+        return error_memory(err, "rules");
     for (int i = 0; i < r->pairs; i++)
         for (int t = 0; t < w->thirds && count_bins(w, i) > 0; t++)
             if (may_replace(r, w, t, i))
@@ -233,13 +228,13 @@ static bool any_doubt(const struct rules *r, const struct rules_controls *w)
     return false;
 }
 
-static enum status measure(struct rules *r, struct rules_controls *w, struct error *err)
+static enum status controls_measure(struct rules *r, struct rules_controls *w, struct error *err)
 {
     w->doubtful = calloc((size_t)r->pairs * (size_t)r->names, sizeof *w->doubtful);
     w->bins = calloc((size_t)r->pairs, sizeof *w->bins);
     w->counts = calloc((size_t)r->names, sizeof *w->counts);
     if (!w->doubtful || !w->bins || !w->counts)
-        return no_memory(err);
+        return error_memory(err, "rules");
     for (int i = 0; i < r->pairs; i++)
         find_doubts(r, w, i);
     if (!any_doubt(r, w))
@@ -262,7 +257,7 @@ enum status rules_measure_controls(struct rules *r, struct error *err)
     struct rules_controls w = {0};
     r->quantile = rule_quantile(count_tests(r));
     r->controls = &w;
-    enum status status = measure(r, &w, err);
+    enum status status = controls_measure(r, &w, err);
     r->controls = NULL;
     free(w.doubtful);
     free(w.bins);

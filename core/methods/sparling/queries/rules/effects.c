@@ -13,7 +13,7 @@ const int rule_edges[RULE_BINS + 1] = {0, 10, 30, 60, 120, 240, INT_MAX};
 
 static const double Z = 1.959963985; /* normal quantile of a two-sided interval of 95 % */
 
-static void add(struct rule_effect *effect, double difference)
+static void effects_add(struct rule_effect *effect, double difference)
 {
     effect->samples++;
     effect->more += difference > 0;
@@ -69,16 +69,16 @@ void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial,
         }
     }
     if (ordered > 0)
-        add(&counts->order, order / ordered);
+        effects_add(&counts->order, order / ordered);
     if (near_count > 0 && far_count > 0)
-        add(&counts->distance, near / near_count - far / far_count);
+        effects_add(&counts->distance, near / near_count - far / far_count);
 }
 
 void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite)
 {
     counts->same += same;
     counts->opposite += opposite;
-    add(&counts->strand, (double)same - (double)opposite);
+    effects_add(&counts->strand, (double)same - (double)opposite);
 }
 
 /* ---- marks ---------------------------------------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ bool rule_labels_agree(const struct rule_labels *l, int mark, int support)
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
 /* Appends up to three strings to a text, and cuts a text that becomes too long. */
-static void append(char out[RULE_TEXT], const char *one, const char *two, const char *three)
+static void effects_append(char out[RULE_TEXT], const char *one, const char *two, const char *three)
 {
     size_t used = strlen(out);
     snprintf(out + used, RULE_TEXT - used, "%s%s%s", one, two, three);
@@ -217,7 +217,7 @@ static void append_gaps(char out[RULE_TEXT], int from, int to, int bins, const c
         snprintf(text, sizeof text, " at least %d %s apart", rule_edges[from], unit);
     else
         snprintf(text, sizeof text, " %d to %d %s apart", rule_edges[from], rule_edges[to], unit);
-    append(out, text, "", "");
+    effects_append(out, text, "", "");
 }
 
 /* For each run of neighbouring bins for which `high` is true, appends the range from the smallest to the largest gap of
@@ -231,7 +231,7 @@ static void append_runs(char out[RULE_TEXT], const bool *high, int bins, const c
         if (to == from)
             continue;
         if (any)
-            append(out, " or", "", "");
+            effects_append(out, " or", "", "");
         append_gaps(out, from, to, bins, unit);
         any = true;
     }
@@ -252,8 +252,8 @@ static void append_arrangements(char out[RULE_TEXT], int mark, const int marks[R
     for (int o = 0; o < (same ? 1 : RULE_ORDERS); o++) {
         if (!any[o])
             continue;
-        append(out, out[0] != '\0' ? "; " : "", mark < 0 ? "not " : "", o == 0 ? first : second);
-        append(out, same ? " and " : " before ", o == 0 ? second : first, "");
+        effects_append(out, out[0] != '\0' ? "; " : "", mark < 0 ? "not " : "", o == 0 ? first : second);
+        effects_append(out, same ? " and " : " before ", o == 0 ? second : first, "");
         append_runs(out, marked[o], bins, unit);
     }
 }

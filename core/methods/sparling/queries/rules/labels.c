@@ -29,7 +29,7 @@ static enum status list_rules(struct rules *r, struct error *err)
         if (pass == 0)
             r->checked = calloc((size_t)r->checks + 1, sizeof *r->checked);
         if (!r->checked)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
+            return error_memory(err, "rules");
     }
     return STATUS_OK;
 }

@@ -8,11 +8,6 @@
  * [pairs][names] of the counts. */
 enum { PAIRS = 2048, COUNTS = 1 << 16 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
-}
-
 /* Returns whether the query asks for a pair, and both its motifs occur in enough samples. */
 static bool wanted(const struct rules *r, int a, int b)
 {
@@ -35,7 +30,7 @@ enum status rules_make_pairs(struct rules *r, struct error *err)
     r->sets = calloc((size_t)count * RULE_SETS + 1, sizeof *r->sets);
     r->left = calloc((size_t)count + 1, sizeof *r->left);
     if (!r->pair || !r->sets || !r->left)
-        return no_memory(err);
+        return error_memory(err, "rules");
     for (int a = 0; a < r->channels; a++)
         for (int b = a + 1; b < r->channels; b++) {
             if (!wanted(r, a, b))
@@ -86,7 +81,7 @@ static enum status make_counts(struct rules *r, struct error *err)
 {
     r->counts = calloc((size_t)r->pairs * (size_t)r->names + 1, sizeof *r->counts);
     if (!r->counts)
-        return no_memory(err);
+        return error_memory(err, "rules");
     for (int i = 0; i < r->pairs; i++)
         r->pair[i].counts = r->counts + (size_t)i * (size_t)r->names;
     return STATUS_OK;
@@ -112,7 +107,7 @@ enum status rules_keep_pairs(struct rules *r, struct error *err)
     if (!ranked || !stays) {
         free(ranked);
         free(stays);
-        return no_memory(err);
+        return error_memory(err, "rules");
     }
     for (int i = 0; i < all; i++)
         ranked[i] = (struct rule_ranked){i, rules_seen_samples(r, i)};

@@ -13,11 +13,6 @@
 
 #include "core/methods/sparling/queries/rules/rules_int.h"
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
-}
-
 /* ---- motifs ---------------------------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
@@ -47,7 +42,7 @@ static enum status measure_motifs(struct rules *r, struct error *err)
 {
     const struct method_model *model = r->question->model;
     float *most = calloc((size_t)r->channels * (size_t)r->asked->samples, sizeof *most);
-    enum status status = most ? STATUS_OK : no_memory(err);
+    enum status status = most ? STATUS_OK : error_memory(err, "rules");
     for (bool end = false; !status && r->samples < r->asked->samples;) {
         int length;
         status = method_question_stopped(r->question, err);
@@ -95,7 +90,7 @@ static enum status try_pairs(struct rules *r, const struct rule_sample *sample, 
 
 /* ---- the query ------------------------------------------------------------------------------------------------- */
 
-static enum status check(const struct rules *r, struct error *err)
+static enum status rules_rules_check(const struct rules *r, struct error *err)
 {
     if (r->question->model->domain.shape.rows > 1)
         return error_set(err, STATUS_CONFLICT, NULL, "rules are measured in sequences; this model reads images");
@@ -117,11 +112,11 @@ static enum status open_rules(struct rules *r, struct error *err)
     r->maps = malloc(RULE_MAPS * map * sizeof *r->maps);
     r->has = calloc((size_t)RULE_MAPS * (size_t)r->names, sizeof *r->has);
     if (!r->inquiry.planes || !r->motif || !r->with || !r->map || !r->maps || !r->has)
-        return no_memory(err);
+        return error_memory(err, "rules");
     return inquiry_ready(model, &r->inquiry, err);
 }
 
-static enum status measure(struct rules *r, struct error *err)
+static enum status rules_rules_measure(struct rules *r, struct error *err)
 {
     enum status status = measure_motifs(r, err);
     if (status)
@@ -163,12 +158,12 @@ enum status sparling_rules(const struct method_question *question, const struct 
             err, STATUS_CONFLICT, NULL,
             "the model predicts numbers, but this query compares names; the query interventions shows how a "
             "motif changes the numbers");
-    enum status status = check(&r, err);
+    enum status status = rules_rules_check(&r, err);
     if (status)
         return status;
     status = open_rules(&r, err);
     if (!status)
-        status = measure(&r, err);
+        status = rules_rules_measure(&r, err);
     if (!status)
         rules_write(&r, out);
     inquiry_close(&r.inquiry);

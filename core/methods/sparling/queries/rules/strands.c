@@ -25,7 +25,7 @@ static enum status find_sites(struct turning *t, int length, struct error *err)
 }
 
 /* Lets the model answer the sample in inquiry.planes. has: [names] whether the answer contains each name. */
-static enum status answer(struct rules *r, bool *has, struct error *err)
+static enum status rules_strands_answer(struct rules *r, bool *has, struct error *err)
 {
     const struct rule_places places = {{0, 0}};
     enum status status = rules_map(r, err);
@@ -60,7 +60,7 @@ static void count_pairs(struct turning *t)
 static enum status turn_sample(struct turning *t, int length, struct error *err)
 {
     struct rules *r = t->rules;
-    enum status status = answer(r, t->has, err);
+    enum status status = rules_strands_answer(r, t->has, err);
     if (!status)
         status = find_sites(t, length, err);
     for (int c = 0; !status && c < r->channels; c++) {
@@ -68,7 +68,7 @@ static enum status turn_sample(struct turning *t, int length, struct error *err)
         if (site.strand == '.' || !in_pair(r, c))
             continue;
         genomics.turn(r->inquiry.planes, r->cols, site.start, site.end);
-        status = answer(r, t->has + (size_t)r->names * (size_t)(1 + c), err);
+        status = rules_strands_answer(r, t->has + (size_t)r->names * (size_t)(1 + c), err);
         genomics.turn(r->inquiry.planes, r->cols, site.start, site.end);
     }
     if (!status)
@@ -83,7 +83,7 @@ enum status rules_strands(struct rules *r, struct error *err)
                         .has = calloc((size_t)(1 + r->channels) * (size_t)r->names, sizeof *t.has)};
     enum status status = sparling_genomics.finder_create(r->question, &t.finder, err);
     if (!status && (!t.strongest || !t.has))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
+        status = error_memory(err, "rules");
     for (int64_t i = 0; !status && i < r->samples; i++) {
         int length;
         bool end;

@@ -96,8 +96,7 @@ enum status rules_search(struct rules *r, bool labels, rules_see see, struct err
     struct rule_found found = {malloc(channels * RULE_PLACES * sizeof *found.centre),
                                calloc(channels, sizeof *found.count)};
     struct domain_truth *truth = NULL;
-    enum status status =
-        found.centre && found.count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
+    enum status status = found.centre && found.count ? STATUS_OK : error_memory(err, "rules");
     if (!status && labels)
         status = domain_truths_create(&r->question->model->domain.shape, 1, &truth, err);
     if (!status)

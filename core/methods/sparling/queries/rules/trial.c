@@ -36,7 +36,7 @@ struct trial {
     uint64_t drawn;
 };
 
-static int draw(struct trial *t, int below)
+static int rules_trial_draw(struct trial *t, int below)
 {
     return below > 1 ? (int)(philox_u32(&t->from, t->drawn++) % (uint32_t)below) : 0;
 }
@@ -54,7 +54,7 @@ static float *add_map(struct trial *t, int one, int other)
 }
 
 /* Puts a motif into a map so that its centre is at column `centre`. */
-static void put(const struct trial *t, float *map, const struct rule_motif *motif, int centre)
+static void rules_trial_put(const struct trial *t, float *map, const struct rule_motif *motif, int centre)
 {
     int cols = t->reader->cols, at = centre - motif->shift;
     at = at < 0 ? 0 : at >= cols ? cols - 1 : at;
@@ -66,10 +66,10 @@ static void put(const struct trial *t, float *map, const struct rule_motif *moti
 static void add_alone(struct trial *t)
 {
     const struct rule_sample *s = t->sample;
-    int centre = s->from + draw(t, s->to - s->from);
+    int centre = s->from + rules_trial_draw(t, s->to - s->from);
     (void)add_map(t, centre, centre);
-    put(t, add_map(t, centre, centre), &t->pair->first, centre);
-    put(t, add_map(t, centre, centre), &t->pair->second, centre);
+    rules_trial_put(t, add_map(t, centre, centre), &t->pair->first, centre);
+    rules_trial_put(t, add_map(t, centre, centre), &t->pair->second, centre);
 }
 
 /* The places of the two motifs of an arrangement. */
@@ -87,8 +87,8 @@ static struct spots draw_spots(struct trial *t, int bin)
     if (room < rule_edges[bin])
         return (struct spots){.fit = false};
     int most = room < rule_edges[bin + 1] - 1 ? room : rule_edges[bin + 1] - 1;
-    int gap = rule_edges[bin] + draw(t, most - rule_edges[bin] + 1);
-    int left = s->from + draw(t, s->to - s->from - apart - gap);
+    int gap = rule_edges[bin] + rules_trial_draw(t, most - rule_edges[bin] + 1);
+    int left = s->from + rules_trial_draw(t, s->to - s->from - apart - gap);
     return (struct spots){true, left, left + apart + gap};
 }
 
@@ -97,9 +97,9 @@ static void add_two(struct trial *t, const struct rule_motif *one, int at, const
 {
     float *map = add_map(t, one ? at : there, other ? there : at);
     if (one)
-        put(t, map, one, at);
+        rules_trial_put(t, map, one, at);
     if (other)
-        put(t, map, other, there);
+        rules_trial_put(t, map, other, there);
 }
 
 /* Adds one map for each order of the two motifs. Both maps use the same two places. */
@@ -124,8 +124,8 @@ static void add_controls(struct trial *t, struct spots spots, const struct rule_
     }
 }
 
-static struct trial begin(const struct rule_reader *reader, const struct rule_sample *sample,
-                          const struct rule_pair *pair, float *maps)
+static struct trial rules_trial_begin(const struct rule_reader *reader, const struct rule_sample *sample,
+                                      const struct rule_pair *pair, float *maps)
 {
     return (struct trial){.reader = reader,
                           .sample = sample,
@@ -161,7 +161,7 @@ static void count_trial(const struct trial *t, struct rule_pair *pair, const boo
 enum status rule_try(const struct rule_reader *reader, const struct rule_sample *sample, struct rule_pair *pair,
                      float *maps, bool *has, struct error *err)
 {
-    struct trial t = begin(reader, sample, pair, maps);
+    struct trial t = rules_trial_begin(reader, sample, pair, maps);
     bool tried[RULE_BINS];
     add_alone(&t);
     for (int b = 0; b < RULE_BINS; b++) {
@@ -193,11 +193,11 @@ enum status rule_try_controls(const struct rule_reader *reader, const struct rul
                               struct rule_pair *pair, const struct rule_motif *third, const bool *wanted, float *maps,
                               bool *has, struct error *err)
 {
-    struct trial t = begin(reader, sample, pair, maps);
+    struct trial t = rules_trial_begin(reader, sample, pair, maps);
     enum status status = STATUS_OK;
     pair->evidence.third = third != NULL;
-    (void)draw(&t, sample->to - sample->from); /* skips the number that add_alone() draws in rule_try(), so that
-                                                  draw_spots() draws the same places */
+    (void)rules_trial_draw(&t, sample->to - sample->from); /* skips the number that add_alone() draws in rule_try(), so
+                                                  that draw_spots() draws the same places */
     for (int b = 0; !status && b < RULE_BINS; b++) {
         struct spots spots = draw_spots(&t, b);
         if (!spots.fit || !wanted[b])
