@@ -300,8 +300,8 @@ def wrong_submissions_are_refused_before_a_request(c):
     c.run(f"submit --like {JOB}", of_job("", {"title": "Gone"}, status=404, kind=PROBLEM)).says(2, err="error: Gone")
 
 
-KINDS = get("/v1/kinds", {"kinds": [{}, {"presets": ["own"]}, {"kind": "one", "presets": ["own", {"name": "lonely"}, {}]}, {"kind": "two", "presets": [{"name": "own"}]},
-                                    {"kind": "three", "presets": ["own"]}]})
+KINDS = get("/v1/kinds", {"kinds": [{}, {"presets": [{"name": "own"}]}, {"kind": "one", "presets": [{"name": "own"}, {"name": "lonely"}, {}]}, {"kind": "two", "presets": [{"name": "own"}]},
+                                    {"kind": "three", "presets": [{"name": "own"}]}]})
 
 
 def a_preset_of_several_kinds_is_chosen_by_the_data_set(c):
