@@ -3,6 +3,7 @@
  * stored. */
 #include "api/datasets/datasets.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,14 @@ static const struct collection_format *format_of(const char *media_type)
     return NULL;
 }
 
-static bool hash_good(const char *text)
+/* Copies a hash in small letters, as the daemon writes hashes. Returns false if it is not 64 hexadecimal digits. */
+static bool read_hash(const char *text, char hash[HASH_TEXT])
 {
-    return strlen(text) == HASH_TEXT - 1 && strspn(text, "0123456789abcdef") == HASH_TEXT - 1;
+    if (strlen(text) != HASH_TEXT - 1 || strspn(text, "0123456789abcdefABCDEF") != HASH_TEXT - 1)
+        return false;
+    for (size_t i = 0; i < HASH_TEXT; i++)
+        hash[i] = (char)tolower((unsigned char)text[i]);
+    return true;
 }
 
 /* Responds 422 with one fault. member: "pointer" or "parameter", which says what `place` is. */
@@ -88,19 +94,25 @@ static bool read_request(struct exchange *x, struct upload_request *request)
         if (value)
             (void)collection_option_state(o, &request->options, value); /* query_check() has checked the value */
     }
-    (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
     (void)snprintf(request->owner, sizeof request->owner, "%s", owner_of(x));
     if (!request->format)
         respond_problem(
             x, PROBLEM_MEDIA_TYPE,
             "Name the format of the upload in Content-Type or in ?format=; /openapi.json lists the formats.");
-    else if (hash && !hash_good(hash))
+    else if (hash && !read_hash(hash, request->hash))
         respond_problem(x, PROBLEM_BAD_QUERY, "sha256 must be 64 hexadecimal digits.");
     else if (request->offset > 0 && !hash)
         respond_problem(x, PROBLEM_BAD_QUERY, "offset needs sha256, the hash of the whole upload.");
     else
         return options_apply(x, request);
     return false;
+}
+
+/* Whether the document of a data set states this hash of its bytes. */
+static bool has_hash(const char *document, const char *hash)
+{
+    char own[HASH_TEXT];
+    return json_member_text(document, "sha256", own, sizeof own) && strcmp(own, hash) == 0;
 }
 
 /* Checks that the name is valid and that no data set with other bytes has it. False: the function has responded. */
@@ -130,7 +142,7 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         respond_problem(x, PROBLEM_CONFLICT, "The operator has a folder named %s: choose another name.", name);
         return false;
     }
-    if (hash[0] == '\0' || strstr(text, hash) != NULL)
+    if (hash[0] == '\0' || has_hash(text, hash))
         return true; /* the client may be uploading the existing data set again: same_again() compares the two when all
                         bytes have arrived */
     respond_problem(x, PROBLEM_CONFLICT,

@@ -27,6 +27,7 @@ const struct method_metric sparling_metrics[SPARLING_METRICS] = {
     {"coherence", "", "Mean mutual coherence of the 3x3 convolutions of g."},
     {"coherence_max", "", "Largest mutual coherence among the 3x3 convolutions of g."},
     {"reinitialised", "", "Number of channels reinitialised so far (reinitialise_below)."},
+    {"restored_density", "", "Density to which the training went back, published once if it did."},
     {"threshold_mean", "", "Mean of the thresholds of the sparse layer."},
     {"learning_rate", "", "Step size of the optimiser."},
     {"gradient_norm", "", "Euclidean norm of the whole gradient, mean of ten updates."},
