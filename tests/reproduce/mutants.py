@@ -9,6 +9,7 @@ A test runs in the build that its suites name (tests/unit/meson.build): unit-rel
 must be those of the last commit; the script restores each one. Prints rows for docs/lab/structure.md. Exits with 1 if a fault is not found."""
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -89,4 +90,5 @@ def main(release, sanitized, *wanted):
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the source is restored
     sys.exit(main(*sys.argv[1:]))
