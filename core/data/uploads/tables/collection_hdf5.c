@@ -43,7 +43,7 @@ static enum status add_number(const struct table *t, char name[TABLE_TEXT], stru
 
 static enum status read_column(struct table *t, int64_t column, struct error *err)
 {
-    char what[40], name[TABLE_TEXT], id[TABLE_TEXT] = "";
+    char what[48], name[TABLE_TEXT], id[TABLE_TEXT] = "";
     int32_t number;
     (void)snprintf(what, sizeof what, "the name of feature %lld", (long long)column + 1);
     enum status status = table_read_text(&t->reader, what, name, err);
