@@ -363,7 +363,7 @@ static double run_bytes(const struct sparling_config *c, double parameters)
 
 /* Number of samples that a training is likely to take. A stage that the plateau rule ends takes plateau_validations
  * validations. A run that ends by itself (patience) is assumed to improve no more at the last density. In the zoo, the
- * trainings of own data take about as many samples (docs/lab/recipe.md). */
+ * trainings of own data take about as many samples (docs/lab/zoo.md). */
 static double likely_samples(const struct sparling_config *c)
 {
     double every = (double)c->validation_every, limit = (double)c->total_samples;

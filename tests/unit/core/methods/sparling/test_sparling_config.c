@@ -119,7 +119,7 @@ static void paper_costs_match_the_table(void **state)
 }
 
 /* Trainings of the preset `dataset` take 108,000 to 170,000 samples, those on letters 118,000 to 264,000 with a median
- * of 182,000 (docs/lab/recipe.md). The settings are those that dataset_fit() makes for pictures, for letters, and for
+ * of 182,000 (docs/lab/zoo.md). The settings are those that dataset_fit() makes for pictures, for letters, and for
  * the other efforts. */
 static void estimate_of_own_data_is_near_the_samples_of_its_trainings(void **state)
 {
