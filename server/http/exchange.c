@@ -508,9 +508,11 @@ void exchange_on_connection(void *context, struct MHD_Connection *connection, vo
 {
     struct http *http = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        http->connections++;
         *state = reaper_watch(http->reaper, descriptor_of(connection));
     } else {
         reaper_forget(http->reaper, *state);
         *state = NULL;
+        http->connections--;
     }
 }

@@ -1,5 +1,5 @@
-/* Starts and stops libmicrohttpd: its own threads, epoll, our listening socket, TLS by GnuTLS. exchange.c handles the
- * requests. */
+/* Starts and stops libmicrohttpd: its own threads, epoll, TLS by GnuTLS. acceptor.c accepts connections, exchange.c
+ * handles the requests. */
 #include "server/http/http_int.h"
 
 #include <arpa/inet.h>
@@ -85,14 +85,15 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
         {MHD_OPTION_HTTPS_PRIORITIES, 0, unconst(tls_priorities)},
         {MHD_OPTION_END, 0, NULL},
     };
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
-                     MHD_USE_PEDANTIC_CHECKS | (v6 ? (unsigned)MHD_USE_IPv6 : 0u) | (tls ? (unsigned)MHD_USE_TLS : 0u);
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG |
+                     MHD_ALLOW_SUSPEND_RESUME | MHD_USE_PEDANTIC_CHECKS | (v6 ? (unsigned)MHD_USE_IPv6 : 0u) |
+                     (tls ? (unsigned)MHD_USE_TLS : 0u);
     unsigned threads = http->options.threads > 1 ? (unsigned)http->options.threads : 0;
     /* clang-format off: one option per line */
     http->daemon =
         MHD_start_daemon(flags, http->port, NULL, NULL, exchange_on_request, http, MHD_OPTION_EXTERNAL_LOGGER,
                          on_library_error, http, /* must be first: it is used while the other options are read */
-                         MHD_OPTION_LISTEN_SOCKET, http->listener, MHD_OPTION_THREAD_POOL_SIZE, threads,
+                         MHD_OPTION_THREAD_POOL_SIZE, threads,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
                          (unsigned)http->options.connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
                          (unsigned)http->options.connections_per_address, MHD_OPTION_URI_LOG_CALLBACK,
@@ -103,6 +104,19 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
     if (http->daemon == NULL)
         return error_set(err, STATUS_IO, NULL, "the %s server cannot be started", tls ? "HTTPS" : "HTTP");
     return STATUS_OK;
+}
+
+/* The callbacks of the acceptor. */
+static void add_connection(void *context, int descriptor, const struct sockaddr *peer, socklen_t bytes)
+{
+    struct http *http = context;
+    (void)MHD_add_connection(http->daemon, descriptor, peer, bytes); /* closes the descriptor if it fails */
+}
+
+static bool connections_full(void *context)
+{
+    struct http *http = context;
+    return http->connections >= http->options.connections;
 }
 
 enum status http_start(const struct http_options *options, struct http **http, struct error *err)
@@ -131,6 +145,9 @@ enum status http_start(const struct http_options *options, struct http **http, s
         status = open_listener(made, &v6, err);
     if (status == STATUS_OK)
         status = start_daemon(made, v6, err);
+    if (status == STATUS_OK)
+        status = acceptor_start(&made->listener, &(struct acceptor_calls){add_connection, connections_full, made},
+                                &made->acceptor, err);
     if (status != STATUS_OK) {
         http_stop(made, 0);
         return status;
@@ -144,22 +161,12 @@ uint16_t http_port(const struct http *http)
     return http->port;
 }
 
-/* Refuses new connections; open ones continue. */
-static void quiesce(struct http *http)
-{
-    if (http->daemon != NULL && !http->quiesced) {
-        http->quiesced = true;
-        (void)MHD_quiesce_daemon(http->daemon);
-        /* libmicrohttpd no longer uses the descriptor. Closing it makes the kernel refuse new connections. */
-        descriptor_close(&http->listener);
-    }
-}
-
 void http_stop(struct http *http, int wait_ms)
 {
     if (http == NULL)
         return;
-    quiesce(http);
+    acceptor_stop(http->acceptor); /* from here on the kernel refuses new connections; open ones continue */
+    descriptor_close(&http->listener);
     if (http->options.streams != NULL)
         streams_end(http->options.streams);
     for (int waited = 0; waited < wait_ms && http->in_progress > 0; waited += 5)
@@ -171,8 +178,6 @@ void http_stop(struct http *http, int wait_ms)
         handler_threads_stop(http->handlers);
     if (http->daemon != NULL)
         MHD_stop_daemon(http->daemon);
-    else
-        descriptor_close(&http->listener);
     handler_threads_destroy(http->handlers);
     reaper_destroy(http->reaper);
     rate_destroy(http->rate);

@@ -5,6 +5,7 @@
 
 #include <microhttpd.h>
 
+#include "server/http/acceptor.h"
 #include "server/http/handler_threads.h"
 #include "server/http/body.h"
 #include "server/http/guard.h"
@@ -17,8 +18,10 @@ struct http {
     struct MHD_Daemon *daemon;
     struct handler_threads *handlers;
     struct reaper *reaper;
-    int listener;
-    bool quiesced, old_parser;
+    int listener; /* -1 once the acceptor owns it */
+    struct acceptor *acceptor;
+    _Atomic int connections; /* open ones */
+    bool old_parser;
     uint16_t port;
     uint64_t salt;     /* makes request ids differ between starts */
     struct rate *rate; /* rate limit of callers; NULL: no limit */

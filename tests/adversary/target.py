@@ -129,15 +129,20 @@ class Target:
         self.daemon.process.stdout.close()
         self.longest_end = max(self.longest_end, took)
         if took > END_SECONDS or code != 0:
-            self.fail(f"the daemon ended {took:.1f} s after SIGTERM with {code}")
+            self.fail(f"the daemon ended {took:.1f} s after SIGTERM with {code}; {self.last_words()}")
         self.read_reports()
 
     def check_alive(self):
         code = self.daemon.process.poll()
         if code is not None:
             self.read_reports()
-            self.fail(f"the daemon ended by itself with {code}")
+            self.fail(f"the daemon ended by itself with {code}; {self.last_words()}")
             raise Died
+
+    def last_words(self):
+        """Returns the end of the daemon's log without the list of mapped files: it says why an assertion or a library ended the process, which no sanitizer reports."""
+        with open(self.log.name, errors="replace") as log:
+            return "its log ends with:\n" + "".join(line for line in log if " r-xp " not in line)[-6000:]
 
     def read_reports(self):
         for name in sorted(glob.glob(os.path.join(self.folder, "sanitizer.*"))):
