@@ -90,16 +90,15 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
                      (tls ? (unsigned)MHD_USE_TLS : 0u);
     unsigned threads = http->options.threads > 1 ? (unsigned)http->options.threads : 0;
     /* clang-format off: one option per line */
-    http->daemon =
-        MHD_start_daemon(flags, http->port, NULL, NULL, exchange_on_request, http, MHD_OPTION_EXTERNAL_LOGGER,
-                         on_library_error, http, /* must be first: it is used while the other options are read */
-                         MHD_OPTION_THREAD_POOL_SIZE, threads,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
-                         (unsigned)http->options.connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-                         (unsigned)http->options.connections_per_address, MHD_OPTION_URI_LOG_CALLBACK,
-                         exchange_on_target, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, http,
-                         MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
-                         exchange_on_connection, http, MHD_OPTION_ARRAY, tls ? secured : &secured[2], MHD_OPTION_END);
+    http->daemon = MHD_start_daemon(
+        flags, http->port, NULL, NULL, exchange_on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_library_error,
+        http, /* must be first: it is used while the other options are read */
+        MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->options.connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        (unsigned)http->options.connections_per_address, MHD_OPTION_URI_LOG_CALLBACK, exchange_on_target, http,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, http, MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed, http,
+        MHD_OPTION_NOTIFY_CONNECTION, exchange_on_connection, http, MHD_OPTION_ARRAY, tls ? secured : &secured[2],
+        MHD_OPTION_END);
     /* clang-format on */
     if (http->daemon == NULL)
         return error_set(err, STATUS_IO, NULL, "the %s server cannot be started", tls ? "HTTPS" : "HTTP");
