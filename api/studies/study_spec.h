@@ -25,9 +25,9 @@ struct study_spec {
     size_t count;            /* number of jobs: 1 to STORAGE_STUDY_JOBS */
 };
 
-/* Reads the members of a study and checks each value of the grid. The jobs themselves are checked later, one by one.
- * STATUS_INVALID: `faults` lists what is wrong, and the number of jobs is unknown. Other errors are failures of the
- * daemon. Close the spec in any case. */
+/* Reads the members of a study, a JSON object, and checks each value of the grid. The jobs themselves are checked
+ * later, one by one. STATUS_INVALID: `faults` lists what is wrong, and the number of jobs is unknown. Other errors are
+ * failures of the daemon. Close the spec in any case. */
 enum status study_spec_read(const struct api_job_rules *rules, const cJSON *body, struct study_spec *spec,
                             struct api_faults *faults, struct error *err);
 void study_spec_close(struct study_spec *spec);

@@ -1,10 +1,11 @@
-/* Fuzz target of the bodies that submit jobs. A refusal must name at least one fault. An accepted job must be the
- * same after it was written and read again. */
+/* Fuzz target of the bodies that submit jobs and studies. A refusal must name at least one fault. An accepted job must
+ * be the same after it was written and read again. The jobs of an accepted study must have readable bodies. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
 #include "api/jobs/job_spec.h"
+#include "api/studies/study_spec.h"
 #include "protocol/config_json.h"
 #include "protocol/json.h"
 
@@ -19,6 +20,11 @@ const struct fuzz_seed fuzz_seeds[] = {
         "\"checkpoint\":\"density:5.0e-5\"},\"ranks\":1}"),
     FUZZ_SEED("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"),
     FUZZ_SEED("{\"a\":{\"a\":[1,2,{\"a\":null}],\"a\":1},\"b\":\"\xc3\xa4\"}"),
+    FUZZ_SEED("{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"grid\":{\"width\":[16,32],\"learning_rate\":["
+              "3e-4,1e-3]},"
+              "\"seeds\":3}"),
+    FUZZ_SEED("{\"kind\":\"factors\",\"preset\":\"fig3\",\"grid\":{\"rho\":[0.2]},\"seeds\":2,\"config\":{\"seed\":7},"
+              "\"name\":\"s\"}"),
     FUZZ_SEED("{\"a\":11111111111115111.315}"), /* above 2^53, with 17 digits */
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
@@ -64,6 +70,45 @@ static void check_config(const struct method *method, const char *text, size_t s
     }
 }
 
+/* Reads the text as a study, and the body of one of its jobs as a job. */
+static void check_study(const struct api_job_rules *rules, const char *text, size_t size)
+{
+    static struct api_faults faults;
+    struct error err = {0};
+    struct study_spec study = {0};
+    cJSON *body;
+    if (json_parse(text, size, &body, &err) != STATUS_OK)
+        return;
+    if (!cJSON_IsObject(body)) { /* the exchange refuses such a body */
+        cJSON_Delete(body);
+        return;
+    }
+    faults.count = faults.more = 0;
+    enum status status = study_spec_read(rules, body, &study, &faults, &err);
+    FUZZ_CHECK(status == STATUS_OK || faults.count > 0);
+    if (status == STATUS_OK) {
+        FUZZ_CHECK(study.count >= 1 && study.count <= STORAGE_STUDY_JOBS);
+        size_t index = size % study.count;
+        cJSON *job = study_spec_job(&study, index);
+        char *written = cJSON_PrintUnformatted(job);
+        FUZZ_CHECK(written != NULL);
+        struct api_job_rules of_study = *rules;
+        struct api_job_spec spec;
+        of_study.of_study = true;
+        faults.count = faults.more = 0;
+        status = api_job_parse(&of_study, written, strlen(written), &spec, &faults, &err);
+        FUZZ_CHECK((status == STATUS_OK) == (faults.count == 0));
+        if (status == STATUS_OK) {
+            FUZZ_CHECK(spec.method == study.method);
+            api_job_spec_close(&spec);
+        }
+        cJSON_free(written);
+        cJSON_Delete(job);
+    }
+    study_spec_close(&study);
+    cJSON_Delete(body);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct api_faults faults;
@@ -74,6 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {0};
     rules.methods = methods_all(&rules.method_count);
     check_config(rules.methods[size % rules.method_count], text, size);
+    check_study(&rules, text, size);
     faults.count = faults.more = 0;
     enum status status = api_job_parse(&rules, text, size, &spec, &faults, &err);
     FUZZ_CHECK((status == STATUS_OK) == (faults.count == 0));
