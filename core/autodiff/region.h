@@ -77,37 +77,4 @@ void grad_give_region(struct exec *e, struct tensor *x, real *buffer, struct reg
 /* Makes the gradient of x defined everywhere: writes zeros outside its region and sets x->where to NULL. */
 void grad_fill(struct exec *e, struct tensor *x);
 
-/* conv_backward_region() runs the backward pass of a convolution whose result has a gradient in the region out->where
- * only. If a pass over the whole map is predicted to be faster, the function computes nothing: it fills the gradient
- * with zeros outside the region, sets out->where to NULL, and returns false. */
-struct conv_back_region {
-    struct tensor *x, *out, *residual;
-    struct weight *w, *b;
-};
-bool conv_backward_region(struct exec *e, const struct conv_back_region *conv);
-
-/* Special values of the member `only` of norm_back_region. NORM_ALL: every image gets the gradient of the batch's
- * statistics. NORM_ELSEWHERE: one image of another rank gets it. */
-enum { NORM_ALL = -1, NORM_ELSEWHERE = -2 };
-
-/* norm_backward_region() runs the backward pass of a batch norm over the region out->where. With `batch`, the forward
- * pass used the statistics of the batch. The gradient through these statistics goes to the image `only`, so the input's
- * gradient covers that whole image too. The function reads the members scale, shift, mean, inv_std, blocks and relu of
- * *call. */
-struct norm_back_region {
-    struct tensor *x, *out;
-    const struct batch_norm *norm;
-    const struct norm_call *call;
-    bool batch;
-    int only;
-};
-void norm_backward_region(struct exec *e, const struct norm_back_region *norm);
-
-/* Sets the coefficients of dx = a dy' + b (x - mean) + c in *call. sums: [2][padded channels], the sums of dy' and
- * of dy' xhat over this rank's positions; the function replaces them by the sums over all ranks. positions: number
- * of positions over which the gradient of the statistics is spread. Without `batch`, b and c are NULL. Returns false
- * after a failure. */
-bool norm_coefficients(struct exec *e, int channels, bool batch, double *sums, double positions,
-                       struct norm_call *call);
-
 #endif
