@@ -9,9 +9,33 @@
 #define MOTIF_CORE_CODING_BOUNDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/coding/dictionary.h"
+
+/* Local norms (section 2.2 of the paper): the largest number of non-zeros (alpha 0), or the largest Euclidean norm
+ * (alpha 2), of any window of a map, with wrap-around.
+ *
+ * There are two kinds of window. A stripe is the part of a code that overlaps one column of the code's own dictionary:
+ * 2 extent - 1 positions. A patch is the part that one column of the next layer's dictionary covers: as many positions
+ * as the extent of that dictionary.
+ *
+ * In the paper's definition, a window may start at any entry of the vector (local_norm_literal()). The proofs need only
+ * windows that start at the first entry of a position ("aligned", Papyan et al.; local_norm()). The norm over aligned
+ * windows is never larger, so the bounds use it. A window at least as long as the circle is the whole circle. */
+
+struct local_window {
+    int height, width, channels; /* sizes of the map */
+    int window_h, window_w;      /* sizes of the window in positions */
+};
+
+/* Computes the norm over aligned windows, alpha 0 or 2. map: [height][width][channels]. scratch: 2 * height * width
+ * doubles. Takes time proportional to the number of entries. */
+double local_norm(const struct local_window *window, const float *map, int alpha, double *scratch);
+/* Computes the norm as the paper defines it. map: a vector of `count` entries. Each window has `window` consecutive
+ * entries and may start at any entry. */
+double local_norm_literal(const float *map, size_t count, size_t window, int alpha);
 
 /* Bound (3) of the paper: if S is below the result, the decoder finds the support, whatever the signs of the code. The
  * paper prints zeta_l here, but its proof needs the error from the layer below. That error is `zeta`. */
@@ -48,7 +72,7 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
 struct layer_guarantee {
     double coherence, atoms;
     int64_t nonzeros;
-    /* stripe sparsity by local_norm() and by local_norm_literal() (norms.h); the second is NaN in two dimensions */
+    /* stripe sparsity by local_norm() and by local_norm_literal(); the second is NaN in two dimensions */
     double stripe, stripe_literal;
     double patch; /* largest number of non-zeros that a column of the next dictionary covers */
     double x_min, x_max;

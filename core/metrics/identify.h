@@ -24,4 +24,19 @@ enum status identify_linear_r2(const float *truth, int factors, const float *cod
  * pool was stopped; the caller checks the pool. */
 void solve_symmetric(double *a, int n, double *b, int count, struct thread_pool *pool);
 
+/* Compares the nonzero entries of a learned mask with those of the true one. */
+
+struct support_score {
+    double f1;      /* 2 TP / (2 TP + FP + FN), counted over all entries */
+    double hamming; /* share of entries that differ */
+    int used;       /* columns with at least one nonzero entry */
+};
+
+/* Matches the columns of mask: [features][columns] one to one with those of truth: [features][factors], so that the sum
+ * of |correlation| of codes: [rows][columns] with values: [rows][factors] is largest. Nonzero entries of unmatched
+ * columns count as wrong. columns >= factors. */
+enum status support_compare(const float *mask, const unsigned char *truth, int features, int columns, int factors,
+                            const float *codes, const float *values, int rows, struct thread_pool *pool,
+                            struct support_score *out, struct error *err);
+
 #endif

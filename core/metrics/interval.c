@@ -1,9 +1,13 @@
-/* Confidence intervals of shares, of their differences, and of correlations (interval.h). The verdict on a training
- * compares its limits with the ends of these intervals, not with the measured values. With few samples the intervals
- * are wide, so that chance alone causes no finding. */
+/* Confidence intervals of shares, of their differences, of correlations and of means (interval.h). The verdict on a
+ * training compares its limits with the ends of these intervals, not with the measured values. With few samples the
+ * intervals are wide, so that chance alone causes no finding. */
 #include "core/metrics/interval.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "core/base/random/mt19937.h"
+#include "core/base/sorted.h"
 
 struct interval interval_share(double share, double count, double z)
 {
@@ -27,4 +31,35 @@ struct interval interval_correlation(double r, double count, double z)
         return (struct interval){-1, 1};
     double most = 1 - 1e-9, at = atanh(fmax(-most, fmin(most, r))), half = z / sqrt(count - 3);
     return (struct interval){tanh(at - half), tanh(at + half)};
+}
+
+enum status bootstrap_mean(const double *values, int count, struct bootstrap *out, struct error *err)
+{
+    *out = (struct bootstrap){.count = 0, .mean = NAN, .low = NAN, .high = NAN};
+    double means[BOOTSTRAP_RESAMPLES], sum = 0.0;
+    double *kept = malloc(((size_t)(count > 0 ? count : 0) + 1) * sizeof *kept);
+    if (kept == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d values", count);
+    for (int i = 0; i < count; i++) {
+        if (!isnan(values[i])) {
+            kept[out->count++] = values[i];
+            sum += values[i];
+        }
+    }
+    if (out->count > 0) {
+        struct mt19937 rng;
+        mt19937_init(&rng, 0);
+        for (int resample = 0; resample < BOOTSTRAP_RESAMPLES; resample++) {
+            means[resample] = 0.0;
+            for (int i = 0; i < out->count; i++)
+                means[resample] += kept[mt19937_choice(&rng, out->count)];
+            means[resample] /= out->count;
+        }
+        sorted_make(means, BOOTSTRAP_RESAMPLES);
+        out->mean = sum / out->count;
+        out->low = sorted_quantile(means, BOOTSTRAP_RESAMPLES, 0.025);
+        out->high = sorted_quantile(means, BOOTSTRAP_RESAMPLES, 0.975);
+    }
+    free(kept);
+    return STATUS_OK;
 }

@@ -1,7 +1,9 @@
-/* Sums and figures of predicted numbers (regression.h). */
+/* Sums and figures of predicted numbers, and ordinary least squares by Cholesky's method (regression.h). */
 #include "core/metrics/regression.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 _Static_assert(sizeof(struct regression) == REGRESSION_NUMBERS * sizeof(double), "a regression is a row of doubles");
 
@@ -56,4 +58,77 @@ double regression_pearson(const struct regression *s)
 {
     double own = s->yy * s->n - s->y * s->y, other = s->pp * s->n - s->p * s->p;
     return own > 0 && other > 0 ? (s->yp * s->n - s->y * s->p) / sqrt(own * other) : (double)NAN;
+}
+
+/* RIDGE times the number of samples is added to each diagonal entry. */
+static const double RIDGE = 1e-9;
+
+/* Replaces the lower triangle of a symmetric matrix by its Cholesky factor. Returns false if the matrix is not positive
+ * definite. */
+static bool factorise(double *g, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = g[i * n + j];
+            for (int k = 0; k < j; k++)
+                sum -= g[i * n + k] * g[j * n + k];
+            if (i == j && !(sum > 0))
+                return false;
+            g[i * n + j] = i == j ? sqrt(sum) : sum / g[j * n + j];
+        }
+    return true;
+}
+
+/* Replaces the Cholesky factor L by the inverse of L L'. */
+static void invert(double *g, int n)
+{
+    for (int i = 0; i < n; i++) { /* L becomes its inverse */
+        g[i * n + i] = 1 / g[i * n + i];
+        for (int j = 0; j < i; j++) {
+            double sum = 0;
+            for (int k = j; k < i; k++)
+                sum -= g[i * n + k] * g[k * n + j];
+            g[i * n + j] = sum * g[i * n + i];
+        }
+    }
+    /* Computes inverse(L)' inverse(L). Row i of the product replaces column i of the lower triangle. The rows after i
+     * do not read this column. */
+    for (int i = 0; i < n; i++)
+        for (int j = i; j < n; j++) {
+            double sum = 0;
+            for (int k = j; k < n; k++)
+                sum += g[k * n + i] * g[k * n + j];
+            g[j * n + i] = sum;
+        }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            g[j * n + i] = g[i * n + j];
+}
+
+bool least_squares_solve(struct least_squares *s, double *coefficient, double *t)
+{
+    int n = s->terms, m = s->numbers;
+    memset(coefficient, 0, (size_t)n * (size_t)m * sizeof *coefficient);
+    memset(t, 0, (size_t)n * (size_t)m * sizeof *t);
+    for (int i = 0; i < n; i++)
+        s->gram[i * n + i] += RIDGE * s->samples;
+    if (!(s->samples > n) || !factorise(s->gram, n))
+        return false;
+    invert(s->gram, n);
+    for (int k = 0; k < m; k++) {
+        double left = s->squares[k];
+        for (int i = 0; i < n; i++) {
+            double sum = 0;
+            for (int j = 0; j < n; j++)
+                sum += s->gram[i * n + j] * s->products[j * m + k];
+            coefficient[i * m + k] = sum;
+            left -= sum * s->products[i * m + k];
+        }
+        double variance = fmax(0, left) / (s->samples - n);
+        for (int i = 0; i < n; i++) {
+            double deviation = sqrt(variance * s->gram[i * n + i]);
+            t[i * m + k] = deviation > 0 ? coefficient[i * m + k] / deviation : 0;
+        }
+    }
+    return true;
 }

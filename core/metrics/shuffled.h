@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "core/metrics/bootstrap.h"
+#include "core/metrics/interval.h"
 #include "core/metrics/motif_errors.h"
 
 struct shuffled_sequence {

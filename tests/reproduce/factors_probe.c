@@ -13,7 +13,7 @@
 #include "core/data/tables/lda.h"
 #include "core/kernels/blas.h"
 #include "core/methods/factors/model/nmf.h"
-#include "core/metrics/boosting.h"
+#include "core/metrics/dci.h"
 #include "core/metrics/logistic.h"
 
 struct table {

@@ -1,4 +1,4 @@
-/* Exact top-k accuracy of a rare class, to compare with the sums of core/metrics/topk.h. */
+/* Exact top-k accuracy of a rare class, to compare with the sums of core/metrics/ranking.h. */
 #ifndef MOTIF_TESTS_SUPPORT_TOPK_ACCURACY_H
 #define MOTIF_TESTS_SUPPORT_TOPK_ACCURACY_H
 

@@ -14,7 +14,7 @@
 #include "core/methods/dictionary/model/alternate.h"
 #include "core/methods/dictionary/model/step.h"
 #include "core/methods/shared/model_run.h"
-#include "core/metrics/latents/recovery.h"
+#include "core/metrics/latents.h"
 #include "core/nn/adam.h"
 
 /* The figures of a run. Unless a comment says otherwise, a figure is the mean over the seeds. All members are

@@ -8,7 +8,7 @@
 #include "core/metrics/dci.h"
 #include "core/metrics/logistic.h"
 #include "core/metrics/ranking.h"
-#include "core/metrics/support.h"
+#include "core/metrics/identify.h"
 
 enum { DCI_ROWS = 500, DCI_ROWS_PAPER = 16 };
 static const double GUARD = 1e-6;

@@ -1,7 +1,7 @@
 /* The pathways method as an entry of the registry.
  *
  * A tour: core/coding/ has dictionary.c (products with circulant-banded dictionaries that are never formed),
- * transform.c (the same by FFT), norms.c (stripes and patches), bounds.c (guarantees) and decode.c (thresholds and
+ * transform.c (the same by FFT), bounds.c (stripes, patches and guarantees) and decode.c (thresholds and
  * pursuit). This folder has presets.c (cases of a sweep), trial.c (one code and its sign draws), run.c (the run),
  * curve.c (figures from curves), recover.c and query.c (queries). */
 #include "core/methods/pathways/pathways.h"

@@ -11,7 +11,6 @@
 #include "core/base/arena.h"
 #include "core/base/random/philox.h"
 #include "core/coding/bounds.h"
-#include "core/coding/norms.h"
 #include "core/nn/coherence.h"
 
 static const char *const decoder_names[] = {"top-k", "hard", "soft", "relu", "pursuit", NULL};

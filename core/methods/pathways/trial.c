@@ -13,7 +13,7 @@
 
 #include "core/base/random/philox.h"
 #include "core/coding/decode.h"
-#include "core/coding/norms.h"
+#include "core/coding/bounds.h"
 
 /* Numbers of the streams of random numbers. To each of them, the number of the case's stream is added, which is below
  * 1000. Cases with equal streams therefore get the same codes. */

@@ -51,7 +51,7 @@ struct trial_outcome {
     int draws;                           /* draws that were made */
     int recovered;                       /* draws whose whole pathway was found */
     int layer_recovered[PATHWAYS_DEPTH]; /* draws in which that layer's support was found */
-    /* stripe sparsities of the first draw's codes, as local_norm() and local_norm_literal() in core/coding/norms.h
+    /* stripe sparsities of the first draw's codes, as local_norm() and local_norm_literal() in core/coding/bounds.h
      * define them */
     double stripe[PATHWAYS_DEPTH], stripe_literal[PATHWAYS_DEPTH];
     /* The guarantees, only with `bounds`. uniform: recovery is certain; theorem, instance: lower bounds of the

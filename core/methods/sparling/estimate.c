@@ -10,7 +10,7 @@
 #include "core/kernels/kernels.h"
 #include "core/methods/sparling/model/matrix_scores.h"
 #include "core/metrics/motif_errors.h"
-#include "core/metrics/topk.h"
+#include "core/metrics/ranking.h"
 #include "core/nn/dilated.h"
 #include "core/genomics/genomics.h"
 

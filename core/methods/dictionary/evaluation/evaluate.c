@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/methods/dictionary/run_int.h"
-#include "core/metrics/latents/pairs.h"
+#include "core/metrics/latents.h"
 
 /* Above this width, the program does not compute the correlations of two seeds' codes, because their tables would be
  * too large. */

@@ -10,7 +10,7 @@
 #include "core/coding/bounds.h"
 #include "core/coding/plain.h"
 #include "core/methods/dictionary/run_int.h"
-#include "core/metrics/latents/pairs.h"
+#include "core/metrics/latents.h"
 #include "core/nn/select_kth.h"
 
 enum decoders { DECODED_FISTA, DECODED_OMP, DECODED_IHT, DECODED };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/methods/dictionary/queries/model.h"
-#include "core/metrics/latents/pairs.h"
+#include "core/metrics/latents.h"
 
 enum {
     MATCHED_MOST = 1024, /* with more latents, the one-to-one matching takes too long for a query */

@@ -11,7 +11,7 @@
 #include "core/methods/sparling/evaluation/motif_counts.h"
 #include "core/methods/sparling/evaluation/verdict/evidence.h"
 #include "core/metrics/motif_errors.h"
-#include "core/metrics/topk.h"
+#include "core/metrics/ranking.h"
 
 struct batch;
 struct chance_samples;

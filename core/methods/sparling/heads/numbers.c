@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/run_state.h"
-#include "core/metrics/least_squares.h"
+#include "core/metrics/regression.h"
 
 /* Normal quantiles. RESULT: for the 95 % intervals of the result. EFFECT: for the effects of channels on numbers.
  * EFFECT is larger than RESULT, because there are many pairs of a channel and a number, and chance makes some pairs

@@ -10,7 +10,7 @@
 
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/training/calibrate.h"
-#include "core/metrics/least_squares.h"
+#include "core/metrics/regression.h"
 
 enum { ROUNDS = 2, LEAST = 10 }; /* LEAST: smallest number of samples of a group */
 /* Normal quantile above which a division is certain. It is high, because many thresholds are tried. */

@@ -4,11 +4,10 @@
 
 #include "tests/support/unit.h"
 #include "core/base/random/philox.h"
-#include "core/metrics/boosting.h"
 #include "core/metrics/dci.h"
 #include "core/metrics/logistic.h"
 #include "core/metrics/ranking.h"
-#include "core/metrics/support.h"
+#include "core/metrics/identify.h"
 #include "tests/support/fault.h"
 
 #define assert_near(x, y, tolerance) assert_true(fabs((x) - (y)) < (tolerance))

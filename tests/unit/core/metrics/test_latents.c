@@ -2,8 +2,7 @@
 #include <math.h>
 
 #include "tests/support/unit.h"
-#include "core/metrics/latents/pairs.h"
-#include "core/metrics/latents/recovery.h"
+#include "core/metrics/latents.h"
 #include "tests/support/assert_ok.h"
 
 #define assert_near(a, b) assert_true(fabs((a) - (b)) < 1e-6)

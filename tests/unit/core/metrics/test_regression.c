@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "tests/support/unit.h"
-#include "core/metrics/least_squares.h"
 #include "core/metrics/regression.h"
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))

@@ -1,6 +1,6 @@
 /* Tests the metrics of the splicing domain: top-k accuracy, motifs that do not count, and errors of chance. */
 #include "core/metrics/shuffled.h"
-#include "core/metrics/topk.h"
+#include "core/metrics/ranking.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 
 #include "tests/support/unit.h"
 #include "core/base/sorted.h"
-#include "core/metrics/bootstrap.h"
+#include "core/metrics/interval.h"
 #include "core/metrics/edit_distance.h"
 #include "tests/support/fault.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "tests/support/unit.h"
-#include "core/coding/norms.h"
+#include "core/coding/bounds.h"
 #include "core/methods/pathways/trial.h"
 #include "core/nn/coherence.h"
 #include "tests/unit/core/methods/pathways/pathways_matrix.h"
