@@ -159,39 +159,44 @@ static enum status read_guarded(struct reader *r, struct error *err)
     return STATUS_OK;
 }
 
-static float png_grey(const uint16_t *sample, int channels)
+/* Returns the orientation tag of the chunk eXIf; 1: there is none. */
+static int png_orientation(const struct reader *r)
 {
-    double luma = channels < 3 ? sample[0] : 0.2126 * sample[0] + 0.7152 * sample[1] + 0.0722 * sample[2];
-    double cover = channels % 2 == 0 ? sample[channels - 1] / 65535.0 : 1.0;
-    return (float)(luma / 65535.0 * cover);
+    png_bytep exif = NULL;
+    png_uint_32 bytes = 0;
+    if (png_get_eXIf_1(r->png, r->info, &bytes, &exif) == 0 || exif == NULL)
+        return 1;
+    return raster_exif_orientation(exif, bytes);
 }
 
-static enum status to_grey(const struct reader *r, struct raster *raster, struct error *err)
-{
-    int channels = png_get_channels(r->png, r->info);
-    enum status status = raster_create(raster, 1, (int)r->rows, (int)r->cols, err);
-    for (size_t i = 0; !status && i < (size_t)r->rows * r->cols; i++)
-        raster->values[i] = png_grey(r->samples + i * (size_t)channels, channels);
-    return status;
-}
-
+/* Transparent pixels are laid on white. */
 static enum status to_planes(const struct reader *r, struct raster *raster, struct error *err)
 {
     int channels = png_get_channels(r->png, r->info), planes = channels < 3 ? 1 : 3;
     size_t size = (size_t)r->rows * r->cols;
+    float *alpha = NULL;
     enum status status = raster_create(raster, planes, (int)r->rows, (int)r->cols, err);
+    if (!status && channels > planes && (alpha = malloc(size * sizeof *alpha)) == NULL)
+        status = error_memory(err, "a picture");
     for (size_t i = 0; !status && i < size; i++) {
         const uint16_t *sample = r->samples + i * (size_t)channels;
-        double cover = channels % 2 == 0 ? sample[channels - 1] / 65535.0 : 1.0;
         for (int k = 0; k < planes; k++)
-            raster->values[(size_t)k * size + i] = (float)(sample[k] / 65535.0 * cover);
+            raster->values[(size_t)k * size + i] = (float)(sample[k] / 65535.0);
+        if (alpha != NULL)
+            alpha[i] = (float)(sample[planes] / 65535.0);
     }
-    return status;
+    if (!status && alpha != NULL)
+        raster_lay_on_white(raster, alpha, false);
+    free(alpha);
+    return status ? status : raster_turn(raster, png_orientation(r), err);
 }
 
-static enum status decode(const void *bytes, size_t count, int max_side,
-                          enum status (*convert)(const struct reader *r, struct raster *raster, struct error *err),
-                          struct raster *raster, struct error *err)
+bool png_begins(const void *bytes, size_t count)
+{
+    return count >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+
+enum status png_decode(const void *bytes, size_t count, int max_side, struct raster *raster, struct error *err)
 {
     *raster = (struct raster){0};
     if (max_side < 1 || max_side > PNG_MAX_SIDE)
@@ -205,28 +210,22 @@ static enum status decode(const void *bytes, size_t count, int max_side,
     else
         (void)error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a PNG");
     if (status == STATUS_OK)
-        status = convert(&r, raster, err);
+        status = to_planes(&r, raster, err);
     free(r.lines);
     free(r.samples);
     png_destroy_read_struct(&r.png, &r.info, NULL);
+    if (status != STATUS_OK)
+        raster_close(raster);
     return status;
-}
-
-bool png_begins(const void *bytes, size_t count)
-{
-    return count >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0;
-}
-
-enum status png_decode(const void *bytes, size_t count, int max_side, struct raster *raster, struct error *err)
-{
-    return decode(bytes, count, max_side, to_planes, raster, err);
 }
 
 enum status png_decode_grey(const void *bytes, size_t count, int max_side, float **values, int *rows, int *cols,
                             struct error *err)
 {
     struct raster raster;
-    enum status status = decode(bytes, count, max_side, to_grey, &raster, err);
+    enum status status = png_decode(bytes, count, max_side, &raster, err);
+    if (status == STATUS_OK)
+        raster_to_grey(&raster);
     *values = raster.values;
     *rows = raster.rows;
     *cols = raster.cols;

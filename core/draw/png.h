@@ -18,12 +18,13 @@ enum status png_encode(const struct picture *picture, struct buf *out, struct er
 
 /* Whether the bytes begin like a PNG file. */
 bool png_begins(const void *bytes, size_t count);
-/* Like png_decode_grey(), but a colour picture becomes a raster of three planes, and a grey picture becomes a raster of
- * one plane. The caller closes *raster. */
+/* Reads any PNG (grey, RGB, palette, 1 to 16 bits, interlaced) with its full precision as values 0 to 1: three planes
+ * if it has colours, else one. Transparent pixels are laid on white, and the picture is turned as its chunk eXIf says.
+ * The caller closes *raster. STATUS_LIMIT: a side above max_side (at most PNG_MAX_SIDE). STATUS_CORRUPT: the bytes are
+ * no PNG. */
 enum status png_decode(const void *bytes, size_t count, int max_side, struct raster *raster, struct error *err);
-/* Reads any PNG (grey, RGB, palette, 1 to 16 bits, alpha over black, interlaced) as grey values 0 to 1 with the luma
- * weights .2126 .7152 .0722. *values: [*rows][*cols]; the caller frees it. STATUS_LIMIT: a side above max_side (at most
- * PNG_MAX_SIDE). STATUS_CORRUPT: the bytes are no PNG. */
+/* Like png_decode(), but colours become grey with the luma weights .2126 .7152 .0722. *values: [*rows][*cols]; the
+ * caller frees it. */
 enum status png_decode_grey(const void *bytes, size_t count, int max_side, float **values, int *rows, int *cols,
                             struct error *err);
 

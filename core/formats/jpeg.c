@@ -1,7 +1,7 @@
 /* Reads JPEG files through libjpeg-turbo, which reports errors with longjmp. The function that calls setjmp keeps every
  * resource in a struct that outlives the jump, changes no local variable after it, and calls another function for the
  * work. A warning of the library, such as missing data, is an error here, because otherwise a damaged picture would
- * become a sample. */
+ * become a sample. Bytes between the parts of a file are no such damage. */
 #include "core/formats/jpeg.h"
 
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <jpeglib.h>
+#include <jerror.h>
 
 enum {
     SCANS = 200, /* upper limit of the scans of a progressive file; encoders write about ten */
@@ -22,6 +23,8 @@ struct reader {
     struct jpeg_progress_mgr progress;
     jmp_buf jump;
     int max_side;
+    int orientation;
+    bool stray;
     enum status refused; /* why read_image() stopped, if the library did not report the error */
     char message[JMSG_LENGTH_MAX];
     JSAMPLE *line;
@@ -43,8 +46,12 @@ static void jpeg_fail(j_common_ptr jpeg)
 
 static void on_message(j_common_ptr jpeg, int level)
 {
-    if (level < 0)
+    int code = jpeg->err->msg_code;
+    if (level >= 0)
+        return;
+    if (code != JWRN_EXTRANEOUS_DATA && code != JWRN_JFIF_MAJOR)
         jpeg_fail(jpeg);
+    reader_of(jpeg)->stray |= code == JWRN_EXTRANEOUS_DATA;
 }
 
 static void jpeg_refuse(struct reader *r, enum status status, const char *why)
@@ -71,11 +78,22 @@ static void check_head(struct reader *r)
     jpeg->out_color_space = jpeg->num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
 }
 
+/* Returns the orientation tag of the EXIF data; 1: there is none. */
+static int jpeg_orientation(const struct jpeg_decompress_struct *jpeg)
+{
+    for (jpeg_saved_marker_ptr m = jpeg->marker_list; m; m = m->next)
+        if (m->marker == JPEG_APP0 + 1 && m->data_length > 6 && memcmp(m->data, "Exif\0\0", 6) == 0)
+            return raster_exif_orientation(m->data + 6, m->data_length - 6);
+    return 1;
+}
+
 static void read_image(struct reader *r)
 {
     j_decompress_ptr jpeg = &r->jpeg;
+    jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xFFFF); /* EXIF data */
     (void)jpeg_read_header(jpeg, TRUE);
     check_head(r);
+    r->orientation = jpeg_orientation(jpeg);
     (void)jpeg_start_decompress(jpeg);
     int channels = jpeg->output_components, rows = (int)jpeg->output_height, cols = (int)jpeg->output_width;
     size_t plane = (size_t)rows * (size_t)cols;
@@ -123,6 +141,9 @@ enum status jpeg_decode(const void *bytes, size_t count, int max_side, struct ra
     r.progress.progress_monitor = on_progress;
     r.jpeg.client_data = &r;
     enum status status = read_guarded(&r, bytes, count);
+    raster->stray = r.stray;
+    if (!status)
+        status = raster_turn(raster, r.orientation, err);
     jpeg_destroy_decompress(&r.jpeg);
     free(r.line);
     if (status)

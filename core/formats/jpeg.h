@@ -10,7 +10,8 @@
 
 /* Whether the bytes begin like a JPEG file. */
 bool jpeg_begins(const void *bytes, size_t count);
-/* Reads a grey or colour JPEG as values 0 to 1; the caller closes *raster. STATUS_LIMIT: a side above max_side.
+/* Reads a grey or colour JPEG as values 0 to 1 and turns it as its EXIF data say; the caller closes *raster. Bytes
+ * before a marker are skipped, as every viewer does, and set raster->stray. STATUS_LIMIT: a side above max_side.
  * STATUS_INVALID: another colour space, such as CMYK. STATUS_CORRUPT: the bytes are no JPEG, or they are damaged. */
 enum status jpeg_decode(const void *bytes, size_t count, int max_side, struct raster *raster, struct error *err);
 

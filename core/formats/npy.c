@@ -26,7 +26,7 @@ static uint64_t bits_at(const unsigned char *at, size_t size, bool big)
     return bits;
 }
 
-static float half_value(uint64_t bits)
+float npy_half(uint64_t bits)
 {
     int exponent = (int)(bits >> 10 & 31);
     float fraction = (float)(bits & 1023) / 1024, sign = bits >> 15 ? -1.0F : 1.0F;
@@ -41,7 +41,7 @@ static float float_value(uint64_t bits, size_t size)
     double wide;
     uint32_t low = (uint32_t)bits;
     if (size == 2)
-        return half_value(bits);
+        return npy_half(bits);
     if (size == 4) {
         memcpy(&single, &low, sizeof low);
         return single;

@@ -63,6 +63,8 @@ enum status npy_values_read(const struct byte_source *from, const struct npy_hea
  * these elements, for messages. STATUS_INVALID: the elements have another type, or are not valid text. */
 enum status npy_names_read(const struct byte_source *from, const struct npy_header *header, size_t first, size_t count,
                            char (*names)[NPY_TEXT], struct error *err);
+/* The number whose 16 bits are those of an IEEE 754 half; NaN also for infinity. */
+float npy_half(uint64_t bits);
 /* Like npy_read_from(), but reads bytes in memory and refuses text. */
 enum status npy_read(const void *bytes, size_t size, size_t max_count, struct npy *out, struct error *err);
 

@@ -20,9 +20,9 @@ static enum status read_picture(const struct input_file_sink *to, const void *by
         return status;
     if ((size_t)raster.channels * (size_t)raster.rows * (size_t)raster.cols > INPUT_FILE_NUMBERS)
         raster_to_grey(&raster);
-    int64_t dim[] = {3, raster.rows, raster.cols};
-    return raster.channels == 3 ? to->add(to->context, 3, dim, raster.values, err)
-                                : to->add(to->context, 2, dim + 1, raster.values, err);
+    int64_t dim[] = {raster.channels, raster.rows, raster.cols};
+    return raster.channels > 1 ? to->add(to->context, 3, dim, raster.values, err)
+                               : to->add(to->context, 2, dim + 1, raster.values, err);
 }
 
 static enum status read_array(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)

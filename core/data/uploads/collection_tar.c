@@ -2,7 +2,8 @@
  * file. Tables describe these samples:
  *
  *   labels.csv  file,label[,group]   the words of the label make a sequence, or a set if the column is called `labels`
- *   boxes.csv   file,row0,row1,col0,col1,symbol; for recordings file,begin,end,symbol in seconds
+ *   boxes.csv   file,row0,row1,col0,col1,symbol, in pixels of the picture as stored; for recordings
+ * file,begin,end,symbol in seconds
  *   *.gff3      with a FASTA file, instead of labels: a class at every base
  *
  * A tar may contain a table of cells instead (collection_cells.h): matrix.mtx, features.tsv or genes.tsv, and
@@ -27,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/formats/archive.h"
 #include "core/formats/audio_wave.h"
 #include "core/data/splicing/splicing_genes.h"
@@ -49,12 +51,20 @@ struct text {
     char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/' */
 };
 
+/* Pictures that the reader changed or tolerated. */
+struct notice {
+    int64_t pictures;
+    char first[80];
+};
+
 struct tar {
     struct builder b;
     const struct collection_options *options;
     struct regions *regions; /* reader of the regions, in an archive of regions; else NULL */
     struct npz npz;          /* reader of the arrays, in an archive of arrays */
     struct name_list names;  /* names of the samples, in the order of the samples */
+    uint8_t *orientation;    /* [samples] orientation tags of pictures (raster.h) */
+    struct notice turned, transparent, rounded, stray;
     struct text labels, boxes, fasta, gff, matrix, features, barcodes;
     struct audio_resampler *resampler;
     int resampler_rate;
@@ -91,6 +101,9 @@ static enum status set_kind(struct tar *t, enum collection_kind kind, int channe
                          "an archive must contain only arrays, only pictures or only recordings");
     if (c->count > 0 && c->kind != kind)
         return error_set(err, STATUS_INVALID, NULL, "an archive contains pictures or recordings, not both");
+    if (c->count > 0 && c->channels != channels)
+        return error_set(err, STATUS_INVALID, NULL, "has %d planes, but the first picture has %d", channels,
+                         c->channels);
     if (c->count > 0 && c->rows != rows)
         return error_set(err, STATUS_INVALID, NULL,
                          "is %d pixels high, but the first picture is %d; all must have the same size", rows, c->rows);
@@ -100,14 +113,42 @@ static enum status set_kind(struct tar *t, enum collection_kind kind, int channe
     return STATUS_OK;
 }
 
-static enum status add_picture(struct tar *t, const char *bytes, size_t size, struct error *err)
+static void notice_picture(struct notice *notice, bool applies, const char *name)
+{
+    if (applies && notice->pictures++ == 0)
+        (void)snprintf(notice->first, sizeof notice->first, "%s", name);
+}
+
+/* Notes what the reader of the file did with the picture that becomes the next sample. */
+static enum status notice_all(struct tar *t, const struct raster *raster, const char *name, struct error *err)
+{
+    uint8_t *grew = grown(t->orientation, (size_t)t->b.c->count, sizeof *grew);
+    if (!grew)
+        return error_memory(err, "a picture");
+    t->orientation = grew;
+    t->orientation[t->b.c->count] = (uint8_t)raster->orientation;
+    notice_picture(&t->turned, raster->orientation > 1, name);
+    notice_picture(&t->transparent, raster->transparent, name);
+    notice_picture(&t->rounded, raster->rounded, name);
+    notice_picture(&t->stray, raster->stray, name);
+    return STATUS_OK;
+}
+
+/* A grey picture among coloured ones gets three equal planes. */
+static int channels_with(const struct collection *c, const struct raster *raster)
+{
+    bool widens = c->count > 0 && c->kind == COLLECTION_IMAGES && c->channels == 3 && raster->channels == 1;
+    return widens ? 3 : raster->channels;
+}
+
+static enum status add_picture(struct tar *t, const char *name, const char *bytes, size_t size, struct error *err)
 {
     struct collection *c = t->b.c;
     struct raster raster;
     float *values;
     enum status status = picture_file_read(bytes, size, &raster, err);
-    int channels = c->count > 0 && c->channels > raster.channels ? c->channels : raster.channels;
-    if (!status && c->count > 0 && c->kind == COLLECTION_IMAGES && channels > c->channels)
+    int channels = channels_with(c, &raster);
+    if (!status && c->count > 0 && c->kind == COLLECTION_IMAGES && c->channels == 1 && channels == 3)
         status = builder_widen(&t->b, channels, err);
     if (!status)
         status = set_kind(t, COLLECTION_IMAGES, channels, raster.rows, err);
@@ -115,6 +156,8 @@ static enum status add_picture(struct tar *t, const char *bytes, size_t size, st
         status = error_set(err, STATUS_INVALID, NULL,
                            "is %d pixels wide, but the first picture is %d; all must have the same size", raster.cols,
                            c->cols);
+    if (!status)
+        status = notice_all(t, &raster, name, err);
     if (!status)
         status = builder_sample(&t->b, raster.cols, &values, err);
     size_t plane = (size_t)raster.rows * (size_t)raster.cols;
@@ -168,7 +211,7 @@ static enum status add_media(struct tar *t, const char *name, const struct byte_
     int32_t number;
     enum status status = byte_source_all(from, MEMBER_BYTES, &bytes, &size, err);
     if (!status)
-        status = picture_file_named(name) ? add_picture(t, bytes, size, err) : add_recording(t, bytes, size, err);
+        status = picture_file_named(name) ? add_picture(t, name, bytes, size, err) : add_recording(t, bytes, size, err);
     if (!status)
         status = name_list_add(&t->names, name, strlen(name), &number, err);
     free(bytes);
@@ -454,6 +497,11 @@ static enum status take_box_row(struct tar *t, const struct csv *csv, const int 
                              field);
         place[i] = (int32_t)lrintf(seconds ? number * AUDIO_RATE : number);
     }
+    if (t->orientation) {
+        const struct collection *c = t->b.c;
+        const struct raster turned = {.rows = c->rows, .cols = c->cols, .orientation = t->orientation[sample]};
+        raster_turn_place(&turned, place);
+    }
     return builder_box(&t->b, sample, place, csv->field[column[seconds ? 3 : 5]], err);
 }
 
@@ -556,6 +604,28 @@ static enum status finish_arrays(struct tar *t, struct error *err)
     return npz_finish(&t->npz, err);
 }
 
+/* Warns about pictures whose values are not those that the file stores. */
+static enum status warn_pictures(struct tar *t, struct error *err)
+{
+    const struct {
+        const struct notice *notice;
+        const char *code, *what;
+    } rows[] = {
+        {&t->turned, "turned", "were turned as their orientation tag says, and their boxes with them"},
+        {&t->transparent, "transparent",
+         "have transparent pixels, which were laid on white; if the drawing is white, lay it on another colour first"},
+        {&t->rounded, "rounded", "have whole numbers beyond 16777216, which were rounded to single precision"},
+        {&t->stray, "stray-bytes", "have bytes that belong to no part of the picture; these were skipped"},
+    };
+    enum status status = STATUS_OK;
+    for (size_t i = 0; !status && i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].notice->pictures > 0)
+            status = collection_warn(t->b.c, err, rows[i].code, "%lld of %lld pictures (the first: %s) %s",
+                                     (long long)rows[i].notice->pictures, (long long)t->b.c->count,
+                                     rows[i].notice->first, rows[i].what);
+    return status;
+}
+
 /* After the last member: makes the samples whose parts are in several members, then reads labels.csv and boxes.csv. */
 static enum status finish_members(struct tar *t, struct error *err)
 {
@@ -575,6 +645,8 @@ static enum status finish_members(struct tar *t, struct error *err)
         status = read_folders(t, err);
     if (!status && t->boxes.bytes)
         status = in_member(read_boxes(t, &cause), "boxes.csv", &cause, err);
+    if (!status)
+        status = warn_pictures(t, err);
     return status ? status : builder_finish(&t->b, set, err);
 }
 
@@ -621,6 +693,7 @@ enum status collection_read_tar(const struct byte_source *from, const struct col
     audio_resampler_destroy(t.resampler);
     free(t.labels.bytes);
     free(t.boxes.bytes);
+    free(t.orientation);
     free(t.fasta.bytes);
     free(t.gff.bytes);
     free(t.matrix.bytes);

@@ -171,6 +171,251 @@ static void refuses(struct file file, enum status wanted, const char *says)
     free(file.bytes);
 }
 
+/* A kind of TIFF file. The samples of pixel (row, col) are stored() of it. */
+struct variant {
+    int bits;
+    uint16_t format, photometric, samples, planar, compression,
+        extra; /* extra: EXTRASAMPLE_ of the last sample; 9: none */
+    int tile;  /* side of a tile; 0: strips of 5 rows */
+    uint16_t orientation;
+};
+
+enum { NO_EXTRA = 9 };
+
+/* The number that is stored: whole, and of every size and sign that the variant can hold. */
+static double stored(const struct variant *v, int row, int col, int k)
+{
+    double number = row * 37 + col * 11 + k * 5;
+    if (v->format == SAMPLEFORMAT_UINT)
+        return v->bits == 64   ? ldexp(number, 53)
+               : v->bits == 32 ? number * 4194304
+                               : fmod(number * (v->bits > 8 ? 97 : 1), ldexp(1, v->bits));
+    return v->bits == 8 ? fmod(number, 256) - 128 : number - 500;
+}
+
+/* Writes a number in the machine's order, or as packed bits if it does not fill bytes. */
+static void put_number(const struct variant *v, unsigned char *line, size_t at, double number)
+{
+    uint64_t bits = (uint64_t)(int64_t)number;
+    float single = (float)number;
+    if (v->format == SAMPLEFORMAT_IEEEFP && v->bits == 64)
+        memcpy(&bits, &number, 8);
+    else if (v->format == SAMPLEFORMAT_IEEEFP && v->bits == 32)
+        memcpy(&bits, &single, 4);
+    else if (v->format == SAMPLEFORMAT_IEEEFP) { /* a half, by its definition */
+        int exponent = 0;
+        double fraction = frexp(fabs(number), &exponent);
+        bits = number == 0 ? 0
+                           : (uint64_t)((exponent + 14) << 10) | (uint64_t)((fraction * 2 - 1) * 1024) |
+                                 (number < 0 ? 0x8000 : 0);
+    }
+    if (v->bits % 8 == 0 && v->bits != 24) {
+        memcpy(line + at * (size_t)(v->bits / 8), &bits, (size_t)(v->bits / 8));
+        return;
+    }
+    for (int i = 0; i < v->bits; i++) {
+        size_t place = at * (size_t)v->bits + (size_t)i;
+        line[place / 8] |= (unsigned char)((bits >> (v->bits - 1 - i) & 1) << (7 - place % 8));
+    }
+}
+
+static struct file read_back(const char *path)
+{
+    FILE *from = fopen(path, "rb");
+    struct file file = {malloc(1 << 17), 0};
+    file.size = fread(file.bytes, 1, 1 << 17, from);
+    fclose(from);
+    unlink(path);
+    return file;
+}
+
+static struct file variant_of(const struct variant *v)
+{
+    char path[] = "/tmp/motif-test-XXXXXX";
+    int descriptor = mkstemp(path), high = v->tile ? v->tile : 1, wide = v->tile ? v->tile : COLS;
+    TIFF *tiff = TIFFFdOpen(descriptor, path, "w");
+    uint16_t together = v->planar == PLANARCONFIG_CONTIG ? v->samples : 1;
+    assert_non_null(tiff);
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, COLS);
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, ROWS);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, v->bits);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, v->samples);
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, v->format);
+    TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, v->planar);
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, v->compression);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, v->photometric);
+    TIFFSetField(tiff, TIFFTAG_ORIENTATION, v->orientation);
+    if (v->extra != NO_EXTRA)
+        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &v->extra);
+    if (v->tile) {
+        TIFFSetField(tiff, TIFFTAG_TILEWIDTH, v->tile);
+        TIFFSetField(tiff, TIFFTAG_TILELENGTH, v->tile);
+    } else {
+        TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 5);
+    }
+    size_t line = ((size_t)wide * together * (size_t)v->bits + 7) / 8;
+    unsigned char *room = malloc(line * (size_t)high);
+    for (uint16_t plane = 0; plane < v->samples / together; plane++)
+        for (int row = 0; row < ROWS; row += high)
+            for (int col = 0; col < COLS; col += wide) {
+                memset(room, 0, line * (size_t)high);
+                for (int r = 0; r < high && row + r < ROWS; r++)
+                    for (int i = 0; i < wide * together && col + i / together < COLS; i++)
+                        put_number(v, room + (size_t)r * line, (size_t)i,
+                                   stored(v, row + r, col + i / together, plane + i % together));
+                if (v->tile)
+                    assert_true(TIFFWriteTile(tiff, room, (uint32_t)col, (uint32_t)row, 0, plane) >= 0);
+                else
+                    assert_int_equal(TIFFWriteScanline(tiff, room, (uint32_t)row, plane), 1);
+            }
+    free(room);
+    TIFFClose(tiff);
+    return read_back(path);
+}
+
+/* What the reader must make of a sample. */
+static double wanted_value(const struct variant *v, int row, int col, int k)
+{
+    double most = v->bits == 64 ? 18446744073709551615.0 : ldexp(1, v->bits) - 1, number = stored(v, row, col, k);
+    if (v->format != SAMPLEFORMAT_UINT)
+        return number;
+    number = v->photometric == PHOTOMETRIC_MINISWHITE ? 1 - number / most : number / most;
+    double alpha = v->extra == EXTRASAMPLE_ASSOCALPHA || v->extra == EXTRASAMPLE_UNASSALPHA
+                       ? stored(v, row, col, v->samples - 1) / most
+                       : 1;
+    return v->extra == EXTRASAMPLE_ASSOCALPHA ? number + 1 - alpha : number * alpha + 1 - alpha;
+}
+
+static void check_variant(const struct variant *v)
+{
+    struct file file = variant_of(v);
+    struct raster raster;
+    struct error err = {0};
+    if (picture_file_read(file.bytes, file.size, &raster, &err))
+        fail_msg("%d bits, format %d, samples %d: %s", v->bits, v->format, v->samples, err.message);
+    bool alpha = v->extra == EXTRASAMPLE_ASSOCALPHA || v->extra == EXTRASAMPLE_UNASSALPHA;
+    assert_int_equal(raster.channels, v->samples - (alpha && v->format == SAMPLEFORMAT_UINT ? 1 : 0));
+    for (int k = 0; k < raster.channels; k++)
+        for (int i = 0; i < ROWS * COLS; i++) {
+            double want = wanted_value(v, i / COLS, i % COLS, k), got = (double)raster.values[k * ROWS * COLS + i];
+            if (fabs(got - want) > 1e-6 * fmax(1, fabs(want)))
+                fail_msg("%d bits, format %d, plane %d, pixel %d is %.9g instead of %.9g", v->bits, v->format, k, i,
+                         got, want);
+        }
+    raster_close(&raster);
+    free(file.bytes);
+}
+
+static void every_sample_format_of_tiff_keeps_its_values(void **state)
+{
+    static const struct {
+        int bits;
+        uint16_t format;
+    } numbers[] = {{1, 1},  {2, 1}, {4, 1},  {8, 1},  {12, 1}, {16, 1}, {24, 1}, {32, 1},
+                   {64, 1}, {8, 2}, {16, 2}, {32, 2}, {64, 2}, {16, 3}, {32, 3}, {64, 3}};
+    int count = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        for (int tile = 0; tile <= 16; tile += 16)
+            for (uint16_t planar = 1; planar <= 2; planar++)
+                for (int kind = 0; kind < 6; kind++) {
+                    struct variant v = {numbers[i].bits,
+                                        numbers[i].format,
+                                        PHOTOMETRIC_MINISBLACK,
+                                        1,
+                                        planar,
+                                        COMPRESSION_LZW,
+                                        NO_EXTRA,
+                                        tile,
+                                        1};
+                    v.photometric = kind == 1 ? PHOTOMETRIC_MINISWHITE : kind > 1 ? PHOTOMETRIC_RGB : v.photometric;
+                    v.samples = kind < 2 ? 1 : kind == 2 ? 3 : 4;
+                    v.extra = kind < 3 ? NO_EXTRA : (uint16_t)(kind - 3);
+                    if (kind == 1 && v.format != SAMPLEFORMAT_UINT)
+                        continue;
+                    check_variant(&v);
+                    count++;
+                }
+    assert_int_equal(count, 16 * 24 - 7 * 4);
+}
+
+/* Turns a picture whose pixels all differ, and compares it with the definition of the tag in TIFF 6.0: where the row 0
+ * and the column 0 of the stored picture are shown. */
+static void pictures_and_boxes_are_turned_as_the_tag_says(void **state)
+{
+    for (uint16_t o = 1; o <= 8; o++) {
+        struct variant v = {16, 1, PHOTOMETRIC_MINISBLACK, 1, 1, COMPRESSION_NONE, NO_EXTRA, 0, o};
+        struct file file = variant_of(&v);
+        struct raster raster;
+        assert_int_equal(picture_file_read(file.bytes, file.size, &raster, NULL), STATUS_OK);
+        assert_true(raster.rows == (o < 5 ? ROWS : COLS) && raster.cols == (o < 5 ? COLS : ROWS));
+        for (int row = 0; row < ROWS; row++)
+            for (int col = 0; col < COLS; col++) {
+                int up = ROWS - 1 - row, left = COLS - 1 - col; /* counted from the other end */
+                int shown[9][2] = {{0, 0},     {row, col}, {row, left}, {up, left}, {up, col},
+                                   {col, row}, {col, up},  {left, up},  {left, row}};
+                double got = (double)raster.values[shown[o][0] * raster.cols + shown[o][1]];
+                assert_true(fabs(got - stored(&v, row, col, 0) / 65535) < 1e-6);
+                int32_t place[4] = {row, row + 1, col, col + 1};
+                raster_turn_place(&raster, place);
+                assert_true(place[0] == shown[o][0] && place[1] == shown[o][0] + 1 && place[2] == shown[o][1] &&
+                            place[3] == shown[o][1] + 1);
+            }
+        raster_close(&raster);
+        free(file.bytes);
+    }
+}
+
+/* Puts bytes into a file at a place, and frees the file. */
+static struct file with_bytes(struct file file, size_t at, const void *bytes, size_t count)
+{
+    struct file out = {malloc(file.size + count), file.size + count};
+    memcpy(out.bytes, file.bytes, at);
+    memcpy(out.bytes + at, bytes, count);
+    memcpy(out.bytes + at + count, file.bytes + at, file.size - at);
+    free(file.bytes);
+    return out;
+}
+
+static void jpeg_is_turned_by_its_exif_data(void **state)
+{
+    for (int big = 0; big < 2; big++) {
+        unsigned char exif[] = "\xFF\xE1\0\x22"
+                               "Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+        static const unsigned char little[] = "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0";
+        if (!big)
+            memcpy(exif + 10, little, 26);
+        struct file plain = jpeg_of(1, ROWS, COLS, false);
+        struct file turned = with_bytes(jpeg_of(1, ROWS, COLS, false), 2, exif, 36);
+        struct raster a, b;
+        assert_int_equal(picture_file_read(plain.bytes, plain.size, &a, NULL), STATUS_OK);
+        assert_int_equal(picture_file_read(turned.bytes, turned.size, &b, NULL), STATUS_OK);
+        assert_true(b.rows == COLS && b.cols == ROWS && b.orientation == 6);
+        for (int row = 0; row < COLS; row++)
+            for (int col = 0; col < ROWS; col++)
+                assert_true(b.values[row * ROWS + col] == a.values[(ROWS - 1 - col) * COLS + row]);
+        raster_close(&a);
+        raster_close(&b);
+        free(plain.bytes);
+        free(turned.bytes);
+    }
+}
+
+static void jpeg_with_stray_bytes_is_read(void **state)
+{
+    struct file plain = jpeg_of(3, ROWS, COLS, false), stray = jpeg_of(3, ROWS, COLS, false);
+    unsigned char *tables = memmem(stray.bytes, stray.size, "\xFF\xDB", 2);
+    stray = with_bytes(stray, (size_t)(tables - stray.bytes), "abcde", 5);
+    struct raster a, b;
+    assert_int_equal(picture_file_read(plain.bytes, plain.size, &a, NULL), STATUS_OK);
+    assert_int_equal(picture_file_read(stray.bytes, stray.size, &b, NULL), STATUS_OK);
+    assert_true(!a.stray && b.stray);
+    assert_memory_equal(a.values, b.values, 3 * ROWS * COLS * sizeof *a.values);
+    raster_close(&a);
+    raster_close(&b);
+    free(plain.bytes);
+    free(stray.bytes);
+}
+
 static void unsuitable_files_are_refused(void **state)
 {
     refuses(tiff_of(1, 8, 2, PLANARCONFIG_CONTIG, COMPRESSION_NONE), STATUS_INVALID, "several pages");
@@ -286,6 +531,10 @@ int main(void)
         cmocka_unit_test(colours_keep_their_planes),
         cmocka_unit_test(grey_pictures_have_one_plane),
         cmocka_unit_test(tiff_keeps_more_than_eight_bits),
+        cmocka_unit_test(every_sample_format_of_tiff_keeps_its_values),
+        cmocka_unit_test(pictures_and_boxes_are_turned_as_the_tag_says),
+        cmocka_unit_test(jpeg_is_turned_by_its_exif_data),
+        cmocka_unit_test(jpeg_with_stray_bytes_is_read),
         cmocka_unit_test(unsuitable_files_are_refused),
         cmocka_unit_test(files_that_are_cut_are_refused),
         cmocka_unit_test(names_of_pictures_end_in_small_or_large_letters),

@@ -253,7 +253,8 @@ static void every_colour_type_is_decoded(void **state)
         expect_values(&file, wanted);
         buf_close(&file);
 
-        const float shades[4] = {0.0F, 1.0F, 0.2126F * 128 / 255, 0.0722F}; /* the third pixel is half transparent */
+        /* the third pixel is red, half transparent on white */
+        const float shades[4] = {0.0F, 1.0F, 0.2126F + 0.7874F * 127 / 255, 0.0722F};
         for (int i = 0; i < 4; i++) {
             lines[i][0] = 0x1b; /* 0x1b contains the four 2-bit samples 0 1 2 3 */
             memcpy(wanted + 4 * i, shades, sizeof shades);
@@ -262,10 +263,10 @@ static void every_colour_type_is_decoded(void **state)
         expect_values(&file, wanted);
         buf_close(&file);
 
-        for (int i = 0; i < 16; i++) { /* white pixels, increasingly opaque */
-            memset(lines[i / 4] + i % 4 * 4, 255, 3);
+        for (int i = 0; i < 16; i++) { /* black pixels, increasingly opaque */
+            memset(lines[i / 4] + i % 4 * 4, 0, 3);
             lines[i / 4][i % 4 * 4 + 3] = (unsigned char)(i * 17);
-            wanted[i] = (float)(i * 17) / 255.0F;
+            wanted[i] = 1 - (float)(i * 17) / 255.0F;
         }
         foreign(&file, 8, PNG_COLOR_TYPE_RGB_ALPHA, interlace, lines);
         expect_values(&file, wanted);
