@@ -328,14 +328,15 @@ static enum status read_plain(TIFF *tiff, const struct layout *l, const struct m
         return error_set(err, STATUS_LIMIT, NULL, "TIFF: the picture has too many planes; at most %d are read",
                          RASTER_PLANES);
     enum status status = raster_create(raster, p.colour[0] ? 3 : l->samples, (int)l->rows, (int)l->cols, err);
+    if (status)
+        return status;
     p.values = raster->values;
-    if (!status)
-        status = read_samples(tiff, &p, m);
+    status = read_samples(tiff, &p, m);
     raster->rounded = p.rounded;
     /* on which ground signed and real values lie is unknown: their opacity stays a plane */
-    if (!status && l->alpha >= 0 && l->format == SAMPLEFORMAT_UINT && raster->channels > 1)
-        status = drop_alpha(l, raster, err);
-    return status;
+    if (status || l->alpha < 0 || l->format != SAMPLEFORMAT_UINT || raster->channels < 2)
+        return status;
+    return drop_alpha(l, raster, err);
 }
 
 /* Reads any picture through the library's conversion to 8-bit RGBA, whose colours are multiplied by alpha. The library

@@ -28,13 +28,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/grown.h"
 #include "core/formats/archive.h"
 #include "core/formats/audio_wave.h"
 #include "core/data/splicing/splicing_genes.h"
 #include "core/genomics/genomics.h"
 #include "core/data/uploads/tables/collection_cells.h"
 #include "core/data/uploads/collection_npz.h"
+#include "core/data/uploads/picture_notices.h"
 #include "core/formats/csv.h"
 #include "core/formats/gunzip.h"
 #include "core/data/files/picture_file.h"
@@ -51,20 +51,13 @@ struct text {
     char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/' */
 };
 
-/* Pictures that the reader changed or tolerated. */
-struct notice {
-    int64_t pictures;
-    char first[80];
-};
-
 struct tar {
     struct builder b;
     const struct collection_options *options;
     struct regions *regions; /* reader of the regions, in an archive of regions; else NULL */
     struct npz npz;          /* reader of the arrays, in an archive of arrays */
     struct name_list names;  /* names of the samples, in the order of the samples */
-    uint8_t *orientation;    /* [samples] orientation tags of pictures (raster.h) */
-    struct notice turned, transparent, rounded, stray;
+    struct picture_notices pictures;
     struct text labels, boxes, fasta, gff, matrix, features, barcodes;
     struct audio_resampler *resampler;
     int resampler_rate;
@@ -113,27 +106,6 @@ static enum status set_kind(struct tar *t, enum collection_kind kind, int channe
     return STATUS_OK;
 }
 
-static void notice_picture(struct notice *notice, bool applies, const char *name)
-{
-    if (applies && notice->pictures++ == 0)
-        (void)snprintf(notice->first, sizeof notice->first, "%s", name);
-}
-
-/* Notes what the reader of the file did with the picture that becomes the next sample. */
-static enum status notice_all(struct tar *t, const struct raster *raster, const char *name, struct error *err)
-{
-    uint8_t *grew = grown(t->orientation, (size_t)t->b.c->count, sizeof *grew);
-    if (!grew)
-        return error_memory(err, "a picture");
-    t->orientation = grew;
-    t->orientation[t->b.c->count] = (uint8_t)raster->orientation;
-    notice_picture(&t->turned, raster->orientation > 1, name);
-    notice_picture(&t->transparent, raster->transparent, name);
-    notice_picture(&t->rounded, raster->rounded, name);
-    notice_picture(&t->stray, raster->stray, name);
-    return STATUS_OK;
-}
-
 /* A grey picture among coloured ones gets three equal planes. */
 static int channels_with(const struct collection *c, const struct raster *raster)
 {
@@ -157,7 +129,7 @@ static enum status add_picture(struct tar *t, const char *name, const char *byte
                            "is %d pixels wide, but the first picture is %d; all must have the same size", raster.cols,
                            c->cols);
     if (!status)
-        status = notice_all(t, &raster, name, err);
+        status = picture_notices_add(&t->pictures, (size_t)c->count, &raster, name, err);
     if (!status)
         status = builder_sample(&t->b, raster.cols, &values, err);
     size_t plane = (size_t)raster.rows * (size_t)raster.cols;
@@ -497,11 +469,11 @@ static enum status take_box_row(struct tar *t, const struct csv *csv, const int 
                              field);
         place[i] = (int32_t)lrintf(seconds ? number * AUDIO_RATE : number);
     }
-    if (t->orientation) {
-        const struct collection *c = t->b.c;
-        const struct raster turned = {.rows = c->rows, .cols = c->cols, .orientation = t->orientation[sample]};
-        raster_turn_place(&turned, place);
-    }
+    if (t->pictures.orientation)
+        raster_turn_place(&(struct raster){.rows = t->b.c->rows,
+                                           .cols = t->b.c->cols,
+                                           .orientation = t->pictures.orientation[sample]},
+                          place);
     return builder_box(&t->b, sample, place, csv->field[column[seconds ? 3 : 5]], err);
 }
 
@@ -604,28 +576,6 @@ static enum status finish_arrays(struct tar *t, struct error *err)
     return npz_finish(&t->npz, err);
 }
 
-/* Warns about pictures whose values are not those that the file stores. */
-static enum status warn_pictures(struct tar *t, struct error *err)
-{
-    const struct {
-        const struct notice *notice;
-        const char *code, *what;
-    } rows[] = {
-        {&t->turned, "turned", "were turned as their orientation tag says, and their boxes with them"},
-        {&t->transparent, "transparent",
-         "have transparent pixels, which were laid on white; if the drawing is white, lay it on another colour first"},
-        {&t->rounded, "rounded", "have whole numbers beyond 16777216, which were rounded to single precision"},
-        {&t->stray, "stray-bytes", "have bytes that belong to no part of the picture; these were skipped"},
-    };
-    enum status status = STATUS_OK;
-    for (size_t i = 0; !status && i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].notice->pictures > 0)
-            status = collection_warn(t->b.c, err, rows[i].code, "%lld of %lld pictures (the first: %s) %s",
-                                     (long long)rows[i].notice->pictures, (long long)t->b.c->count,
-                                     rows[i].notice->first, rows[i].what);
-    return status;
-}
-
 /* After the last member: makes the samples whose parts are in several members, then reads labels.csv and boxes.csv. */
 static enum status finish_members(struct tar *t, struct error *err)
 {
@@ -646,7 +596,7 @@ static enum status finish_members(struct tar *t, struct error *err)
     if (!status && t->boxes.bytes)
         status = in_member(read_boxes(t, &cause), "boxes.csv", &cause, err);
     if (!status)
-        status = warn_pictures(t, err);
+        status = picture_notices_warn(&t->pictures, c, err);
     return status ? status : builder_finish(&t->b, set, err);
 }
 
@@ -693,7 +643,7 @@ enum status collection_read_tar(const struct byte_source *from, const struct col
     audio_resampler_destroy(t.resampler);
     free(t.labels.bytes);
     free(t.boxes.bytes);
-    free(t.orientation);
+    free(t.pictures.orientation);
     free(t.fasta.bytes);
     free(t.gff.bytes);
     free(t.matrix.bytes);
