@@ -9,11 +9,15 @@
 #include "protocol/faults.h"
 #include "protocol/json_sink.h"
 
-static void set_field(const struct config_field *field, const cJSON *value, void *config, const char *pointer,
-                      struct api_faults *faults)
+static void set_field(const struct config_field *field, const cJSON *value, bool stored, void *config,
+                      const char *pointer, struct api_faults *faults)
 {
     struct error err;
     error_clear(&err);
+    if (field->level == LEVEL_FACT && !stored) {
+        api_faults_add(faults, pointer, "cannot be set: motifd reads it from the data set; remove it");
+        return;
+    }
     bool number = field->type == FIELD_INT || field->type == FIELD_REAL || field->type == FIELD_TEXT;
     enum status status = STATUS_INVALID;
     if (number && cJSON_IsNumber(value)) {
@@ -141,11 +145,13 @@ static const char *synonym_of(const struct method *method, const char *name)
 const char *config_field_meant(const struct method *method, const char *name)
 {
     struct name_guess guess = {.given = name};
-    if (config_find(&method->config, name) != NULL)
-        return config_find(&method->config, name)->name;
+    const struct config_field *same = config_find(&method->config, name);
+    if (same != NULL && same->level != LEVEL_FACT)
+        return same->name;
     const char *synonym = synonym_of(method, name);
     for (size_t i = 0; i < method->config.count && synonym == NULL; i++)
-        name_guess_offer(&guess, method->config.fields[i].name);
+        if (method->config.fields[i].level != LEVEL_FACT)
+            name_guess_offer(&guess, method->config.fields[i].name);
     return synonym != NULL ? synonym : guess.best;
 }
 
@@ -164,7 +170,7 @@ static void unknown_field(const struct method *method, const char *name, const c
 }
 
 static void read_group(const struct method *method, const cJSON *object, const cJSON *members, enum field_group group,
-                       const char *prefix, void *config, struct api_faults *faults)
+                       const char *prefix, bool stored, void *config, struct api_faults *faults)
 {
     JSON_EACH (item, members) {
         char pointer[128];
@@ -183,12 +189,12 @@ static void read_group(const struct method *method, const cJSON *object, const c
                            "the field %s is given twice: in the group %s and outside of it; give it once", field->name,
                            config_group_name(group));
         } else {
-            set_field(field, item, config, pointer, faults);
+            set_field(field, item, stored, config, pointer, faults);
         }
     }
 }
 
-void config_read_object(const struct method *method, const cJSON *object, const char *prefix, void *config,
+void config_read_object(const struct method *method, const cJSON *object, const char *prefix, bool stored, void *config,
                         struct api_faults *faults)
 {
     JSON_EACH (item, object) {
@@ -197,9 +203,9 @@ void config_read_object(const struct method *method, const cJSON *object, const 
         enum field_group group = group_of_member(item);
         const struct config_field *field = config_find(&method->config, item->string);
         if (group != FIELD_GROUPS)
-            read_group(method, object, item, group, pointer, config, faults);
+            read_group(method, object, item, group, pointer, stored, config, faults);
         else if (field != NULL)
-            set_field(field, item, config, pointer, faults);
+            set_field(field, item, stored, config, pointer, faults);
         else
             unknown_field(method, item->string, pointer, faults);
     }
@@ -262,32 +268,30 @@ static enum status take_former(const struct method *method, cJSON *root, cJSON *
     return good ? STATUS_OK : error_memory(err, "a configuration");
 }
 
-/* Parses a configuration. stored: a job of this daemon has it, so it may have fields of earlier versions. */
-static enum status parse_config(const struct method *method, const struct method_preset *preset, const char *text,
-                                size_t bytes, const char *prefix, bool stored, void **config, struct api_faults *faults,
-                                struct error *err)
+/* Reads a configuration with facts. own: a job of this daemon has it, so it may have fields of earlier versions. */
+static enum status parse_config(const struct method *method, const char *text, size_t bytes, const char *prefix,
+                                bool own, void **config, struct api_faults *faults, struct error *err)
 {
     cJSON *root = NULL, *former = NULL;
-    if (text != NULL) {
-        struct error parse;
-        error_clear(&parse);
-        enum status status = json_parse(text, bytes, &root, &parse);
-        if (status != STATUS_OK || !cJSON_IsObject(root)) {
-            char pointer[256]; /* long enough for the prefix and the name; a fault truncates longer text */
-            (void)snprintf(pointer, sizeof pointer, "%s%s", prefix, parse.pointer);
-            api_faults_add(faults, pointer, "%s", status != STATUS_OK ? parse.message : "must be an object");
-            cJSON_Delete(root);
-            return error_set(err, status != STATUS_OK ? status : STATUS_INVALID, pointer, "%s",
-                             status != STATUS_OK ? parse.message : "must be an object");
-        }
+    struct error parse;
+    error_clear(&parse);
+    *config = NULL;
+    enum status status = json_parse(text, bytes, &root, &parse);
+    if (status != STATUS_OK || !cJSON_IsObject(root)) {
+        char pointer[256]; /* long enough for the prefix and the name; a fault truncates longer text */
+        (void)snprintf(pointer, sizeof pointer, "%s%s", prefix, parse.pointer);
+        api_faults_add(faults, pointer, "%s", status != STATUS_OK ? parse.message : "must be an object");
+        cJSON_Delete(root);
+        return error_set(err, status != STATUS_OK ? status : STATUS_INVALID, pointer, "%s",
+                         status != STATUS_OK ? parse.message : "must be an object");
     }
     size_t before = faults->count + faults->more;
-    enum status status = stored ? take_former(method, root, &former, err) : STATUS_OK;
+    status = own ? take_former(method, root, &former, err) : STATUS_OK;
     if (status == STATUS_OK)
-        status = config_start(method, preset, config, err);
+        status = config_start(method, NULL, config, err);
     if (status == STATUS_OK) {
-        config_read_object(method, root, prefix, *config, faults);
-        if (stored && method->adapt != NULL)
+        config_read_object(method, root, prefix, true, *config, faults);
+        if (own && method->adapt != NULL)
             method->adapt(*config, &(struct method_stored){former_value, former});
         config_check(method, root, *config, prefix, faults);
         if (faults->count + faults->more > before) {
@@ -302,24 +306,16 @@ static enum status parse_config(const struct method *method, const struct method
     return status;
 }
 
-enum status api_config_parse(const struct method *method, const char *preset, const char *text, size_t bytes,
-                             const char *prefix, void **config, struct api_faults *faults, struct error *err)
+enum status config_imported(const struct method *method, const char *text, size_t bytes, const char *prefix,
+                            void **config, struct api_faults *faults, struct error *err)
 {
-    *config = NULL;
-    const struct method_preset *named = NULL;
-    if (preset != NULL && preset[0] != '\0') {
-        named = method_preset(method, preset);
-        if (named == NULL)
-            return error_set(err, STATUS_NOT_FOUND, "/preset", "%s has no preset '%.40s'", method->kind, preset);
-    }
-    return parse_config(method, named, text, bytes, prefix, false, config, faults, err);
+    return parse_config(method, text, bytes, prefix, false, config, faults, err);
 }
 
 enum status config_stored(const struct method *method, const char *text, void **config, struct api_faults *faults,
                           struct error *err)
 {
-    *config = NULL;
-    return parse_config(method, NULL, text, strlen(text), "/config", true, config, faults, err);
+    return parse_config(method, text, strlen(text), "/config", true, config, faults, err);
 }
 
 void config_field_sink(const struct config_field *field, const void *config, const char *key, const struct sink *out)
@@ -340,30 +336,28 @@ void config_field_sink(const struct config_field *field, const void *config, con
     }
 }
 
-void config_sink(const struct config_table *table, const void *config, const char *key, const struct sink *out)
-{
-    sink_begin_object(out, key);
-    for (size_t i = 0; i < table->count; i++)
-        config_field_sink(&table->fields[i], config, table->fields[i].name, out);
-    sink_end_object(out);
-}
+enum { RANKS = 2 + LEVEL_FACT };
 
 /* Returns the rank of a field in the display. Fields with another value than their default come first (rank 0). Fields
- * with their default follow: basic, advanced, research. */
+ * with their default follow: basic, advanced, research. Facts have the last rank, whatever their values are. */
 static int display_rank(const struct config_field *field, const void *config, const void *defaults)
 {
-    return config_same(field, config, defaults) ? 1 + (int)field->level : 0;
+    bool ranked = field->level == LEVEL_FACT || config_same(field, config, defaults);
+    return ranked ? 1 + (int)field->level : 0;
 }
 
-enum status config_show(const struct method *method, const void *config, const char *key, const struct sink *out,
-                        struct error *err)
+enum status config_show(const struct method *method, const void *config, const struct sink *out, struct error *err)
 {
     void *defaults;
     enum status status = config_start(method, NULL, &defaults, err);
     if (status != STATUS_OK)
         return status;
-    sink_begin_object(out, key);
-    for (int rank = 0; rank <= FIELD_LEVELS; rank++) {
+    sink_begin_object(out, "config");
+    for (int rank = 0; rank < RANKS; rank++) {
+        if (rank == RANKS - 1) {
+            sink_end_object(out);
+            sink_begin_object(out, "facts");
+        }
         for (size_t i = 0; i < method->config.count; i++) {
             const struct config_field *field = &method->config.fields[i];
             if (display_rank(field, config, defaults) == rank && config_applies(&method->config, field, config))
@@ -386,8 +380,8 @@ enum status config_warn(const struct method *method, const char *preset, const v
     sink_begin_list(out, "warnings");
     for (size_t i = 0; i < method->config.count; i++) {
         const struct config_field *field = &method->config.fields[i];
-        if (config_applies(&method->config, field, config) || config_same(field, config, start) ||
-            config_is_default(&method->config, field, config))
+        if (field->level == LEVEL_FACT || config_applies(&method->config, field, config) ||
+            config_same(field, config, start) || config_is_default(&method->config, field, config))
             continue;
         char detail[512];
         (void)snprintf(detail, sizeof detail, "has no effect: it applies only with %s", field->applies);
@@ -408,7 +402,10 @@ char *api_config_write(const struct config_table *table, const void *config)
     struct json_sink json;
     buf_init(&out, 1u << 20);
     json_sink_init(&json, &out);
-    config_sink(table, config, NULL, &json.sink);
+    sink_begin_object(&json.sink, NULL);
+    for (size_t i = 0; i < table->count; i++)
+        config_field_sink(&table->fields[i], config, table->fields[i].name, &json.sink);
+    sink_end_object(&json.sink);
     char *text = json_sink_done(&json) ? buf_take(&out, NULL) : NULL;
     buf_close(&out);
     return text;

@@ -115,11 +115,26 @@ static enum status write_preset(const struct sink *out, const struct method *met
             config_field_sink(field, config, field->name, out);
     }
     sink_end_object(out);
-    config_sink(&method->config, config, "config", out);
+    sink_begin_object(out, "config");
+    for (size_t i = 0; i < method->config.count; i++)
+        if (method->config.fields[i].level != LEVEL_FACT)
+            config_field_sink(&method->config.fields[i], config, method->config.fields[i].name, out);
+    sink_end_object(out);
     status = write_grid(out, method, preset, config, err);
     sink_end_object(out);
     free(config);
     return status;
+}
+
+/* Writes the list of the facts, or that of the fields that clients can set. */
+static void write_fields(const struct sink *out, const char *key, bool facts, const struct method *method,
+                         const void *defaults)
+{
+    sink_begin_list(out, key);
+    for (size_t i = 0; i < method->config.count; i++)
+        if ((method->config.fields[i].level == LEVEL_FACT) == facts)
+            write_field(out, &method->config.fields[i], defaults);
+    sink_end_list(out);
 }
 
 static enum status write_kind(const struct sink *out, const struct method *method, struct error *err)
@@ -133,10 +148,8 @@ static enum status write_kind(const struct sink *out, const struct method *metho
     sink_text(out, "title", method->title);
     sink_text(out, "summary", method->summary);
     sink_text(out, "paper", method->paper);
-    sink_begin_list(out, "fields");
-    for (size_t i = 0; i < method->config.count; i++)
-        write_field(out, &method->config.fields[i], defaults);
-    sink_end_list(out);
+    write_fields(out, "fields", false, method, defaults);
+    write_fields(out, "facts", true, method, defaults);
     free(defaults);
     sink_begin_list(out, "presets");
     for (size_t i = 0; i < method->preset_count && status == STATUS_OK; i++)

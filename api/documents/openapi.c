@@ -228,7 +228,7 @@ static void group_schema(const struct sink *out, const struct config_table *tabl
     const char *name = config_group_name(group);
     size_t count = 0;
     for (size_t i = 0; i < table->count; i++)
-        count += table->fields[i].group == group;
+        count += table->fields[i].group == group && table->fields[i].level != LEVEL_FACT;
     if (count == 0 || config_find(table, name) != NULL)
         return;
     sink_begin_object(out, name);
@@ -237,7 +237,7 @@ static void group_schema(const struct sink *out, const struct config_table *tabl
     sink_boolean(out, "additionalProperties", false);
     sink_begin_object(out, "properties");
     for (size_t i = 0; i < table->count; i++)
-        if (table->fields[i].group == group)
+        if (table->fields[i].group == group && table->fields[i].level != LEVEL_FACT)
             openapi_field_schema(out, &table->fields[i], defaults);
     sink_end_object(out);
     sink_end_object(out);
@@ -258,7 +258,8 @@ static enum status method_schemas(const struct sink *out, const struct method *m
     sink_boolean(out, "additionalProperties", false);
     sink_begin_object(out, "properties");
     for (size_t i = 0; i < method->config.count; i++)
-        openapi_field_schema(out, &method->config.fields[i], defaults);
+        if (method->config.fields[i].level != LEVEL_FACT)
+            openapi_field_schema(out, &method->config.fields[i], defaults);
     for (int group = 0; group < FIELD_GROUPS; group++)
         group_schema(out, &method->config, (enum field_group)group, defaults);
     sink_end_object(out);

@@ -103,8 +103,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"Job",
      "id text, kind text, preset text?, name text?, owner text?, tags [text], task Task, state State, requested_state "
      "RequestedState?, priority integer, "
-     "threads integer, executor text?, ranks integer, traceparent text?, study text?, *config object, *warnings "
-     "[Fault], plan [Phase], "
+     "threads integer, executor text?, ranks integer, traceparent text?, study text?, *config object, *facts object, "
+     "*warnings [Fault], plan [Phase], "
      "from "
      "From?, evaluation "
      "object?, phase text?, progress "
@@ -114,8 +114,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"JobItem",
      "id text, *kind text, *preset text?, *name text?, *owner text?, *tags [text], *task Task, *state State, "
      "*requested_state RequestedState?, *priority integer, *threads integer, *executor text?, *ranks integer, "
-     "*traceparent text?, *study text?, *config object, *warnings [Fault], *plan [Phase], *from From?, *evaluation "
-     "object?, *phase text?, *progress Progress, "
+     "*traceparent text?, *study text?, *config object, *facts object, *warnings [Fault], *plan [Phase], *from From?, "
+     "*evaluation object?, *phase text?, *progress Progress, "
      "*result object?, "
      "*error object?, *created_at time, *started_at time?, *finished_at time?, *links {text}",
      NULL, false},
@@ -172,7 +172,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"JobPatch", "*name Name?, *priority Priority, *tags Tags?", NULL, true},
     {"Estimate",
      "dry_run flag, kind text, preset text?, name text?, priority integer, threads integer, config object, "
-     "warnings [Fault], phase text?, plan [Phase], parameters integer, samples integer, flops_per_sample number, flops "
+     "facts object, warnings [Fault], phase text?, plan [Phase], parameters integer, samples integer, flops_per_sample "
+     "number, flops "
      "number, bytes integer, "
      "allowed_bytes integer, checkpoint_bytes integer, predicted_seconds number, prediction Prediction",
      NULL, false},
@@ -264,8 +265,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"Panel", "view text, title text, query text?", NULL, false},
     {"KindFinding", "code text, severity text, verdict text, meaning text, try text", NULL, false},
     {"Kind",
-     "kind text, title text, summary text, paper text, fields [Field], presets [Preset], metrics [Metric], "
-     "queries [KindQuery], computations [KindComputation], comparable flag, charts [Chart], panels [Panel], "
+     "kind text, title text, summary text, paper text, fields [Field], facts [Field], presets [Preset], metrics "
+     "[Metric], queries [KindQuery], computations [KindComputation], comparable flag, charts [Chart], panels [Panel], "
      "findings [KindFinding]",
      NULL, false},
     {"KindList", "kinds [Kind]", NULL, false},

@@ -131,7 +131,7 @@ static enum status read_config(const struct method *method, const struct storage
     if (status == STATUS_OK)
         status = config_start(method, NULL, config, err);
     if (status == STATUS_OK)
-        config_read_object(method, root, "", *config, &faults);
+        config_read_object(method, root, "", true, *config, &faults);
     cJSON_Delete(root);
     return status == STATUS_OK && faults.count > 0 ? STATUS_INVALID : status;
 }
@@ -176,7 +176,7 @@ static void config_document(struct exchange *x, const struct storage_job *job)
     }
     enum status status = read_config(method, job, &config, &err);
     if (status == STATUS_OK)
-        status = config_show(method, config, "config", x->out, &err);
+        status = config_show(method, config, x->out, &err);
     if (status == STATUS_OK)
         status = config_warn(method, job->preset, config, x->out, &err);
     if (status == STATUS_NO_MEMORY)
@@ -188,11 +188,10 @@ static void config_document(struct exchange *x, const struct storage_job *job)
 
 /* Names of the members of a job document, in the order of the document. */
 static const char *const member_names[] = {
-    "id",         "kind",        "preset",          "name",     "owner",    "tags",
-    "task",       "state",       "requested_state", "priority", "threads",  "executor",
-    "ranks",      "traceparent", "study",           "config",   "warnings", "plan",
-    "from",       "evaluation",  "phase",           "progress", "result",   "error",
-    "created_at", "started_at",  "finished_at",     "links"};
+    "id",          "kind",    "preset",     "name",  "owner",       "tags",   "task",   "state",      "requested_state",
+    "priority",    "threads", "executor",   "ranks", "traceparent", "study",  "config", "facts",      "warnings",
+    "plan",        "from",    "evaluation", "phase", "progress",    "result", "error",  "created_at", "started_at",
+    "finished_at", "links"};
 #define MEMBERS (sizeof member_names / sizeof member_names[0])
 
 /* Which members of a job document are written. `fields` has commas at both ends, such as ",id,name,". */
@@ -302,7 +301,8 @@ static void write_document(const struct view *v, const char *key)
     const struct storage_job *job = v->job;
     sink_begin_object(v->x->out, key);
     write_origin(v);
-    if (v->fields != NULL ? job_document_listed(v->fields, "config") || job_document_listed(v->fields, "warnings")
+    if (v->fields != NULL ? job_document_listed(v->fields, "config") || job_document_listed(v->fields, "facts") ||
+                                job_document_listed(v->fields, "warnings")
                           : v->config)
         config_document(v->x, job);
     if (v->fields != NULL ? job_document_listed(v->fields, "plan") : v->whole)

@@ -312,7 +312,7 @@ static enum status read_fields(struct reading *r, const struct method_preset *pr
     struct api_job_spec *spec = r->spec;
     enum status status = config_start(spec->method, preset, &spec->config, err);
     if (status == STATUS_OK) {
-        config_read_object(spec->method, r->config, "/config", spec->config, r->faults);
+        config_read_object(spec->method, r->config, "/config", false, spec->config, r->faults);
         settle_threads(r);
     }
     return status;

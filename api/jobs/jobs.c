@@ -49,7 +49,7 @@ static void dry_run(struct exchange *x, const struct submission *s)
     sink_integer(out, "threads", spec->threads);
     struct error err;
     error_clear(&err);
-    if (config_show(spec->method, spec->config, "config", out, &err) != STATUS_OK ||
+    if (config_show(spec->method, spec->config, out, &err) != STATUS_OK ||
         config_warn(spec->method, spec->preset, spec->config, out, &err) != STATUS_OK) {
         respond_error(x, &err);
         return;

@@ -209,7 +209,7 @@ static void read_options(struct recovery *r, const cJSON *config, struct error *
     if (config != NULL && !cJSON_IsObject(config))
         api_faults_add(r->faults, "/config", "must be an object");
     else
-        config_read_object(&r->reading, config, "/config", r->options, r->faults);
+        config_read_object(&r->reading, config, "/config", false, r->options, r->faults);
     r->request.options = r->options;
 }
 

@@ -202,7 +202,7 @@ static enum status read_parameters(const struct query_request *a, cJSON *body, s
         cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(body, table->fields[i].name);
         cJSON *one = item != NULL ? cJSON_CreateObject() : NULL;
         if (one != NULL && cJSON_AddItemToObject(one, table->fields[i].name, item)) {
-            config_read_object(&reading, one, "", a->parameters, a->faults);
+            config_read_object(&reading, one, "", false, a->parameters, a->faults);
         } else if (item != NULL) {
             cJSON_Delete(item);
             cJSON_Delete(one);

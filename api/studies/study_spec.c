@@ -64,7 +64,7 @@ static bool check_value(struct reading *r, const char *name, const cJSON *value,
     cJSON *object = cJSON_CreateObject(), *copy = cJSON_Duplicate(value, true);
     bool made = object != NULL && copy != NULL && json_attach(object, name, copy);
     if (made)
-        config_read_object(r->method, object, "", r->scratch, &found);
+        config_read_object(r->method, object, "", false, r->scratch, &found);
     else if (object == NULL)
         cJSON_Delete(copy);
     cJSON_Delete(object);

@@ -186,6 +186,6 @@ const char *config_group_name(enum field_group group)
 
 const char *config_level_name(enum field_level level)
 {
-    static const char *const names[FIELD_LEVELS] = {"basic", "advanced", "research"};
+    static const char *const names[FIELD_LEVELS] = {"basic", "advanced", "research", "fact"};
     return names[level];
 }

@@ -19,7 +19,8 @@
 enum field_type { FIELD_INT, FIELD_REAL, FIELD_BOOL, FIELD_CHOICE, FIELD_TEXT };
 
 /* The group of a field is its subject. The level of a field says who sets the field: every user (basic), a user who
- * tunes a run (advanced), or a user who repeats an experiment of a paper (research). */
+ * tunes a run (advanced), a user who repeats an experiment of a paper (research), or nobody (fact): the method reads a
+ * fact from the data set. A stored configuration contains facts, but clients cannot set them. */
 enum field_group {
     GROUP_DATA,
     GROUP_MODEL,
@@ -29,7 +30,7 @@ enum field_group {
     GROUP_EVALUATION,
     FIELD_GROUPS
 };
-enum field_level { LEVEL_BASIC, LEVEL_ADVANCED, LEVEL_RESEARCH, FIELD_LEVELS };
+enum field_level { LEVEL_BASIC, LEVEL_ADVANCED, LEVEL_RESEARCH, LEVEL_FACT, FIELD_LEVELS };
 
 struct config_field {
     const char *name;
@@ -99,7 +100,7 @@ bool config_applies(const struct config_table *table, const struct config_field 
 bool config_same(const struct config_field *field, const void *a, const void *b);
 /* Whether the field has its default value in this configuration. */
 bool config_is_default(const struct config_table *table, const struct config_field *field, const void *config);
-/* The static name of a group ("data", "model", ...) and of a level ("basic", "advanced", "research"). */
+/* The static name of a group ("data", "model", ...) and of a level ("basic", "advanced", "research", "fact"). */
 const char *config_group_name(enum field_group group);
 const char *config_level_name(enum field_level level);
 

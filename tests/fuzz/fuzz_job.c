@@ -52,22 +52,17 @@ static void check_json(const char *text, size_t size)
     buf_close(&twice);
 }
 
-/* Reads the text as a configuration three times: on top of the defaults, on top of the first preset, and with a
- * preset that does not exist. The last call must return STATUS_NOT_FOUND. */
+/* Reads the text as the configuration of a job that somebody imports. */
 static void check_config(const struct method *method, const char *text, size_t size)
 {
     static struct api_faults faults;
-    const char *const presets[] = {NULL, method->presets[0].name, "none of them"};
-    for (size_t i = 0; i < 3; i++) {
-        struct error err = {0};
-        void *config;
-        faults.count = faults.more = 0;
-        enum status status = api_config_parse(method, presets[i], text, size, "/config", &config, &faults, &err);
-        FUZZ_CHECK((status == STATUS_OK) == (config != NULL) && status == err.code &&
-                   (i < 2 || status == STATUS_NOT_FOUND));
-        FUZZ_CHECK(i == 2 || (status == STATUS_OK) == (faults.count == 0));
-        free(config);
-    }
+    struct error err = {0};
+    void *config;
+    faults.count = faults.more = 0;
+    enum status status = config_imported(method, text, size, "/config", &config, &faults, &err);
+    FUZZ_CHECK((status == STATUS_OK) == (config != NULL) && status == err.code);
+    FUZZ_CHECK((status == STATUS_OK) == (faults.count == 0));
+    free(config);
 }
 
 /* Reads the text as a study, and the body of one of its jobs as a job. */
@@ -127,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *written = api_config_write(&spec.method->config, spec.config);
         void *again;
         FUZZ_CHECK(written != NULL);
-        FUZZ_CHECK(api_config_parse(spec.method, NULL, written, strlen(written), "/config", &again, &faults, NULL) ==
+        FUZZ_CHECK(config_imported(spec.method, written, strlen(written), "/config", &again, &faults, NULL) ==
                    STATUS_OK);
         FUZZ_CHECK(memcmp(again, spec.config, spec.method->config.struct_bytes) == 0);
         free(again);

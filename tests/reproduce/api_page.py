@@ -96,6 +96,7 @@ MEMBERS = """
 | `task` | `train`, or `evaluate` for an evaluation on request |
 | `owner` | the name of the token that submitted the job; null without a token |
 | `config` | the fields that apply to the job, with every value that the daemon filled in |
+| `facts` | what the daemon read from the job's data set, such as `dataset_cols`; a configuration cannot set it |
 | `study` | the id of the study that the job belongs to; null without one |
 | `from` | the job and checkpoint that the training started from; null for a fresh start |
 | `evaluation` | what an evaluation job measures; null for a training |

@@ -59,6 +59,8 @@ A field whose allowed values are *text* also takes a number and stores its short
 become `1000`. If the text itself looks like a number that this would change, such as the name `1e3` or a number above 2^53, write it in quotation marks:
 `--set dataset_name='"1e3"'`.
 
+motifd reads *facts* from the data set of a job. A job and its dry run show them as `facts`, and a configuration cannot set them.
+
 Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
 """]
     for kind in kinds:
@@ -71,6 +73,9 @@ Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
             out.append(table(["field", "default", "allowed", "unit", "level", "applies when", "meaning"],
                              [[f"`{field['name']}`", default(field), allowed(field), field["unit"], field.get("level", ""),
                                field.get("applies") or "", field["meaning"]] for field in mine]))
+        if kind["facts"]:
+            out.append(f"### {kind['kind']}: facts\n")
+            out.append(table(["fact", "unit", "meaning"], [[f"`{fact['name']}`", fact["unit"], fact["meaning"]] for fact in kind["facts"]]))
     return "\n".join(out)
 
 

@@ -116,13 +116,39 @@ def train(daemon, data, **config):
 def the_result_has_the_figures_of_numbers(daemon, motifctl, folder):
     job = train(daemon, "two")
     result = job["result"]
-    assert job["config"]["dataset_numbers"] is True and job["config"]["replace_letters"] == 0.1, job["config"]
+    assert job["facts"]["dataset_numbers"] is True and job["config"]["replace_letters"] == 0.1, job["config"]
     assert result["e2ee"] is None and result["exact"] is None and result["r2"] <= 1, result
     assert result["r2_low"] <= result["r2"] <= result["r2_high"], result
     assert [n["name"] for n in result["numbers"]] == ["level", "noise"] and all(len(n["effects"]) == 3 for n in result["numbers"])
     assert abs(result["numbers"][0]["mean"] - Y[:, 0].mean()) < 1, result["numbers"]
     assert result["by_density"][-1]["r2"] == result["r2"], result["by_density"]
     return job["id"]
+
+
+def facts_are_shown_and_cannot_be_set(daemon, motifctl, folder):
+    kind = daemon.ask("GET", "/v1/kinds/sparling")[2]
+    facts = {fact["name"] for fact in kind["facts"]}
+    assert len(facts) == 8 and not facts & {field["name"] for field in kind["fields"]} and not facts & set(kind["presets"][0]["config"]), facts
+    body = {"kind": "sparling", "preset": "dataset", "config": {**SMALL, "dataset_name": "two"}}
+    job = train(daemon, "two")
+    status, _, plan = daemon.ask("POST", "/v1/jobs?dry_run=1", body)
+    expected = {"dataset_channels": 4, "dataset_rows": 1, "dataset_cols": 40, "dataset_tokens": 2, "dataset_longest": 1,
+                "dataset_boxes": 0, "dataset_positions": False, "dataset_numbers": True}
+    assert status == 200 and plan["facts"] == job["facts"] == expected, (plan, job["facts"])
+    assert not facts & set(plan["config"]) and not facts & set(job["config"]), job["config"]
+    status, _, problem = daemon.ask("POST", "/v1/jobs", {**body, "config": {**body["config"], "dataset_cols": 40}})
+    assert status == 422 and problem["errors"][0]["pointer"] == "/config/dataset_cols", problem
+    assert "motifd reads it from the data set" in problem["errors"][0]["detail"], problem
+    status, _, again = daemon.ask("POST", "/v1/jobs?dry_run=1", {**body, "config": job["config"]})
+    assert status == 200 and again["facts"] == expected and again["config"] == job["config"], again
+    assert any(item.get("facts") == expected for item in daemon.ask("GET", "/v1/jobs?fields=facts")[2]["jobs"])
+    shown = subprocess.run([motifctl, "--server", daemon.url, "show", job["id"], "--config"], capture_output=True, text=True, check=True).stdout
+    assert "dataset_channels" in shown and "dataset_numbers" in shown, shown
+    # A bundle contains the stored form, with the facts.
+    status, _, bundle = daemon.ask("GET", f"/v1/jobs/{job['id']}/bundle")
+    assert status == 200
+    status, _, copy = daemon.ask("POST", "/v1/imports", bundle, "application/octet-stream")
+    assert status == 201 and copy["facts"] == expected and copy["config"] == job["config"], copy
 
 
 def every_interface_predicts_the_same_numbers(daemon, motifctl, folder):
@@ -182,7 +208,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "n.db"), "--data", os.path.join(folder, "data")) as daemon:
             run_each((daemon, sys.argv[2], folder), uploads_describe_their_numbers, wrong_numbers_are_refused_and_change_nothing,
-                     regions_have_numbers_in_a_column_or_a_signal, the_result_has_the_figures_of_numbers, every_interface_predicts_the_same_numbers, the_python_client_predicts_and_scores)
+                     regions_have_numbers_in_a_column_or_a_signal, the_result_has_the_figures_of_numbers,
+                     facts_are_shown_and_cannot_be_set, every_interface_predicts_the_same_numbers, the_python_client_predicts_and_scores)
 
 
 if __name__ == "__main__":

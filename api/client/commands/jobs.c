@@ -229,6 +229,7 @@ static int show_run(struct ctl *ctl, const struct options *args)
         if (options_has(args, "config")) {
             buf_text(&out, "\n");
             view_object(&out, json_member(job, "config"), colour);
+            view_object(&out, json_member(job, "facts"), colour);
         }
         if (cJSON_IsObject(json_member(job, "error"))) {
             buf_text(&out, "\n");

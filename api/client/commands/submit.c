@@ -251,6 +251,7 @@ static void view_dry_run(struct ctl *ctl, const cJSON *answer)
     struct buf out;
     buf_init(&out, 1 << 20);
     view_object(&out, json_member(answer, "config"), ctl->out.colour);
+    view_object(&out, json_member(answer, "facts"), ctl->out.colour);
     table_init(&table, "ESTIMATE|>VALUE");
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char text[64];

@@ -15,7 +15,7 @@ export type State = "queued" | "running" | "paused" | "succeeded" | "failed" | "
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export interface Job {
   id: string; kind: string; preset: string | null; name: string | null; task: "train" | "evaluate"; state: State;
-  requested_state: "paused" | "cancelled" | null; priority: number; threads: number; config: Record<string, Json>;
+  requested_state: "paused" | "cancelled" | null; priority: number; threads: number; config: Record<string, Json>; facts?: Record<string, Json>;
   from: { job: string; checkpoint: number } | null; progress: Progress; study: string | null; phase?: string | null; plan?: Phase[];
   warnings?: Fault[]; owner: string | null; tags?: string[];
   result: Record<string, Json> | null; error: Record<string, Json> | null;
@@ -38,7 +38,7 @@ export interface Metric { name: string; unit: string; meaning: string }
 /** A file format that a query reads or writes. */
 export interface FileFormat { name: string; media_type: string; endings: string[]; meaning?: string }
 export interface Kind {
-  kind: string; title: string; summary: string; paper: string; fields: Field[]; presets: Preset[]; metrics: Metric[];
+  kind: string; title: string; summary: string; paper: string; fields: Field[]; facts: Field[]; presets: Preset[]; metrics: Metric[];
   queries: { name: string; item: string | null; meaning: string; method: "GET" | "POST"; takes: string; draws: boolean; formats: FileFormat[]; files: FileFormat[] }[];
   comparable: boolean; charts: ChartSpec[]; panels: { view: string; title: string; query: string | null }[];
 }
@@ -128,7 +128,7 @@ export function idempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Whether a field has an effect, given the values of the other fields. `field.applies` lists clauses "FIELD=VALUE|VALUE" that must all hold. */
+/** Whether a field has an effect, given the values of the other fields and of facts. `field.applies` lists clauses "FIELD=VALUE|VALUE" that must all hold. */
 export function applies(field: Field, valueOf: (name: string) => Json | undefined): boolean {
   return (field.applies ?? "").split(" ").filter(Boolean).every((clause) => {
     const [name, values] = clause.split("=");

@@ -182,13 +182,12 @@ static void written_configuration_parses_to_the_same_bytes(void **state)
     struct echo_config *first, *second;
     struct api_faults faults = {.count = 0};
     const char *text = "{\"density\":0.1,\"seed\":123,\"label\":\"a \\\"b\\\" \\u00fc\",\"mode\":\"strict\"}";
-    assert_int_equal(
-        api_config_parse(&echo_method, "small", text, strlen(text), "/config", (void **)&first, &faults, &f->err),
-        STATUS_OK);
+    assert_int_equal(config_imported(&echo_method, text, strlen(text), "/config", (void **)&first, &faults, &f->err),
+                     STATUS_OK);
     char *written = api_config_write(&echo_method.config, first);
     assert_non_null(written);
     assert_int_equal(
-        api_config_parse(&echo_method, NULL, written, strlen(written), "/config", (void **)&second, &faults, &f->err),
+        config_imported(&echo_method, written, strlen(written), "/config", (void **)&second, &faults, &f->err),
         STATUS_OK);
     assert_memory_equal(first, second, sizeof *first);
     assert_true(first->density == 0.1);
@@ -197,12 +196,8 @@ static void written_configuration_parses_to_the_same_bytes(void **state)
     free(first);
     free(second);
     error_clear(&f->err);
-    assert_int_equal(api_config_parse(&echo_method, "none", NULL, 0, "/config", (void **)&first, &faults, &f->err),
-                     STATUS_NOT_FOUND);
-    error_clear(&f->err);
-    assert_int_equal(
-        api_config_parse(&echo_method, NULL, "{\"density\":2}", 13, "/x", (void **)&first, &faults, &f->err),
-        STATUS_INVALID);
+    assert_int_equal(config_imported(&echo_method, "{\"density\":2}", 13, "/x", (void **)&first, &faults, &f->err),
+                     STATUS_INVALID);
     assert_null(first);
     assert_string_equal(faults.items[0].pointer, "/x/density");
 }
@@ -401,19 +396,57 @@ static void a_stored_list_is_its_last_value(void **state)
         void *stored, *now;
         struct error err = {0};
         assert_int_equal(config_stored(method, all[i].stored, &stored, &faults, &err), STATUS_OK);
-        assert_int_equal(api_config_parse(method, NULL, all[i].now, strlen(all[i].now), "/config", &now, &faults, &err),
+        assert_int_equal(config_imported(method, all[i].now, strlen(all[i].now), "/config", &now, &faults, &err),
                          STATUS_OK);
         char *one = api_config_write(&method->config, stored), *two = api_config_write(&method->config, now);
         assert_string_equal(one, two);
         free(one);
         free(two);
         free(stored);
-        /* a new job cannot have these fields */
+        /* only jobs of this daemon can have these fields */
         assert_int_equal(
-            api_config_parse(method, NULL, all[i].stored, strlen(all[i].stored), "/config", &stored, &faults, &err),
+            config_imported(method, all[i].stored, strlen(all[i].stored), "/config", &stored, &faults, &err),
             STATUS_INVALID);
         free(now);
     }
+}
+
+/* Only the configuration of a stored job may have facts. */
+static void facts_are_stored_and_cannot_be_set(void **state)
+{
+    struct api_fixture *f = *state;
+    static const char stored[] =
+        "{\"domain\":\"dataset\",\"dataset_name\":\"own\",\"dataset_rows\":1,\"dataset_cols\":9,"
+        "\"dataset_channels\":2,\"dataset_tokens\":3,\"dataset_longest\":1,"
+        "\"dataset_numbers\":true,\"pool\":1}";
+    const struct method *method = method_find("sparling");
+    struct api_faults faults = {.count = 0};
+    void *one, *two;
+    f->options.methods = methods_all(&f->options.method_count);
+    api_destroy(f->api);
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+    for (int dry = 1; dry >= 0; dry--) {
+        assert_int_equal(
+            ask(f, "POST", dry ? "/v1/jobs?dry_run=1" : "/v1/jobs",
+                "{\"kind\":\"sparling\",\"config\":{\"dataset_rows\":0,\"data\":{\"dataset_numbers\":true}}}"),
+            422);
+        assert_fault(f, "/config/dataset_rows", "motifd reads it from the data set");
+        assert_fault(f, "/config/data/dataset_numbers", "motifd reads it from the data set");
+        assert_int_equal(cJSON_GetArraySize(at(f, "/errors")), 2);
+    }
+    assert_int_equal(ask(f, "POST", "/v1/studies", "{\"kind\":\"sparling\",\"grid\":{\"dataset_cols\":[8,9]}}"), 422);
+    assert_fault(f, "/grid/dataset_cols/0", "motifd reads it from the data set");
+    assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"sparling\",\"config\":{\"dataset_rowz\":1}}"), 422);
+    assert_null(strstr(f->body, "dataset_rows"));
+
+    assert_int_equal(config_imported(method, stored, strlen(stored), "/config", &one, &faults, &f->err), STATUS_OK);
+    char *written = api_config_write(&method->config, one);
+    assert_non_null(strstr(written, "\"dataset_cols\":9,"));
+    assert_int_equal(config_imported(method, written, strlen(written), "/config", &two, &faults, &f->err), STATUS_OK);
+    assert_memory_equal(one, two, method->config.struct_bytes);
+    free(written);
+    free(one);
+    free(two);
 }
 
 /* A preset must not cause a warning by its own settings. */
@@ -478,6 +511,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_text_field_takes_a_number_as_its_decimal_text, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(kinds_show_group_level_and_domains_of_a_field, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(settings_without_effect_are_named, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(facts_are_stored_and_cannot_be_set, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(presets_have_no_warnings, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(dry_run_estimates_and_stores_nothing, api_setup, api_teardown),
     };

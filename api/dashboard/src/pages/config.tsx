@@ -29,7 +29,8 @@ export function Configuration({ job, kind }: { job: Job; kind: Kind | undefined 
   const [all, setAll] = useState(false);
   const preset = kind?.presets.find((p) => p.name === job.preset), known = new Map(kind?.fields.map((f) => [f.name, f]));
   const rows = Object.entries(job.config).map(([name, value]): Row => ({ name, value, field: known.get(name), preset: preset?.config[name], usual: known.get(name)?.default }))
-    .filter((row) => !row.field || applies(row.field, (name) => job.config[name]));
+    .filter((row) => !row.field || applies(row.field, (name) => job.config[name] ?? job.facts?.[name]));
+  const facts = (kind?.facts ?? []).filter((f) => job.facts?.[f.name] !== undefined);
   const changed = rows.filter(ofJob), rest = rows.filter((row) => !ofJob(row)), hidden = rest.filter((row) => row.field?.level === "research");
   const shown = rest.filter((row) => all || !hidden.includes(row));
   return (
@@ -39,6 +40,7 @@ export function Configuration({ job, kind }: { job: Job; kind: Kind | undefined 
       {[...new Set(shown.map((row) => row.field?.group ?? "other"))].map((group) => (
         <Values key={group} title={group[0].toUpperCase() + group.slice(1)} rows={shown.filter((row) => (row.field?.group ?? "other") === group)} />
       ))}
+      {facts.length > 0 && <Section title="Facts of the data set"><Table caption="Facts of the data set" words={3} head={["Fact", "Value", "Meaning"]} rows={facts.map((f) => [f.name, <span class="value">{text(job.facts![f.name], f)}</span>, <span class="meaning-cell">{f.meaning}</span>])} /></Section>}
       {hidden.length > 0 && !all && <p><button type="button" onClick={() => setAll(true)}>{hidden.length} fields for research</button></p>}
     </>
   );

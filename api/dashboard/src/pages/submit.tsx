@@ -100,7 +100,7 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
   const [name, setName] = useState(""), [priority, setPriority] = useState("0"), [search, setSearch] = useState("");
   const [failed, setFailed] = useState<unknown>(null), [busy, setBusy] = useState(false);
   const key = useRef(idempotencyKey());
-  const byName = new Map(kind.fields.map((f) => [f.name, f]));
+  const byName = new Map([...kind.fields, ...kind.facts].map((f) => [f.name, f]));
   const fields = kind.fields.filter((f) => applies(f, (n) => texts[n] ?? preset.config[n] ?? byName.get(n)?.default));
   const config = Object.fromEntries(fields.filter((f) => texts[f.name] !== undefined).map((f) => [f.name, value(f, texts[f.name])]));
   const body: Record<string, Json> = { kind: kind.kind, preset: preset === NO_PRESET ? null : preset.name, config };

@@ -111,6 +111,20 @@ static int64_t most_boxes(const struct collection *c)
     return most;
 }
 
+/* Sets the facts: what the configuration contains about the data set's samples and labels. */
+static void read_facts(struct dataset_config *d, const struct collection *c)
+{
+    bool sound = c->kind == COLLECTION_RECORDINGS;
+    d->channels = sound ? d->mels : c->channels;
+    d->rows = c->rows;
+    d->cols = sound ? 1 + c->cols / hop_of(d->mels) : c->cols;
+    d->tokens = c->vocabulary.count;
+    d->positions = c->target == TARGET_POSITIONS;
+    d->numbers = c->target == TARGET_NUMBER;
+    d->longest = d->positions ? d->cols : d->numbers ? 1 : c->longest;
+    d->boxes = most_boxes(c);
+}
+
 /* ---- split ------------------------------------------------------------------------------------------------- */
 
 static double uniform(int64_t seed, uint64_t of)
@@ -203,14 +217,7 @@ static enum status domain_dataset_resolve(struct sparling_config *config, const 
      * are then not choices of the client, so they may change. */
     bool repeated = d->hash[0] != '\0' && strcmp(d->hash, hash) != 0;
     snprintf(d->hash, sizeof d->hash, "%s", hash);
-    d->channels = sound ? d->mels : c.channels;
-    d->rows = c.rows;
-    d->cols = sound ? 1 + c.cols / hop_of(d->mels) : c.cols;
-    d->tokens = c.vocabulary.count;
-    d->positions = c.target == TARGET_POSITIONS;
-    d->numbers = c.target == TARGET_NUMBER;
-    d->longest = d->positions ? d->cols : d->numbers ? 1 : c.longest;
-    d->boxes = most_boxes(&c);
+    read_facts(d, &c);
     if (!status && d->fit) {
         const struct dataset_facts facts = {.mean = d->numbers ? NAN : dataset_mean_label(&c, 0),
                                             .sound = sound,
@@ -391,25 +398,25 @@ static void close_dataset(struct domain_state *s)
     free(s);
 }
 
+/* Compares the hash and the facts of a stored configuration with the data set. Facts can be wrong although the hash is
+ * right: a client can import a job whose configuration somebody has changed. */
 static enum status agree(const struct domain_state *s, const struct sparling_config *config, const char *hash,
                          struct error *err)
 {
     const struct dataset_config *d = &config->dataset;
-    const struct collection *c = &s->c;
+    struct dataset_config now = *d;
     if (d->hash[0] == '\0')
         return error_set(err, STATUS_INVALID, "/config/dataset_hash",
                          "is not filled in; submit the job while the data set exists");
     if (strcmp(d->hash, hash) != 0)
         return error_set(err, STATUS_CONFLICT, "/config/dataset_hash",
                          "belongs to other data than data set %s holds now", d->name);
-    int64_t cols = c->kind == COLLECTION_RECORDINGS ? 1 + c->cols / hop_of(d->mels) : c->cols;
-    bool same = d->rows == c->rows && d->cols == cols && d->tokens == c->vocabulary.count &&
-                d->boxes >= most_boxes(c) &&
-                d->channels == (c->kind == COLLECTION_RECORDINGS ? d->mels : c->channels) &&
-                d->positions == (c->target == TARGET_POSITIONS) && d->numbers == (c->target == TARGET_NUMBER) &&
-                d->longest >= (d->positions ? cols : c->longest);
+    read_facts(&now, &s->c);
+    bool same = d->channels == now.channels && d->rows == now.rows && d->cols == now.cols && d->tokens == now.tokens &&
+                d->longest == now.longest && d->boxes == now.boxes && d->positions == now.positions &&
+                d->numbers == now.numbers;
     return same ? STATUS_OK
-                : error_set(err, STATUS_INVALID, "/config/dataset_name", "has other sizes than the fields of the job");
+                : error_set(err, STATUS_INVALID, "/config/dataset_name", "has other sizes than the facts of the job");
 }
 
 static enum status open_dataset(const struct sparling_config *config, const char *data, struct domain_state **state,

@@ -2,11 +2,11 @@
  * are images, multichannel grids, sequences, or recordings as mel spectrograms. A label is a class, a sequence, a set
  * in ascending order, a class at every position, or numbers.
  *
- * The sizes are fields, so that a configuration has known sizes without its data. The daemon fills them in when the job
- * is submitted, together with the hash that binds the job to the data. Samples are split into training, validation
- * (seed -1) and test (seed -2 and the examples) by a function of the split's seed and the index of the sample or the
- * name of its group. Training draws with replacement; validation and test go through their parts in a fixed shuffled
- * order. Values outside [0, 1] are standardised. */
+ * The sizes are facts in the configuration, so that it has known sizes without its data. The daemon reads them from the
+ * data set when the job is submitted, together with the hash that binds the job to the data. Samples are split into
+ * training, validation (seed -1) and test (seed -2 and the examples) by a function of the split's seed and the index of
+ * the sample or the name of its group. Training draws with replacement; validation and test go through their parts in a
+ * fixed shuffled order. Values outside [0, 1] are standardised. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_DATASET_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_DATASET_H
 
@@ -31,8 +31,7 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
 
 /* clang-format off */
 #define DATASET_SIZE(member, high, unit, meaning)                                                                      \
-    DOMAIN_INTEGER(dataset, member, "dataset_" #member, "0", 0, high, unit, RESEARCH,                                  \
-                   meaning ", filled in from the data set.")
+    DOMAIN_INTEGER(dataset, member, "dataset_" #member, "0", 0, high, unit, FACT, meaning)
 
 #define DATASET_FIELDS                                                                                                 \
     DOMAIN_TEXT(dataset, name, "dataset_name", "", BASIC, "Name of the data set (GET /v1/datasets lists them)."),      \
@@ -76,16 +75,14 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
                 "channel of a name that the model does not read with those of the samples it misreads."),              \
     DOMAIN_FLAG(dataset, motif_frozen, "motif_start_frozen", "false", ADVANCED,                                        \
                 "Whether training leaves the filters of motif_start unchanged."),                                      \
-    DATASET_SIZE(channels, 8192, "channels", "Channels of an input"),                                                  \
-    DATASET_SIZE(rows, 8192, "px", "Rows of an input, 1 for a sequence"),                                              \
-    DATASET_SIZE(cols, 1048576, "px", "Columns of an input"),                                                          \
-    DATASET_SIZE(tokens, 4096, "tokens", "Names in the vocabulary"),                                                   \
-    DATASET_SIZE(longest, 1048576, "tokens", "Most tokens of a label"),                                                \
-    DATASET_SIZE(boxes, 100000, "boxes", "Most boxes of a sample"),                                                    \
-    DOMAIN_FLAG(dataset, positions, "dataset_positions", "false", RESEARCH,                                            \
-                "Whether every column has a class, filled in from the data set."),                                     \
-    DOMAIN_FLAG(dataset, numbers, "dataset_numbers", "false", RESEARCH,                                                \
-                "Whether the targets are numbers, filled in from the data set.")
+    DATASET_SIZE(channels, 8192, "channels", "Channels of an input."),                                                  \
+    DATASET_SIZE(rows, 8192, "px", "Rows of an input, 1 for a sequence."),                                              \
+    DATASET_SIZE(cols, 1048576, "px", "Columns of an input."),                                                          \
+    DATASET_SIZE(tokens, 4096, "tokens", "Names in the vocabulary."),                                                   \
+    DATASET_SIZE(longest, 1048576, "tokens", "Most tokens of a label."),                                                \
+    DATASET_SIZE(boxes, 100000, "boxes", "Most boxes of a sample."),                                                    \
+    DOMAIN_FLAG(dataset, positions, "dataset_positions", "false", FACT, "Whether every column has a class."),          \
+    DOMAIN_FLAG(dataset, numbers, "dataset_numbers", "false", FACT, "Whether the targets are numbers.")
 /* clang-format on */
 
 #endif

@@ -280,7 +280,7 @@ static void is_default_compares_each_type_with_its_default(void **state)
 static void groups_and_levels_have_distinct_names(void **state)
 {
     static const char *const groups[] = {"data", "model", "sparsity", "annealing", "optimizer", "evaluation"};
-    static const char *const levels[] = {"basic", "advanced", "research"};
+    static const char *const levels[] = {"basic", "advanced", "research", "fact"};
     assert_int_equal(sizeof groups / sizeof groups[0], FIELD_GROUPS);
     assert_int_equal(sizeof levels / sizeof levels[0], FIELD_LEVELS);
     for (int group = 0; group < FIELD_GROUPS; group++)

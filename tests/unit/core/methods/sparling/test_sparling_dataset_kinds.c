@@ -561,7 +561,7 @@ static void unsuitable_data_sets_are_refused(void **state)
                                                      {{"dataset_positions", "true"}}, {{"dataset_longest", "0"}},
                                                      {{"dataset_cols", "7"}}};
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
-        refused("boxed", NULL, other[i], STATUS_INVALID, "has other sizes than the fields of the job");
+        refused("boxed", NULL, other[i], STATUS_INVALID, "has other sizes than the facts of the job");
     refused("tones", NULL, SETTINGS({"dataset_mels", "32"}), STATUS_INVALID, "has other sizes");
     refused("plain", NULL, SETTINGS({"dataset_hash", ""}), STATUS_INVALID, "is not filled in");
 }
