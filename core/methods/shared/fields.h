@@ -4,11 +4,14 @@
  *   CLOSED(...)   a number in [low, high]        REAL_IN(name, default, low, high, low_open, high_open, unit, ...)
  *   FLAG(name, default, group, level, applies, meaning)
  *   CHOICE(name, default, group, level, applies, meaning)                        NAMED_CHOICE(name, member, ...)
- *   TEXT(name, unit, group, level, applies, meaning)
+ *   TEXT(name, default, unit, group, level, applies, meaning)
+ *   PART(name) ... PART_END(name)   the rows between them are members of `struct name_config name` within the struct
  *
  * GROUP and LEVEL are written without their prefixes (MODEL, BASIC); `applies` says when the field has an effect, NULL
- * for always (core/base/config.h). A choice NAME takes its values from the array NAME_names. field_members.inc makes
- * members of the configuration's struct from the rows of FIELDS_FILE, and field_rows.inc makes rows of its table. */
+ * for always (core/base/config.h). FIELD_PREFIX is a text before the names of fields, and FIELD_PLACE is `name.`
+ * between PART(name) and PART_END(name); both are empty unless the list defines them anew. A choice NAME takes its
+ * values from the array NAME_names. field_members.inc makes members of the configuration's struct from the rows of
+ * FIELDS_FILE, and field_rows.inc makes rows of its table. */
 #ifndef MOTIF_CORE_METHODS_SHARED_FIELDS_H
 #define MOTIF_CORE_METHODS_SHARED_FIELDS_H
 

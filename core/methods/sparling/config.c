@@ -22,33 +22,18 @@ static const char *const embed_order_names[] = {"embed-then-pool", "pool-then-em
 static const char *const strands_names[] = {"one", "both", NULL};
 static const char *const motif_scale_names[] = {"none", "rms", NULL};
 static const char *const schedule_names[] = {"constant", "cosine", "linear", NULL};
-#define DOMAIN_NAME(name, NAME) #name,
+#define DOMAIN_NAME(name) #name,
 static const char *const domain_names[] = {SPARLING_DOMAINS(DOMAIN_NAME) NULL};
 static const char *const precision_names[] = {"float", "bf16", NULL};
+static const char *const scale_names[] = {"decibels", "units", NULL}; /* of audio */
+static const char *const split_names[] = {"samples", "groups", NULL}; /* of dataset */
+static const char *const effort_names[] = {"quick", "normal", "thorough", NULL};
 
-/* clang-format off */
-#define AT(member) offsetof(struct sparling_config, member)
-#define INTEGER(name, preset, low, high, unit, group, level, applies, meaning)                                         \
-    NAMED_INTEGER(#name, name, preset, low, high, unit, group, level, applies, meaning)
-#define NAMED_INTEGER(name, member, preset, low, high, unit, group, level, applies, meaning)                           \
-    {name, FIELD_INT, AT(member), preset, low, high, false, false, NULL, unit, meaning,                                \
-     GROUP_##group, LEVEL_##level, applies},
-#define REAL_IN(name, preset, low, high, low_open, high_open, unit, group, level, applies, meaning)                    \
-    {#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning,                         \
-     GROUP_##group, LEVEL_##level, applies},
-#define CLOSED(name, preset, low, high, unit, group, level, applies, meaning)                                          \
-    REAL_IN(name, preset, low, high, false, false, unit, group, level, applies, meaning)
-#define FLAG(name, preset, group, level, applies, meaning)                                                             \
-    {#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning, GROUP_##group, LEVEL_##level, applies},
-#define CHOICE(name, preset, group, level, applies, meaning)                                                           \
-    {#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning,                             \
-     GROUP_##group, LEVEL_##level, applies},
-/* clang-format on */
-#define DOMAIN_FIELDS(name, NAME) NAME##_FIELDS,
-#define DOMAINS SPARLING_DOMAINS(DOMAIN_FIELDS)
+#define FIELD_STRUCT struct sparling_config
 
 const struct config_field sparling_fields[SPARLING_FIELDS] = {
-#include "core/methods/sparling/fields.inc"
+#define FIELDS_FILE "core/methods/sparling/fields.inc"
+#include "core/methods/shared/field_rows.inc"
 };
 
 const struct config_table sparling_config_table = CONFIG_TABLE(sparling_fields, struct sparling_config);
@@ -205,21 +190,6 @@ static void check_head(const struct sparling_config *c, const struct method_faul
                      map.cols, (double)c->pool);
 }
 
-static bool same_value(const struct config_field *field, const void *a, const void *b)
-{
-    switch (field->type) {
-    case FIELD_INT:
-    case FIELD_REAL:
-        return config_number(field, a) == config_number(field, b);
-    case FIELD_BOOL:
-        return config_bool(field, a) == config_bool(field, b);
-    case FIELD_CHOICE:
-    case FIELD_TEXT:
-        return strcmp(config_text(field, a), config_text(field, b)) == 0;
-    }
-    return true;
-}
-
 /* Runs the check of the configured domain. Reports fields of other domains that differ from their defaults, because
  * they have no effect and are probably mistakes. */
 static void check_domain(const struct sparling_config *c, const struct method_faults *faults)
@@ -232,13 +202,16 @@ static void check_domain(const struct sparling_config *c, const struct method_fa
         own->check(c, faults);
     if (config_defaults(&sparling_config_table, &defaults, NULL))
         return;
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; all[i] != own && j < all[i]->field_count; j++)
-            if (!same_value(&all[i]->fields[j], c, &defaults))
-                method_fault(
-                    faults, all[i]->fields[j].name,
-                    "belongs to the domain %s, but this job has domain %s; remove the field or change the domain",
-                    all[i]->name, own->name);
+    for (size_t i = 0; i < SPARLING_FIELDS; i++) {
+        const struct config_field *field = &sparling_fields[i];
+        size_t k = 0;
+        while (k < count && field->offset - all[k]->place >= all[k]->bytes)
+            k++;
+        if (k < count && all[k] != own && !config_same(field, c, &defaults))
+            method_fault(faults, field->name,
+                         "belongs to the domain %s, but this job has domain %s; remove the field or change the domain",
+                         all[k]->name, own->name);
+    }
 }
 
 static void check_run(const struct sparling_config *c, const struct method_faults *faults)

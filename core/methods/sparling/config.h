@@ -11,6 +11,7 @@
 
 #include "core/base/config.h"
 #include "core/methods/method.h"
+#include "core/methods/shared/fields.h"
 #include "core/methods/sparling/domains/domain.h"
 #include "core/methods/sparling/domains/domains.h"
 
@@ -39,85 +40,22 @@ enum sparling_motif_scale { MOTIF_SCALE_NONE, MOTIF_SCALE_RMS };
 enum sparling_schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_LINEAR };
 enum sparling_precision { PRECISION_FLOAT, PRECISION_BF16 };
 
+enum audio_scale { AUDIO_DECIBELS, AUDIO_UNITS };
+enum dataset_effort { EFFORT_QUICK, EFFORT_NORMAL, EFFORT_THOROUGH };
+enum dataset_split { SPLIT_SAMPLES, SPLIT_GROUPS };
+
 struct sparling_config {
-    int64_t seed, threads;
-
-    /* Domain, and the fields of each domain. */
-    int domain, objective;
-#define SPARLING_MEMBER(name, NAME) struct name##_config name;
-    SPARLING_DOMAINS(SPARLING_MEMBER)
-#undef SPARLING_MEMBER
-    int64_t curriculum;
-
-    /* Motif model g. */
-    int64_t patience, starts, reading_samples, reading_inputs;
-    int64_t width, units, first_window, narrow_units, channels_motif;
-    bool centre_motifs;
-
-    /* Sparse layer. */
-    int sparsity, batch_norm, quantile, backward, freeze;
-    double sparsity_penalty, kl_rate;
-    double momentum, accumulate_motifs, hold_below;
-    int64_t accumulate_elements;
-
-    /* Annealing. */
-    double density_start, density_final, density_factor;
-    double target_start, target_min, target_max, target_decay;
-    int64_t minimal_spacing, plateau_validations;
-    double plateau_gain, plateau_density;
-
-    /* Reinitialised channels. */
-    double reinitialise_below;
-    int64_t reinitialise_samples, reinitialise_wait;
-
-    /* The presence objective, the count objective, the density of each channel, and the limits of the number of motifs.
-     */
-    double presence_weight, presence_sharpness, tally_weight;
-    int64_t presence_samples, presence_validations;
-    bool density_by_name, calibrate, other_strand, matrix_scores, never_empty;
-    int64_t most_motifs, most_names;
-
-    /* Head h. */
-    int64_t channels, layers, heads, feed_forward, pool, context;
-    int head_norm, positions, embed_order, attend, motif_scale, strands;
-    int precision;
-    bool lstm, identical_layers, rank_positions;
-    double dropout, motif_floor;
-
-    /* Optimiser. */
-    int64_t batch, warm_up;
-    double learning_rate, learning_rate_final, schedule_start, clip_norm;
-    int schedule;
-
-    /* Run. */
-    int64_t total_samples, checkpoint_every, validation_every, validation_samples;
-    int64_t test_samples, motif_samples, stage_samples, decode_extra;
-    int64_t single_samples, binning_samples, perturb_samples;
-    int64_t chance_shuffles, chance_samples;
+#define FIELDS_FILE "core/methods/sparling/fields.inc"
+#include "core/methods/shared/field_members.inc"
 };
 
-/* Counts the rows of the table: the method's own, then each domain's. NOLINTBEGIN(bugprone-macro-parentheses) */
-#define INTEGER(...) +1
-#define NAMED_INTEGER(...) +1
-#define REAL_IN(...) +1
-#define CLOSED(...) +1
-#define FLAG(...) +1
-#define CHOICE(...) +1
-#define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-#define DOMAINS SPARLING_DOMAINS(SPARLING_COUNT)
 enum {
     SPARLING_FIELDS = 0
-#include "core/methods/sparling/fields.inc"
+#define FIELDS_FILE "core/methods/sparling/fields.inc"
+#include "core/methods/shared/field_count.inc"
 };
-#undef INTEGER
-#undef NAMED_INTEGER
-#undef REAL_IN
-#undef CLOSED
-#undef FLAG
-#undef CHOICE
-#undef SPARLING_COUNT
-#undef DOMAINS
 
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
 /* Every preset: its name, the name of its settings in presets.c, its description. */
 #define SPARLING_PRESET_LIST(P)                                                                                        \
     P("digitcircle-quick", quick, "Five digits in a 64-pixel image: a full run with its evaluation in minutes.")       \

@@ -309,8 +309,9 @@ static double tally_bytes(const struct sparling_config *c)
 static double words_bytes(const struct sparling_config *c)
 {
     enum { SEQUENCES = 6000, SITES = 8 * 32 * 5, COUNTS = 1 << 20 };
-    return c->dataset.motif_words ? SEQUENCES * (double)sparling_geometry(c).cols + SITES * (double)c->batch + COUNTS
-                                  : 0;
+    return c->dataset.motif_start_words
+               ? SEQUENCES * (double)sparling_geometry(c).cols + SITES * (double)c->batch + COUNTS
+               : 0;
 }
 
 /* Numbers in the arrays of matrix_scores_build(), which have no gradients. */

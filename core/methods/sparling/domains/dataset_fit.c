@@ -79,7 +79,7 @@ static void fit_counts(struct sparling_config *config, const struct method_given
     if ((facts->counts || bases) && !has(given, "tally_weight"))
         config->tally_weight = 1;
     if (facts->counts && letters(&config->dataset, facts->sound) && !has(given, "replace_letters"))
-        config->dataset.replaced = 0.1;
+        config->dataset.replace_letters = 0.1;
 }
 
 /* If every label has at least one name, an empty motif map is certainly wrong, so `never_empty` is set. This needs the
@@ -146,7 +146,7 @@ static void fit_numbers(struct sparling_config *config, const struct method_give
     if (!config->dataset.numbers)
         return;
     if (!has(given, "replace_letters") && letters(&config->dataset, sound))
-        config->dataset.replaced = 0.1;
+        config->dataset.replace_letters = 0.1;
     if (!has(given, "validation_samples"))
         config->validation_samples = 1000;
 }

@@ -7,10 +7,10 @@
 
 #include "core/methods/sparling/config.h"
 
-#define DECLARE(name, NAME) extern const struct domain name##_domain;
+#define DECLARE(name) extern const struct domain name##_domain;
 SPARLING_DOMAINS(DECLARE)
 
-#define ENTRY(name, NAME) &name##_domain,
+#define ENTRY(name) &name##_domain,
 static const struct domain *const all[] = {SPARLING_DOMAINS(ENTRY)};
 
 const struct domain *const *domains_all(size_t *count)

@@ -7,10 +7,11 @@
  * To add a domain, say `latex`, write:
  *
  * - core/data/latex/latex.h, .c: the generator or loader, which does not depend on methods;
- * - core/methods/sparling/domains/domain_latex.h: struct latex_config, and LATEX_FIELDS, its rows of the method's
- *   table;
+ * - core/methods/sparling/domains/fields_latex.inc: the fields, of which struct latex_config and the rows of the
+ *   method's table are made;
  * - core/methods/sparling/domains/domain_latex.c: const struct domain latex_domain;
- * - core/methods/sparling/domains/domains.h: #include "domain_latex.h", and D(latex, LATEX) in the list.
+ * - core/methods/sparling/domains/domains.h: D(latex) in the list; core/methods/sparling/fields.inc: #include
+ *   "fields_latex.inc", at the same place of the order.
  *
  * The list defines the choices of the field `domain`, the member `latex` of struct sparling_config and the rows of the
  * method's table. Names of fields are unique in the whole table, so they begin with the domain's name ("latex_rows");
@@ -104,6 +105,9 @@ enum domain_drawing {
 
 struct domain_state; /* each domain defines its own */
 
+#define DOMAIN_PART(name)                                                                                              \
+    .place = offsetof(struct sparling_config, name), .bytes = sizeof(((struct sparling_config *)NULL)->name)
+
 struct domain {
     const char *name;    /* name in the list of domains, for instance "latex" */
     const char *meaning; /* one line */
@@ -111,9 +115,7 @@ struct domain {
      * channels may mark one symbol. false: channels and symbols are matched one to one. */
     bool majority;
     enum domain_drawing drawing;
-    /* The domain's rows of the method's table; offsets are into struct sparling_config. */
-    const struct config_field *fields;
-    size_t field_count;
+    size_t place, bytes; /* the domain's part of struct sparling_config, which contains its fields (DOMAIN_PART) */
 
     void (*shape)(const struct sparling_config *config, struct domain_shape *shape);
     /* Fills in the fields that follow from a data set (method.h); may be NULL. */
@@ -237,26 +239,5 @@ const struct alphabet *domain_alphabet(const struct open_domain *domain);
 
 /* Writes the names of the tokens one after another, cut to `room` bytes. */
 void domain_label(const struct open_domain *domain, const int32_t *label, int length, char *out, size_t room);
-
-/* Rows of a domain's part of the table. `member` is a member of the domain's own struct, for instance of struct
- * latex_config. LEVEL is written without its prefix. Every row belongs to the group "data" and applies to its domain
- * only. */
-/* clang-format off */
-#define DOMAIN_AT(domain, member)                                                                                      \
-    offsetof(struct sparling_config, domain.member) /* NOLINT(bugprone-macro-parentheses): names */
-#define DOMAIN_FIELD(domain, member, name, type, preset, low, high, names, unit, level, meaning)                       \
-    {name, type, DOMAIN_AT(domain, member), preset, low, high, false, false, names, unit, meaning,                     \
-     GROUP_DATA, LEVEL_##level, "domain=" #domain}
-#define DOMAIN_INTEGER(domain, member, name, preset, low, high, unit, level, meaning)                                  \
-    DOMAIN_FIELD(domain, member, name, FIELD_INT, preset, low, high, NULL, unit, level, meaning)
-#define DOMAIN_REAL(domain, member, name, preset, low, high, unit, level, meaning)                                     \
-    DOMAIN_FIELD(domain, member, name, FIELD_REAL, preset, low, high, NULL, unit, level, meaning)
-#define DOMAIN_FLAG(domain, member, name, preset, level, meaning)                                                      \
-    DOMAIN_FIELD(domain, member, name, FIELD_BOOL, preset, 0, 1, NULL, "", level, meaning)
-#define DOMAIN_CHOICE(domain, member, name, preset, names, level, meaning)                                             \
-    DOMAIN_FIELD(domain, member, name, FIELD_CHOICE, preset, 0, 0, names, "", level, meaning)
-#define DOMAIN_TEXT(domain, member, name, preset, level, meaning)                                                      \
-    DOMAIN_FIELD(domain, member, name, FIELD_TEXT, preset, 0, 0, NULL, "", level, meaning)
-/* clang-format on */
 
 #endif

@@ -25,9 +25,6 @@ struct domain_state {
     int samples, frames, mels;
 };
 
-const char *const audio_scale_names[] = {"decibels", "units", NULL};
-static const struct config_field fields[] = {AUDIO_FIELDS};
-
 static int frames_of(const struct audio_config *c, int samples)
 {
     int window = (int)(2 * CHUNK * AUDIO_RATE / (double)c->mels);
@@ -310,8 +307,7 @@ const struct domain audio_domain = {
     .meaning = "Spoken words in a clip, given as a mel spectrogram and read in order.",
     .majority = true,
     .drawing = DOMAIN_FREE,
-    .fields = fields,
-    .field_count = sizeof fields / sizeof fields[0],
+    DOMAIN_PART(audio),
     .shape = shape_of,
     .resolve = domain_audio_resolve,
     .check = domain_audio_check,

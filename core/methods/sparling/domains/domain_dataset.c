@@ -1,4 +1,4 @@
-/* Uploaded data as a domain of SPARLING (domain.h; domain_dataset.h describes splits and sizes). */
+/* Uploaded data as a domain of SPARLING (domain.h; fields_dataset.inc describes splits and sizes). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +21,6 @@ enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
 static const double CHUNK = 1.5; /* argument `chunk` of audio_spectrum_create(); the same as in domain_audio.c */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F,
                    SHOWN_TO = 3.5F; /* pictures of recordings show this range: from noise to loud speech */
-
-const char *const dataset_effort_names[] = {"quick", "normal", "thorough", NULL};
-const char *const dataset_split_names[] = {"samples", "groups", NULL};
-static const struct config_field fields[] = {DATASET_FIELDS};
 
 struct domain_state {
     struct collection c;
@@ -230,8 +226,8 @@ static enum status domain_dataset_resolve(struct sparling_config *config, const 
         dataset_fit(config, repeated ? NULL : given, &facts);
         fit_samples(config, &c);
     }
-    if (!status &&
-        (config->dataset.motif_start[0] != '\0' || config->dataset.motif_words || config->dataset.motif_frozen)) {
+    if (!status && (config->dataset.motif_start[0] != '\0' || config->dataset.motif_start_words ||
+                    config->dataset.motif_start_frozen)) {
         const struct motif_start start = motif_start_of(config, data);
         status = genomics.start_check ? genomics.start_check(&start, &c, err)
                                       : genomics_missing(STATUS_INVALID, "/config/motif_start", err);
@@ -429,7 +425,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
         return error_memory(err, "a domain");
     s->shape = domain_shape(config);
     s->curriculum = config->curriculum;
-    s->replaced = d->replaced;
+    s->replaced = d->replace_letters;
     enum status status = open_collection(d, data, &s->c, hash, err);
     if (!status)
         status = fits(&s->c, config, err);
@@ -666,8 +662,7 @@ static double duration(const struct domain_state *s)
 const struct domain dataset_domain = {
     .name = "dataset",
     .meaning = "Samples of an uploaded data set.",
-    .fields = fields,
-    .field_count = sizeof fields / sizeof fields[0],
+    DOMAIN_PART(dataset),
     .shape = shape_of,
     .resolve = domain_dataset_resolve,
     .check = domain_dataset_check,

@@ -9,7 +9,6 @@ struct domain_state {
     int64_t curriculum;
 };
 
-static const struct config_field fields[] = {DIGITCIRCLE_FIELDS};
 static const char *const digits[DIGITCIRCLE_CLASSES] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
 
 struct digitcircle digitcircle_of(const struct digitcircle_config *c)
@@ -166,8 +165,7 @@ const struct domain digitcircle_domain = {
     .name = "digitcircle",
     .meaning = "Digits on a circle in a noisy binary image, read counter-clockwise from the smallest.",
     .drawing = DOMAIN_DISTINCT,
-    .fields = fields,
-    .field_count = sizeof fields / sizeof fields[0],
+    DOMAIN_PART(digitcircle),
     .shape = shape_of,
     .check = domain_digitcircle_check,
     .open = open_circle,

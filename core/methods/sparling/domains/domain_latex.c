@@ -18,8 +18,6 @@ enum {
     CROP_FORMULAS = 10000
 };
 
-static const struct config_field fields[] = {LATEX_FIELDS};
-
 struct latex latex_of(const struct latex_config *c)
 {
     return (struct latex){
@@ -173,8 +171,7 @@ const struct domain latex_domain = {
     .name = "latex",
     .meaning = "Noisy images of formulas in TeX's layout, read as LaTeX source.",
     .majority = true,
-    .fields = fields,
-    .field_count = sizeof fields / sizeof fields[0],
+    DOMAIN_PART(latex),
     .shape = shape_of,
     .check = domain_latex_check,
     .open = open_latex,

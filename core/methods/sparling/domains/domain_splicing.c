@@ -21,7 +21,6 @@ struct domain_state {
     int boxes;
 };
 
-static const struct config_field fields[] = {SPLICING_FIELDS};
 static const char *const classes[SPLICING_CLASSES] = {"-", "acceptor", "donor"};
 
 static bool planted(const struct splicing_config *c)
@@ -359,8 +358,7 @@ static const struct alphabet *alphabet(const struct domain_state *state)
 const struct domain splicing_domain = {
     .name = "splicing",
     .meaning = "RNA with planted motifs or of real genes, labelled at every base as donor, acceptor or neither.",
-    .fields = fields,
-    .field_count = sizeof fields / sizeof fields[0],
+    DOMAIN_PART(splicing),
     .shape = shape_of,
     .resolve = domain_splicing_resolve,
     .check = domain_splicing_check,

@@ -1,19 +1,17 @@
-/* The list of SPARLING's domains (domain.h explains how to add one). For D(name, NAME), struct sparling_config has a
- * member `name` of type struct name_config, NAME_FIELDS are its fields, and name_domain is its table. */
+/* The list of SPARLING's domains (domain.h explains how to add one). For D(name), struct sparling_config has a member
+ * `name` of type struct name_config, fields_name.inc has its fields, and name_domain is its table. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAINS_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAINS_H
 
-#include "core/methods/sparling/domains/domain_audio.h"
-#include "core/methods/sparling/domains/domain_dataset.h"
-#include "core/methods/sparling/domains/domain_digitcircle.h"
-#include "core/methods/sparling/domains/domain_latex.h"
-#include "core/methods/sparling/domains/domain_splicing.h"
+#include "core/data/digitcircle/digitcircle.h"
+#include "core/data/latex/latex.h"
 
-#define SPARLING_DOMAINS(D)                                                                                            \
-    D(digitcircle, DIGITCIRCLE)                                                                                        \
-    D(latex, LATEX)                                                                                                    \
-    D(audio, AUDIO)                                                                                                    \
-    D(splicing, SPLICING)                                                                                              \
-    D(dataset, DATASET)
+#define SPARLING_DOMAINS(D) D(digitcircle) D(latex) D(audio) D(splicing) D(dataset)
+
+/* The generators for a configuration. */
+struct digitcircle_config;
+struct digitcircle digitcircle_of(const struct digitcircle_config *config);
+struct latex_config;
+struct latex latex_of(const struct latex_config *config);
 
 #endif

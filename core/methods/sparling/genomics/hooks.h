@@ -57,8 +57,8 @@ static inline struct motif_start motif_start_of(const struct sparling_config *co
 {
     return (struct motif_start){.data = data,
                                 .motifs = config->dataset.motif_start,
-                                .words = config->dataset.motif_words,
-                                .frozen = config->dataset.motif_frozen,
+                                .words = config->dataset.motif_start_words,
+                                .frozen = config->dataset.motif_start_frozen,
                                 .one_strand = config->strands == STRANDS_ONE,
                                 .window = config->first_window,
                                 .width = config->width};

@@ -135,7 +135,7 @@ enum status misread_search(struct method_run *run, int name, struct misread *out
     const struct alphabet *alphabet = domain_alphabet(&run->domain);
     struct sequences s = {.cols = run->domain.shape.cols};
     *out = (struct misread){.samples = PROBES * (int)run->config.batch, .strands = alphabet ? alphabet->strands : 0};
-    if (!run->config.dataset.motif_words || !alphabet)
+    if (!run->config.dataset.motif_start_words || !alphabet)
         return STATUS_OK;
     enum status status = make_room(&s, out)
                              ? choose_sequences(run, name, &s, err)

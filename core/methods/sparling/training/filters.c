@@ -42,19 +42,19 @@ enum status filters_begin(struct method_run *run, struct error *err)
     const struct sparling_config *c = &run->config;
     const struct alphabet *alphabet = domain_alphabet(&run->domain);
     run->frozen_filters = 0;
-    if ((c->dataset.motif_start[0] == '\0' && !c->dataset.motif_words) || !alphabet)
+    if ((c->dataset.motif_start[0] == '\0' && !c->dataset.motif_start_words) || !alphabet)
         return STATUS_OK;
     const struct motif_start start = motif_start_of(c, run->env.data);
     float *filter = malloc(run->network->first.w->count * sizeof *filter);
     int count = 0;
     if (!filter)
         return error_memory(err, "the filters of motifs");
-    enum status status = c->dataset.motif_words
+    enum status status = c->dataset.motif_start_words
                              ? sparling_genomics.enriched_filters(run, filter, &count, err)
                              : genomics.start_filters(&start, alphabet->strands, filter, &count, err);
     if (!status)
         replace(filter, count, &run->network->first);
-    run->frozen_filters = c->dataset.motif_frozen ? count : 0;
+    run->frozen_filters = c->dataset.motif_start_frozen ? count : 0;
     free(filter);
     return status;
 }

@@ -405,12 +405,12 @@ static void letters_are_replaced_only_if_labels_are_counts(void **state)
     const struct method_given given = {in_list, chosen};
     struct sparling_config c = configured(named);
     resolve(&c);
-    assert_true(c.dataset.replaced == 0 && c.dataset.channels == 4);
+    assert_true(c.dataset.replace_letters == 0 && c.dataset.channels == 4);
     struct dataset_facts facts = {.mean = 1, .counts = true};
     dataset_fit(&c, &given, &facts);
-    assert_true(c.dataset.replaced == 0);
+    assert_true(c.dataset.replace_letters == 0);
     dataset_fit(&c, NULL, &facts);
-    assert_true(c.dataset.replaced == 0.1);
+    assert_true(c.dataset.replace_letters == 0.1);
 }
 
 static void head_of_a_large_map_sees_about_a_thousand_positions(void **state)
@@ -523,7 +523,7 @@ static void replaced_letters_change_training_samples_only(void **state)
     int changed = 0, all = 0;
     resolve(&c);
     assert_int_equal(sparling_method.resolve(&other, &given, root, &err), STATUS_OK);
-    assert_true(other.dataset.replaced == 0.4);
+    assert_true(other.dataset.replace_letters == 0.4);
     assert_int_equal(domain_open(&c, root, &plain, NULL), STATUS_OK);
     assert_int_equal(domain_open(&other, root, &replaced, NULL), STATUS_OK);
     assert_int_equal(domain_truths_create(&plain.shape, 2, &truths, NULL), STATUS_OK);

@@ -198,7 +198,7 @@ static void words_of_misread_samples_give_the_channel_weights_that_random_positi
     for (int words = 0; words < 2; words++) {
         struct trial t;
         begin(&t, 1);
-        t.run->config.dataset.motif_words = words; /* the filters are the same in both runs */
+        t.run->config.dataset.motif_start_words = words; /* the filters are the same in both runs */
         assert_ok(prototype_search(t.run, 0, err));
         found[words] = separation(&t);
         end(&t);
