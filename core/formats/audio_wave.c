@@ -17,6 +17,7 @@
 /* The largest size in bytes of a chunk that describes the samples. The longest such chunk in use, that of MS ADPCM,
  * has 50 bytes. */
 #define FACTS_MOST 128
+#define STREAMED 0x7FFF0000u /* an encoder that streams does not know the size, and writes 0 or a number above this */
 
 /* A WAV file as libsndfile sees it (the "virtual file"). It contains only the format, the number of samples (if the
  * file states it) and the samples. Other chunks are left out, and sizes that point beyond the end of the file are
@@ -26,18 +27,23 @@ struct memory {
     const char *samples;
     sf_count_t head_bytes, count, at; /* head_bytes: bytes of `head`; count: bytes of the whole virtual file; at: the
                                        * read position */
+    bool big;                         /* the numbers are big-endian (RIFX) */
+    uint64_t long_bytes;              /* bytes of the samples by the chunk ds64 of RF64 and BW64; 0: no such chunk */
+    bool cut;
 };
 
-static size_t number_at(const char *at)
+static uint64_t number_at(const struct memory *m, const char *at, int bytes)
 {
-    const unsigned char *byte = (const unsigned char *)at;
-    return (size_t)byte[0] | (size_t)byte[1] << 8 | (size_t)byte[2] << 16 | (size_t)byte[3] << 24;
+    uint64_t number = 0;
+    for (int i = 0; i < bytes; i++)
+        number = number << 8 | (unsigned char)at[m->big ? i : bytes - 1 - i];
+    return number;
 }
 
-static void put_number(char *to, size_t number)
+static void put_number(const struct memory *m, char *to, size_t number)
 {
     for (int i = 0; i < 4; i++)
-        to[i] = (char)(unsigned char)(number >> 8 * i);
+        to[i] = (char)(unsigned char)(number >> 8 * (m->big ? 3 - i : i));
 }
 
 /* Adds a chunk's header and the first `given` bytes of its contents. The caller adds the rest. */
@@ -45,9 +51,23 @@ static void put_chunk(struct memory *m, const char *kind, const char *bytes, siz
 {
     char *to = m->head + m->head_bytes;
     memcpy(to, kind, 4);
-    put_number(to + 4, size);
+    put_number(m, to + 4, size);
     memcpy(to + 8, bytes, given);
     m->head_bytes += (sf_count_t)(8 + given);
+}
+
+/* Adds the samples, of which `left` bytes are there at most. */
+static void put_samples(struct memory *m, const char *samples, uint64_t size, size_t left)
+{
+    if (m->long_bytes > 0 && size >= STREAMED)
+        size = m->long_bytes;
+    bool unknown = size == 0 || (size >= STREAMED && size != m->long_bytes);
+    m->cut = !unknown && size > left;
+    size_t most = unknown || size > left ? left : (size_t)size;
+    put_chunk(m, "data", "", 0, most);
+    m->samples = samples;
+    m->count = m->head_bytes + (sf_count_t)most;
+    put_number(m, m->head + 4, (size_t)m->count - 8);
 }
 
 /* Lays out the virtual file. False: the file has no samples, no format chunk precedes them, or a chunk before them is
@@ -55,20 +75,17 @@ static void put_chunk(struct memory *m, const char *kind, const char *bytes, siz
 static bool lay_out(const char *bytes, size_t count, struct memory *m)
 {
     bool format = false, number = false;
-    put_chunk(m, "RIFF", "WAVE", 4, 0);
+    m->big = memcmp(bytes, "RIFX", 4) == 0;
+    put_chunk(m, m->big ? "RIFX" : "RIFF", "WAVE", 4, 0);
     for (size_t at = 12; at < count && count - at >= 8;) {
         const char *chunk = bytes + at;
-        size_t size = number_at(chunk + 4), left = count - at - 8;
+        size_t size = (size_t)number_at(m, chunk + 4, 4), left = count - at - 8;
         if (memcmp(chunk, "data", 4) == 0) {
-            /* An encoder that streams does not know the size and writes 0 or a large number. The rest of the file is
-             * then the samples. */
-            size_t most = size == 0 || size > left ? left : size;
-            put_chunk(m, "data", "", 0, most);
-            m->samples = chunk + 8;
-            m->count = m->head_bytes + (sf_count_t)most;
-            put_number(m->head + 4, (size_t)m->count - 8);
+            put_samples(m, chunk + 8, size, left);
             return format;
         }
+        if (memcmp(chunk, "ds64", 4) == 0 && left >= 16) /* sizes of the file and of its samples, 8 bytes each */
+            m->long_bytes = number_at(m, chunk + 16, 8);
         bool *first = memcmp(chunk, "fmt ", 4) == 0 ? &format : memcmp(chunk, "fact", 4) == 0 ? &number : NULL;
         if (size > left || (first != NULL && (*first || size > FACTS_MOST || size % 2 != 0)))
             return false;
@@ -204,10 +221,15 @@ enum status audio_wave_read(const char *path, struct audio_wave *wave, struct er
 
 enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err)
 {
+    static const char *const beginnings[] = {"RIFF", "RIFX", "RF64", "BW64"};
     struct memory memory = {.at = 0};
+    bool known = false;
     *wave = (struct audio_wave){0};
-    if (count < 12 || memcmp(bytes, "RIFF", 4) != 0 || memcmp((const char *)bytes + 8, "WAVE", 4) != 0)
-        return error_set(err, STATUS_CORRUPT, NULL, "not a WAV file: it does not begin with RIFF and WAVE");
+    for (int i = 0; i < 4 && count >= 12; i++)
+        known = known || memcmp(bytes, beginnings[i], 4) == 0;
+    if (!known || memcmp((const char *)bytes + 8, "WAVE", 4) != 0)
+        return error_set(err, STATUS_CORRUPT, NULL,
+                         "not a WAV file: it does not begin with RIFF, RIFX, RF64 or BW64 and WAVE");
     if (!lay_out(bytes, count, &memory)) {
         return error_set(
             err, STATUS_CORRUPT, NULL,
@@ -215,7 +237,9 @@ enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave
     }
     SF_INFO info = {0};
     SF_VIRTUAL_IO io = {memory_length, memory_seek, memory_read, memory_write, memory_tell};
-    return read_open(sf_open_virtual(&io, SFM_READ, &info, &memory), &info, "the recording", wave, err);
+    enum status status = read_open(sf_open_virtual(&io, SFM_READ, &info, &memory), &info, "the recording", wave, err);
+    wave->cut = status == STATUS_OK && memory.cut;
+    return status;
 }
 
 enum status audio_wave_write(const char *path, const struct audio_wave *wave, struct error *err)
@@ -424,6 +448,6 @@ enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wa
                          (long long)length);
     audio_resample(r, wave->samples, wave->count, out);
     free(wave->samples);
-    *wave = (struct audio_wave){r->rate_out, (int)length, out};
+    *wave = (struct audio_wave){.rate = r->rate_out, .count = (int)length, .samples = out, .cut = wave->cut};
     return STATUS_OK;
 }

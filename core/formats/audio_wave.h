@@ -3,6 +3,7 @@
 #ifndef MOTIF_CORE_FORMATS_AUDIO_WAVE_H
 #define MOTIF_CORE_FORMATS_AUDIO_WAVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,12 +16,14 @@
 struct audio_wave {
     int rate, count;
     float *samples; /* [count] samples; audio_wave_close() frees them */
+    bool cut;       /* the file ended before the size that its header states */
 };
 
 /* Reads a file. STATUS_IO or STATUS_NOT_FOUND: it cannot be opened. STATUS_CORRUPT: it cannot be decoded. STATUS_LIMIT:
  * it has more than AUDIO_WAVE_FRAMES frames. Messages name the file without its folder. The caller closes `wave`. */
 enum status audio_wave_read(const char *path, struct audio_wave *wave, struct error *err);
-/* Decodes a WAV file in memory. The bytes may be untrusted: other formats are refused before libsndfile sees them. */
+/* Decodes a WAV file in memory: RIFF, RIFX (big-endian), RF64 or BW64. The bytes may be untrusted: other formats are
+ * refused before libsndfile sees them. A file that ends early is read as far as it goes, and sets wave->cut. */
 enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err);
 /* Writes 16-bit mono PCM; values outside [-1, 1] are clipped. */
 enum status audio_wave_write(const char *path, const struct audio_wave *wave, struct error *err);

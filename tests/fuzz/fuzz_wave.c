@@ -19,6 +19,11 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("RIFF\x28\0\0\0WAVE" FORMAT("\1", "\2", "\2", "\x08") "data\x04\0\0\0\x80\x90\x70\x80"),
     FUZZ_SEED("RIFF\x2c\0\0\0WAVE" FORMAT("\3", "\1", "\4", "\x20") "data\x08\0\0\0\0\0\0\x3f\0\0\0\xbf"),
     FUZZ_SEED("RIFF\x28\0\0\0WAVE" FORMAT("\7", "\1", "\1", "\x08") "data\x04\0\0\0\x01\x7f\x80\xff"),
+    FUZZ_SEED("RF64\xff\xff\xff\xffWAVE"
+              "ds64\x1c\0\0\0\0\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" FORMAT(
+                  "\1", "\1", "\2", "\x10") "data\xff\xff\xff\xff\0\0\0\x10"),
+    FUZZ_SEED("RIFX\0\0\0\x28WAVEfmt \0\0\0\x10\0\1\0\1\0\0\x1f\x40\0\0\x3e\x80\0\2\0\x10"
+              "data\0\0\0\4\x12\x34\x56\x78"),
     FUZZ_SEED("RIFF\x3c\0\0\0WAVELIST\x08\0\0\0INFOISFT" FORMAT("\1", "\1", "\3", "\x18") "data\x06\0\0\0\1\2\3\4\5\6"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];

@@ -44,6 +44,9 @@ static enum status read_wave(const struct input_file_sink *to, const void *bytes
     struct audio_resampler *resampler = NULL;
     struct audio_wave wave;
     enum status status = audio_wave_decode(bytes, count, &wave, err);
+    if (status == STATUS_OK && wave.cut)
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "the recording ends before the size that its header states; send the whole file");
     if (status == STATUS_OK && wave.rate != AUDIO_RATE) {
         status = audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, err);
         if (status == STATUS_OK)

@@ -34,7 +34,7 @@
 #include "core/genomics/genomics.h"
 #include "core/data/uploads/tables/collection_cells.h"
 #include "core/data/uploads/collection_npz.h"
-#include "core/data/uploads/picture_notices.h"
+#include "core/data/uploads/member_notices.h"
 #include "core/formats/csv.h"
 #include "core/formats/gunzip.h"
 #include "core/data/files/picture_file.h"
@@ -57,7 +57,7 @@ struct tar {
     struct regions *regions; /* reader of the regions, in an archive of regions; else NULL */
     struct npz npz;          /* reader of the arrays, in an archive of arrays */
     struct name_list names;  /* names of the samples, in the order of the samples */
-    struct picture_notices pictures;
+    struct member_notices notices;
     struct text labels, boxes, fasta, gff, matrix, features, barcodes;
     struct audio_resampler *resampler;
     int resampler_rate;
@@ -129,7 +129,7 @@ static enum status add_picture(struct tar *t, const char *name, const char *byte
                            "is %d pixels wide, but the first picture is %d; all must have the same size", raster.cols,
                            c->cols);
     if (!status)
-        status = picture_notices_add(&t->pictures, (size_t)c->count, &raster, name, err);
+        status = member_notices_picture(&t->notices, (size_t)c->count, &raster, name, err);
     if (!status)
         status = builder_sample(&t->b, raster.cols, &values, err);
     size_t plane = (size_t)raster.rows * (size_t)raster.cols;
@@ -156,7 +156,7 @@ static enum status resample(struct tar *t, struct audio_wave *wave, struct error
     return audio_wave_resample(t->resampler, wave, value_store_left(&t->b.store) / (int64_t)sizeof(float), err);
 }
 
-static enum status add_recording(struct tar *t, const char *bytes, size_t size, struct error *err)
+static enum status add_recording(struct tar *t, const char *name, const char *bytes, size_t size, struct error *err)
 {
     struct audio_wave wave;
     float *values;
@@ -172,6 +172,7 @@ static enum status add_recording(struct tar *t, const char *bytes, size_t size, 
         status = builder_sample(&t->b, wave.count, &values, err);
     if (!status)
         memcpy(values, wave.samples, (size_t)wave.count * sizeof *values);
+    member_notice_count(&t->notices.cut, wave.cut, name);
     audio_wave_close(&wave);
     return status;
 }
@@ -183,7 +184,8 @@ static enum status add_media(struct tar *t, const char *name, const struct byte_
     int32_t number;
     enum status status = byte_source_all(from, MEMBER_BYTES, &bytes, &size, err);
     if (!status)
-        status = picture_file_named(name) ? add_picture(t, name, bytes, size, err) : add_recording(t, bytes, size, err);
+        status = picture_file_named(name) ? add_picture(t, name, bytes, size, err)
+                                          : add_recording(t, name, bytes, size, err);
     if (!status)
         status = name_list_add(&t->names, name, strlen(name), &number, err);
     free(bytes);
@@ -469,11 +471,10 @@ static enum status take_box_row(struct tar *t, const struct csv *csv, const int 
                              field);
         place[i] = (int32_t)lrintf(seconds ? number * AUDIO_RATE : number);
     }
-    if (t->pictures.orientation)
-        raster_turn_place(&(struct raster){.rows = t->b.c->rows,
-                                           .cols = t->b.c->cols,
-                                           .orientation = t->pictures.orientation[sample]},
-                          place);
+    if (t->notices.orientation)
+        raster_turn_place(
+            &(struct raster){.rows = t->b.c->rows, .cols = t->b.c->cols, .orientation = t->notices.orientation[sample]},
+            place);
     return builder_box(&t->b, sample, place, csv->field[column[seconds ? 3 : 5]], err);
 }
 
@@ -596,7 +597,7 @@ static enum status finish_members(struct tar *t, struct error *err)
     if (!status && t->boxes.bytes)
         status = in_member(read_boxes(t, &cause), "boxes.csv", &cause, err);
     if (!status)
-        status = picture_notices_warn(&t->pictures, c, err);
+        status = member_notices_warn(&t->notices, c, err);
     return status ? status : builder_finish(&t->b, set, err);
 }
 
@@ -643,7 +644,7 @@ enum status collection_read_tar(const struct byte_source *from, const struct col
     audio_resampler_destroy(t.resampler);
     free(t.labels.bytes);
     free(t.boxes.bytes);
-    free(t.pictures.orientation);
+    free(t.notices.orientation);
     free(t.fasta.bytes);
     free(t.gff.bytes);
     free(t.matrix.bytes);

@@ -34,7 +34,7 @@ static inline const char *in_folder(const char *name)
 
 static inline struct audio_wave tone(int rate, int count, double frequency, double height)
 {
-    struct audio_wave wave = {rate, count, malloc((size_t)count * sizeof(float))};
+    struct audio_wave wave = {.rate = rate, .count = count, .samples = malloc((size_t)count * sizeof(float))};
     assert_non_null(wave.samples);
     for (int i = 0; i < count; i++)
         wave.samples[i] = (float)(height * sin(2 * PI * frequency * i / rate));

@@ -105,7 +105,7 @@ static void speak_by(const char *script)
     char path[80];
     for (int tone = 0; tone < 2; tone++) {
         float samples[2000];
-        struct audio_wave wave = {AUDIO_RATE, 2000, samples};
+        struct audio_wave wave = {.rate = AUDIO_RATE, .count = 2000, .samples = samples};
         for (int i = 0; i < wave.count; i++)
             samples[i] = (float)sin((tone + 1) * i * 0.1) / 2;
         assert_int_equal(audio_wave_write(tone == 0 ? "a.wav" : "b.wav", &wave, NULL), STATUS_OK);

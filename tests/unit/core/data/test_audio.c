@@ -110,7 +110,8 @@ static struct audio_corpus *audio_mnist(int takes, int length)
         for (int digit = 0; digit < 10; digit++)
             for (int take = 0; take < takes; take++) {
                 char class[2] = {(char)('0' + digit), '\0'}, who[8], file[AUDIO_NAME];
-                struct audio_wave wave = {RATE, length, malloc((size_t)length * sizeof(float))};
+                struct audio_wave wave = {
+                    .rate = RATE, .count = length, .samples = malloc((size_t)length * sizeof(float))};
                 for (int i = 0; i < length; i++)
                     wave.samples[i] = (float)speaker / 100.0F;
                 snprintf(who, sizeof who, "%02d", speaker);

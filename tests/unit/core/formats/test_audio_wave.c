@@ -49,6 +49,58 @@ static void recordings_are_read(void **state)
     audio_wave_close(&wave);
 }
 
+/* Decodes a recording and compares its samples with 1000, 1001, ... */
+static void decodes(const void *bytes, size_t size, int count, bool cut)
+{
+    struct audio_wave wave;
+    struct error err = {0};
+    if (audio_wave_decode(bytes, size, &wave, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(wave.count, count);
+    assert_int_equal(wave.cut, cut);
+    for (int i = 0; i < count; i++)
+        assert_true(wave.samples[i] == (float)(1000 + i) / 32768.0F);
+    audio_wave_close(&wave);
+}
+
+static void every_kind_of_wav_file_is_read(void **state)
+{
+    enum { COUNT = 8, HEAD = 44, LONG = 36 };
+    static const char ds64[LONG] = "ds64\x1c\0\0\0\0\0\0\0\0\0\0\0\x10"; /* 28 bytes; 16 bytes of samples */
+    unsigned char plain[HEAD + 2 * COUNT], other[HEAD + LONG + 2 * COUNT];
+    int16_t samples[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        samples[i] = (int16_t)(1000 + i);
+    size_t size = riff(plain, 8000, 1, samples, COUNT);
+    decodes(plain, size, COUNT, false);
+
+    for (int kind = 0; kind < 2; kind++) { /* sizes of 64 bits */
+        memcpy(other, plain, 12);
+        memcpy(other, kind ? "BW64\xFF\xFF\xFF\xFF" : "RF64\xFF\xFF\xFF\xFF", 8);
+        memcpy(other + 12, ds64, LONG);
+        memcpy(other + 12 + LONG, plain + 12, size - 12);
+        memset(other + HEAD + LONG - 4, 0xFF, 4);
+        decodes(other, HEAD + LONG + 2 * COUNT, COUNT, false);
+        decodes(other, HEAD + LONG + 2 * COUNT - 6, COUNT - 3, true);
+    }
+
+    memcpy(other, plain, size); /* big-endian */
+    memcpy(other, "RIFX", 4);
+    static const int sizes[][2] = {{4, 4}, {16, 4}, {20, 2}, {22, 2}, {24, 4}, {28, 4}, {32, 2}, {34, 2}, {40, 4}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int k = 0; k < sizes[i][1]; k++)
+            other[sizes[i][0] + k] = plain[sizes[i][0] + sizes[i][1] - 1 - k];
+    for (int i = 0; i < 2 * COUNT; i++)
+        other[HEAD + i] = plain[HEAD + (i ^ 1)];
+    decodes(other, size, COUNT, false);
+
+    decodes(plain, size - 2, COUNT - 1, true);      /* a copy that ends early */
+    for (int unknown = 0; unknown < 2; unknown++) { /* an encoder that streams */
+        memset(plain + 40, unknown ? 0xFF : 0, 4);
+        decodes(plain, size, COUNT, false);
+    }
+}
+
 static void a_written_recording_is_read_back(void **state)
 {
     struct audio_wave wave = tone(RATE, 1000, 440, 1.5), back; /* a tone with an amplitude of 1.5 is clipped */
@@ -116,7 +168,7 @@ static void silence_at_the_ends_is_removed(void **state)
     assert_true(wave.samples[0] == 0 && wave.samples[wave.count - 1] == 0 && fabsf(wave.samples[320 + 165]) > 0.01F);
     audio_wave_close(&wave);
 
-    struct audio_wave still = {RATE, 400, calloc(400, sizeof(float))};
+    struct audio_wave still = {.rate = RATE, .count = 400, .samples = calloc(400, sizeof(float))};
     audio_wave_trim(&still, 1e-4, 0);
     assert_int_equal(still.count, 400); /* a silent recording is not trimmed */
     audio_wave_close(&still);
@@ -241,7 +293,7 @@ static void samples_of_odd_length_end_the_file(void **state)
 static void resampling_is_the_windowed_sinc(void **state)
 {
     static const int pairs[][2] = {{48000, 8000}, {22050, 8000}, {8000, 11025}, {7, 5}, {5, 7}, {8000, 8000}};
-    struct audio_wave noise = {1, 700, malloc(700 * sizeof(float))};
+    struct audio_wave noise = {.rate = 1, .count = 700, .samples = malloc(700 * sizeof(float))};
     uint32_t word = 1;
     for (int i = 0; i < noise.count; i++) {
         word = word * 1664525U + 1013904223U;
@@ -290,7 +342,7 @@ static void impossible_rates_are_refused(void **state)
     audio_wave_close(&wave);
 
     /* at the requested rate, the recording would become 20 million samples */
-    wave = (struct audio_wave){2, 5000, calloc(5000, sizeof(float))};
+    wave = (struct audio_wave){.rate = 2, .count = 5000, .samples = calloc(5000, sizeof(float))};
     assert_int_equal(audio_resampler_create(2, 8000, &resampler, NULL), STATUS_OK);
     assert_int_equal(audio_wave_resample(resampler, &wave, 1LL << 40, NULL), STATUS_LIMIT);
     wave.count = 10;
@@ -306,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recordings_are_read),
+        cmocka_unit_test(every_kind_of_wav_file_is_read),
         cmocka_unit_test(a_written_recording_is_read_back),
         cmocka_unit_test(files_that_are_no_recordings_are_refused),
         cmocka_unit_test(damaged_recordings_never_break_the_reader),
