@@ -6,8 +6,11 @@
 #include "core/base/snapshot.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/base/grown.h"
 
 #define MAGIC "MOTIFPK1"
 #define HEADER_BYTES 24
@@ -19,7 +22,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are stored in 
 
 struct snapshot {
     struct snapshot_entry *entries;
-    size_t count, capacity;
+    size_t count;
     uint64_t data_bytes;
 };
 
@@ -119,28 +122,12 @@ void snapshot_destroy(struct snapshot *snapshot)
     }
 }
 
-/* Grows the list so that one more entry fits. */
-static enum status snapshot_grow(struct snapshot *snapshot, struct error *err)
-{
-    if (snapshot->count < snapshot->capacity)
-        return STATUS_OK;
-    if (snapshot->count >= MAX_ENTRIES)
-        return error_set(err, STATUS_LIMIT, NULL, "a snapshot has at most %d entries", MAX_ENTRIES);
-    size_t capacity = snapshot->capacity > 0 ? 2 * snapshot->capacity : 64;
-    struct snapshot_entry *entries = realloc(snapshot->entries, capacity * sizeof *entries);
-    if (entries == NULL)
-        return error_memory(err, "a snapshot");
-    snapshot->entries = entries;
-    snapshot->capacity = capacity;
-    return STATUS_OK;
-}
-
-enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enum snapshot_type type, const char *name,
-                         int rank, const uint64_t *dim, void *at, struct error *err)
+static enum status add_row(struct snapshot *snapshot, enum snapshot_role role, const char *name,
+                           const struct snapshot_row *row, struct error *err)
 {
     uint64_t bytes;
-    if (!name_fits(name) || rank < 0 || rank > 4 || snapshot_type_bytes(type) == 0 || role < SNAPSHOT_WEIGHT ||
-        role > SNAPSHOT_STATE || !entry_bytes(type, rank, dim, &bytes))
+    if (!name_fits(name) || row->rank < 0 || row->rank > 4 || snapshot_type_bytes(row->type) == 0 ||
+        role < SNAPSHOT_WEIGHT || role > SNAPSHOT_STATE || !entry_bytes(row->type, row->rank, row->dim, &bytes))
         return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %.95s: invalid name, type or shape", name);
     if (snapshot->count > 0 && snapshot->entries[snapshot->count - 1].role > role) {
         return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %s: add weights first, then optimiser, then state",
@@ -149,20 +136,51 @@ enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enu
     for (size_t i = 0; i < snapshot->count; i++)
         if (strcmp(snapshot->entries[i].name, name) == 0)
             return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %s was added twice", name);
-    enum status status = snapshot_grow(snapshot, err);
-    if (status != STATUS_OK)
-        return status;
+    if (snapshot->count >= MAX_ENTRIES)
+        return error_set(err, STATUS_LIMIT, NULL, "a snapshot has at most %d entries", MAX_ENTRIES);
+    struct snapshot_entry *entries = grown(snapshot->entries, snapshot->count, sizeof *entries);
+    if (entries == NULL)
+        return error_memory(err, "a snapshot");
+    snapshot->entries = entries;
     uint64_t offset = snapshot_place(role, snapshot->data_bytes);
     if (bytes > INT64_MAX / 2 || offset > INT64_MAX / 2 - bytes)
         return error_set(err, STATUS_LIMIT, NULL, "snapshot entry %s is too large", name);
     struct snapshot_entry *entry = &snapshot->entries[snapshot->count++];
-    *entry = (struct snapshot_entry){
-        .type = type, .role = role, .rank = rank, .offset = offset, .bytes = bytes, .bytes_at = at};
+    *entry = (struct snapshot_entry){.type = row->type,
+                                     .role = role,
+                                     .rank = row->rank,
+                                     .offset = offset,
+                                     .bytes = bytes,
+                                     .stride = row->stride,
+                                     .bytes_at = row->at};
     memcpy(entry->name, name, strlen(name));
     for (int i = 0; i < 4; i++)
-        entry->dim[i] = i < rank ? dim[i] : 1;
+        entry->dim[i] = i < row->rank ? row->dim[i] : 1;
     snapshot->data_bytes = offset + bytes;
     return STATUS_OK;
+}
+
+enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enum snapshot_type type, const char *name,
+                         int rank, const uint64_t *dim, void *at, struct error *err)
+{
+    struct snapshot_row row = {name, type, at, rank, {0}, 0};
+    for (int i = 0; i < rank && i < 4; i++)
+        row.dim[i] = dim[i];
+    return add_row(snapshot, role, name, &row, err);
+}
+
+enum status snapshot_add_rows(struct snapshot *snapshot, enum snapshot_role role, const char *prefix,
+                              const struct snapshot_row *rows, size_t count, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        char name[2 * SNAPSHOT_NAME];
+        if (rows[i].name == NULL)
+            continue;
+        snprintf(name, sizeof name, "%s%s", prefix, rows[i].name);
+        status = add_row(snapshot, role, name, &rows[i], err);
+    }
+    return status;
 }
 
 void snapshot_optional(struct snapshot *snapshot, const char *prefix)
@@ -171,25 +189,12 @@ void snapshot_optional(struct snapshot *snapshot, const char *prefix)
         snapshot->entries[i].optional |= strncmp(snapshot->entries[i].name, prefix, strlen(prefix)) == 0;
 }
 
-enum status snapshot_add_i64(struct snapshot *snapshot, const char *name, int64_t *at, struct error *err)
+bool snapshot_counts_sound(const int64_t *counts, size_t count)
 {
-    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, name, 0, NULL, at, err);
-}
-
-enum status snapshot_add_f64(struct snapshot *snapshot, const char *name, double *at, struct error *err)
-{
-    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, name, 0, NULL, at, err);
-}
-
-enum status snapshot_add_numbers(struct snapshot *snapshot, const struct snapshot_number *numbers, size_t count,
-                                 struct error *err)
-{
-    enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        status = numbers[i].integer != NULL ? snapshot_add_i64(snapshot, numbers[i].name, numbers[i].integer, err)
-                                            : snapshot_add_f64(snapshot, numbers[i].name, numbers[i].real, err);
-    }
-    return status;
+    for (size_t i = 0; i < count; i++)
+        if (counts[i] < 0 || counts[i] > INT64_C(1000000000000000))
+            return false;
+    return true;
 }
 
 uint64_t snapshot_bytes(const struct snapshot *snapshot)
@@ -226,6 +231,31 @@ enum status snapshot_write_head(const struct snapshot *snapshot, const struct sn
     return status;
 }
 
+/* Copies the elements of an entry with gaps to `packed`, or back with `unpack`. */
+static void copy_elements(const struct snapshot_entry *entry, unsigned char *packed, bool unpack)
+{
+    size_t bytes = (size_t)(entry->bytes / entry->dim[0]);
+    for (size_t i = 0; i < entry->dim[0]; i++) {
+        unsigned char *at = (unsigned char *)entry->bytes_at + i * entry->stride;
+        memcpy(unpack ? at : packed + i * bytes, unpack ? packed + i * bytes : at, bytes);
+    }
+}
+
+static enum status write_entry(const struct snapshot_entry *entry, const struct snapshot_writer *to, struct error *err)
+{
+    if (entry->bytes == 0)
+        return STATUS_OK;
+    if (entry->stride == 0)
+        return to->write(to->context, entry->bytes_at, (size_t)entry->bytes, err);
+    unsigned char *packed = malloc((size_t)entry->bytes);
+    if (packed == NULL)
+        return error_memory(err, "a table of numbers");
+    copy_elements(entry, packed, false);
+    enum status status = to->write(to->context, packed, (size_t)entry->bytes, err);
+    free(packed);
+    return status;
+}
+
 enum status snapshot_write(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err)
 {
     static const unsigned char zeros[ALIGNMENT];
@@ -235,8 +265,8 @@ enum status snapshot_write(const struct snapshot *snapshot, const struct snapsho
         const struct snapshot_entry *entry = &snapshot->entries[i];
         if (entry->offset > written)
             status = to->write(to->context, zeros, (size_t)(entry->offset - written), err);
-        if (status == STATUS_OK && entry->bytes > 0)
-            status = to->write(to->context, entry->bytes_at, (size_t)entry->bytes, err);
+        if (status == STATUS_OK)
+            status = write_entry(entry, to, err);
         written = entry->offset + entry->bytes;
     }
     return status;
@@ -379,6 +409,23 @@ static bool same_shape(const struct snapshot_entry *a, const struct snapshot_ent
     return a->type == b->type && a->role == b->role && a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
 }
 
+static enum status read_entry(const struct snapshot_entry *entry, uint64_t offset, const struct snapshot_reader *from,
+                              struct error *err)
+{
+    if (entry->bytes == 0)
+        return STATUS_OK;
+    if (entry->stride == 0)
+        return from->read(from->context, offset, entry->bytes_at, (size_t)entry->bytes, err);
+    unsigned char *packed = malloc((size_t)entry->bytes);
+    if (packed == NULL)
+        return error_memory(err, "a table of numbers");
+    enum status status = from->read(from->context, offset, packed, (size_t)entry->bytes, err);
+    if (status == STATUS_OK)
+        copy_elements(entry, packed, true);
+    free(packed);
+    return status;
+}
+
 /* Goes once through the declared entries and checks that the stream contains each of them with the same type and shape.
  * With `fill`, also reads their bytes. */
 static enum status match(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
@@ -395,11 +442,9 @@ static enum status match(const struct snapshot *snapshot, const struct snapshot_
             return error_set(err, STATUS_CORRUPT, NULL, "entry %s is missing", wanted->name);
         if (!same_shape(found, wanted))
             return error_set(err, STATUS_CORRUPT, NULL, "entry %s has another type or shape", wanted->name);
-        if (fill && wanted->bytes > 0) {
-            enum status status = from->read(from->context, found->offset, wanted->bytes_at, (size_t)wanted->bytes, err);
-            if (status != STATUS_OK)
-                return status;
-        }
+        enum status status = fill ? read_entry(wanted, found->offset, from, err) : STATUS_OK;
+        if (status != STATUS_OK)
+            return status;
     }
     return STATUS_OK;
 }
@@ -436,6 +481,19 @@ enum status snapshot_fits(const struct snapshot *snapshot, const struct snapshot
                           struct error *err)
 {
     return snapshot_take(snapshot, from, roles, false, err);
+}
+
+enum status snapshot_read_rows(const struct snapshot_reader *from, const struct snapshot_row *rows, size_t count,
+                               struct error *err)
+{
+    struct snapshot *snapshot = NULL;
+    enum status status = snapshot_create(&snapshot, err);
+    if (status == STATUS_OK)
+        status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", rows, count, err);
+    if (status == STATUS_OK)
+        status = snapshot_read(snapshot, from, 1U << SNAPSHOT_STATE, err);
+    snapshot_destroy(snapshot);
+    return status;
 }
 
 enum status snapshot_save(snapshot_declare *declare, void *owner, const struct snapshot_writer *to, uint64_t *bytes,

@@ -30,6 +30,7 @@ struct snapshot_entry {
     int rank; /* number of dimensions, 0 to 4 */
     uint64_t dim[4];
     uint64_t offset, bytes; /* offset: from the start of the data section; bytes: size of the entry */
+    size_t stride;          /* as in struct snapshot_row */
     bool optional;          /* whether a stream may lack the entry */
     void *bytes_at;         /* the caller's memory, which a write reads and a read fills; NULL in the entries of
                                snapshot_contents() */
@@ -62,18 +63,64 @@ enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enu
 /* Makes the entries optional whose names begin with `prefix`: a read does not change the memory of those that the
  * stream lacks. */
 void snapshot_optional(struct snapshot *snapshot, const char *prefix);
-/* The next two functions add a single number each, as an entry of the role state. */
-enum status snapshot_add_i64(struct snapshot *snapshot, const char *name, int64_t *at, struct error *err);
-enum status snapshot_add_f64(struct snapshot *snapshot, const char *name, double *at, struct error *err);
 
-/* snapshot_add_numbers() adds several numbers; each is an int64_t or a double. */
-struct snapshot_number {
-    const char *name;
-    int64_t *integer;
-    double *real; /* used if `integer` is NULL */
+/* A table of saved numbers has one row for each entry, and the same table serves writing and reading. The macros below
+ * write a row; the type of the entry is that of the memory. */
+struct snapshot_row {
+    const char *name; /* NULL: the row is left out */
+    enum snapshot_type type;
+    void *at; /* the memory, as for snapshot_add() */
+    int rank;
+    uint64_t dim[4];
+    size_t stride; /* bytes from one element of the first dimension to the next in memory; 0: without gaps. A stream
+                      has no gaps. */
 };
-enum status snapshot_add_numbers(struct snapshot *snapshot, const struct snapshot_number *numbers, size_t count,
-                                 struct error *err);
+/* x: a number, or a pointer to numbers */
+#define SNAPSHOT_TYPE(x)                                                                                               \
+    _Generic((x),                                                                                                      \
+             float *: SNAPSHOT_F32,                                                                                    \
+             double: SNAPSHOT_F64,                                                                                     \
+             double *: SNAPSHOT_F64,                                                                                   \
+             int64_t: SNAPSHOT_I64,                                                                                    \
+             int64_t *: SNAPSHOT_I64,                                                                                  \
+             uint64_t *: SNAPSHOT_U64,                                                                                 \
+             unsigned char *: SNAPSHOT_U8)
+/* A single number at address `at`. */
+#define SNAPSHOT_NUMBER(name, at)                                                                                      \
+    {                                                                                                                  \
+        name, SNAPSHOT_TYPE(at), at, 0, {0}, 0                                                                         \
+    }
+/* An array; the arguments after `at` are its dimensions. */
+#define SNAPSHOT_ARRAY(name, at, ...)                                                                                  \
+    {                                                                                                                  \
+        name, SNAPSHOT_TYPE(at), at, (int)(sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)), {__VA_ARGS__}, 0     \
+    }
+/* A member of `count` structs, list[0] to list[count - 1]: [count] for a number of 8 bytes, [count][n] for an array of
+ * such numbers. */
+#define SNAPSHOT_COLUMN(name, list, count, member)                                                                     \
+    {                                                                                                                  \
+        name, SNAPSHOT_TYPE((list)->member), &(list)->member, sizeof(list)->member > sizeof(int64_t) ? 2 : 1,          \
+            {(uint64_t)(count), sizeof(list)->member / sizeof(int64_t)}, sizeof *(list)                                \
+    }
+/* All members from `first` up to `end`, without `end`, of `count` structs: [count][n]. They have one type of 8 bytes.
+ */
+#define SNAPSHOT_COLUMNS(name, list, count, first, end)                                                                \
+    {                                                                                                                  \
+        name, SNAPSHOT_TYPE((list)->first), &(list)->first, 2,                                                         \
+            {(uint64_t)(count),                                                                                        \
+             (uint64_t)((const char *)&(list)->end - (const char *)&(list)->first) / sizeof(int64_t)},                 \
+            sizeof *(list)                                                                                             \
+    }
+/* An array of rows as the two arguments `rows` and `count`. */
+#define SNAPSHOT_ROWS(rows) rows, sizeof rows / sizeof rows[0]
+
+/* Adds the rows in their order. The name of each entry is that of its row behind `prefix`. Errors: as snapshot_add().
+ */
+enum status snapshot_add_rows(struct snapshot *snapshot, enum snapshot_role role, const char *prefix,
+                              const struct snapshot_row *rows, size_t count, struct error *err);
+
+/* Returns whether numbers that were read are possible counts: 0 to 10^15, so that additions cannot overflow. */
+bool snapshot_counts_sound(const int64_t *counts, size_t count);
 
 /* Writes the beginning of the stream: everything before the first byte of data. */
 enum status snapshot_write_head(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err);
@@ -91,6 +138,10 @@ enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot
 /* Checks what snapshot_read() checks and reads no bytes, so the entries need no memory: their `at` may be NULL. */
 enum status snapshot_fits(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                           struct error *err);
+
+/* Reads some numbers of the role state from a stream. Errors: as snapshot_add() and snapshot_read(). */
+enum status snapshot_read_rows(const struct snapshot_reader *from, const struct snapshot_row *rows, size_t count,
+                               struct error *err);
 
 /* snapshot_save() and snapshot_load() save and load an object; both call a function that adds all entries of the object
  * to a snapshot. snapshot_save() sets *bytes to the stream's length. */

@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct regression) == REGRESSION_NUMBERS * sizeof(double), "a regression is a row of doubles");
-
 static void add_squares(struct regression *s, double ee, double yy)
 {
     s->n++;
@@ -38,7 +36,7 @@ void regression_add_all(struct regression *s, const double *y, const double *p, 
 
 double regression_r2(const struct regression *s)
 {
-    double all = s->n > 0 ? s->yy - s->y * s->y / s->n : 0;
+    double all = s->n > 0 ? s->yy - s->y * s->y / (double)s->n : 0;
     return all > 0 ? 1 - s->ee / all : (double)NAN;
 }
 
@@ -47,17 +45,17 @@ struct interval regression_r2_interval(const struct regression *s, double z)
     double r2 = regression_r2(s);
     if (s->n < 3 || isnan(r2) || !(s->yy > 0))
         return (struct interval){-(double)INFINITY, 1};
-    double a = s->ee / s->n, b = s->yy / s->n;
-    double errors = s->eeee / s->n - a * a, both = s->eeyy / s->n - a * b, squares = s->yyyy / s->n - b * b;
-    double variance = (errors - 2 * a / b * both + a * a / (b * b) * squares) / (b * b) / s->n;
+    double n = (double)s->n, a = s->ee / n, b = s->yy / n;
+    double errors = s->eeee / n - a * a, both = s->eeyy / n - a * b, squares = s->yyyy / n - b * b;
+    double variance = (errors - 2 * a / b * both + a * a / (b * b) * squares) / (b * b) / n;
     double half = z * sqrt(fmax(0, variance));
     return (struct interval){r2 - half, fmin(1, r2 + half)};
 }
 
 double regression_pearson(const struct regression *s)
 {
-    double own = s->yy * s->n - s->y * s->y, other = s->pp * s->n - s->p * s->p;
-    return own > 0 && other > 0 ? (s->yp * s->n - s->y * s->p) / sqrt(own * other) : (double)NAN;
+    double n = (double)s->n, own = s->yy * n - s->y * s->y, other = s->pp * n - s->p * s->p;
+    return own > 0 && other > 0 ? (s->yp * n - s->y * s->p) / sqrt(own * other) : (double)NAN;
 }
 
 /* RIDGE times the number of samples is added to each diagonal entry. */

@@ -4,17 +4,17 @@
 #define MOTIF_CORE_METRICS_REGRESSION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/metrics/interval.h"
 
 /* Sums over samples of a true number y, its prediction p, the error e = y - p, and their products. The sums are precise
- * if the true numbers are standardised. All members are doubles, because checkpoints save the struct as a row of
- * doubles. */
+ * if the true numbers are standardised. */
 struct regression {
-    double n, y, p, yy, pp, yp, ee;
+    double y, p, yy, pp, yp, ee;
     double eeee, eeyy, yyyy; /* sums of e^4, e^2 y^2 and y^4, for the interval of R squared */
+    int64_t n;               /* number of samples */
 };
-enum { REGRESSION_NUMBERS = 10 };
 
 void regression_add(struct regression *sums, double y, double p);
 /* Adds one sample that consists of `count` numbers. y, p: [count]. The sample's e^2 and y^2 are the sums over its

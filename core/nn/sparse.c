@@ -181,33 +181,19 @@ real *sparse_edit_thresholds(struct sparse *sparse)
     return sparse->threshold == NULL ? NULL : sparse->threshold->value;
 }
 
-/* "NAME.what"; the snapshot copies names. */
-static const char *nn_sparse_part(const struct sparse *s, const char *what, char out[2 * SNAPSHOT_NAME])
-{
-    snprintf(out, 2 * SNAPSHOT_NAME, "%s.%s", s->name, what);
-    return out;
-}
-
 enum status sparse_snapshot(struct sparse *s, struct snapshot *snapshot, struct error *err)
 {
-    char name[2 * SNAPSHOT_NAME];
-    enum snapshot_type type = sizeof(real) == 4 ? SNAPSHOT_F32 : SNAPSHOT_F64;
-    uint64_t dim[4] = {(uint64_t)s->groups, (uint64_t)s->keep}, channels[1] = {(uint64_t)s->config.channels};
-    enum status status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, nn_sparse_part(s, "times", name), 1,
-                                      channels, s->times, err);
-    if (status == STATUS_OK)
-        status = snapshot_add_f64(snapshot, nn_sparse_part(s, "fade", name), &s->fade, err);
-    if (status != STATUS_OK || s->keep == 0)
-        return status;
-    status =
-        snapshot_add(snapshot, SNAPSHOT_STATE, type, nn_sparse_part(s, "collected.top", name), 2, dim, s->top, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_i64(snapshot, nn_sparse_part(s, "collected.count", name), &s->collected, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_i64(snapshot, nn_sparse_part(s, "collected.kept", name), &s->kept, err);
-    if (status != STATUS_OK)
-        return status;
-    return snapshot_add_f64(snapshot, nn_sparse_part(s, "collected.density", name), &s->density, err);
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_ARRAY("times", s->times, (uint64_t)s->config.channels),
+        SNAPSHOT_NUMBER("fade", &s->fade),
+        SNAPSHOT_ARRAY("collected.top", s->top, (uint64_t)s->groups, (uint64_t)s->keep),
+        SNAPSHOT_NUMBER("collected.count", &s->collected),
+        SNAPSHOT_NUMBER("collected.kept", &s->kept),
+        SNAPSHOT_NUMBER("collected.density", &s->density),
+    };
+    enum { ALWAYS = 2 }; /* the other rows only if values are collected */
+    char prefix[2 * SNAPSHOT_NAME];
+    snprintf(prefix, sizeof prefix, "%s.", s->name);
+    size_t count = s->keep == 0 ? ALWAYS : sizeof rows / sizeof rows[0];
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, prefix, rows, count, err);
 }

@@ -91,3 +91,11 @@ double rug_offset(const struct rug *rug, double p, double offset)
     double sum = rug->rows[0] == 0 ? (double)rug->n_s / rug->n_d : 0; /* sum of a row of W, with the diagonal */
     return offset - p / 2 * (sum - 1);
 }
+
+enum status rug_snapshot(int n_d, int64_t *rows, double *scale, double *offset, struct snapshot *snapshot,
+                         struct error *err)
+{
+    const struct snapshot_row weights[] = {SNAPSHOT_ARRAY("rows", rows, (uint64_t)n_d),
+                                           SNAPSHOT_ARRAY("scale", scale, 1), SNAPSHOT_ARRAY("offset", offset, 1)};
+    return snapshot_add_rows(snapshot, SNAPSHOT_WEIGHT, "", SNAPSHOT_ROWS(weights), err);
+}

@@ -14,6 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parallel/thread_pool.h"
+#include "core/base/snapshot.h"
 #include "core/kernels/kernels.h"
 
 enum { RUG_FEATURES_MAX = 1 << 24 };
@@ -43,6 +44,10 @@ bool rug_apply(const struct rug *rug, struct thread_pool *pool, const struct ker
  * stopped. */
 enum status rug_row(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *row,
                     struct error *err);
+
+/* Declares a rug and its output's scale and offset as weights. rows: [n_d]; NULL: declares the shapes only. */
+enum status rug_snapshot(int n_d, int64_t *rows, double *scale, double *offset, struct snapshot *snapshot,
+                         struct error *err);
 
 /* The closed form's offset plus a correction for the mean of the interference. */
 double rug_offset(const struct rug *rug, double p, double offset);

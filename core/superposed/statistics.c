@@ -11,8 +11,6 @@
 
 enum { BLOCK = 64, NORMALITY_SAMPLES = 1000, NORMALITY_WORK = 1 << 27 };
 
-_Static_assert(sizeof(struct statistics) == STATISTICS * sizeof(double), "statistics are a row of doubles");
-
 /* Sums over row i, without the diagonal unless stated. */
 struct row {
     double diagonal, sum, squares, cubes, kept_squares; /* cubes: |W_ij|^3; signed_cubes: W_ij^3 */

@@ -6,7 +6,7 @@
 #include "core/superposed/model.h"
 #include "core/superposed/rug.h"
 
-/* All members are doubles, because a checkpoint stores them as a table. NaN marks a figure that does not apply.
+/* NaN marks a figure that does not apply.
  * Variances are unbiased. */
 struct statistics {
     double diagonal_mean, diagonal_sd; /* mean and deviation of W_ii over all features */
@@ -31,7 +31,6 @@ struct statistics {
     double kolmogorov, kolmogorov_p; /* Kolmogorov-Smirnov distance of up to 1000 standardised nu_0 from a normal
                                         distribution, and its p-value */
 };
-enum { STATISTICS = 28 };
 
 /* Computes the statistics of a trained model in blocks of rows on the thread pool. `seed` draws the samples of the
  * Kolmogorov-Smirnov test. */

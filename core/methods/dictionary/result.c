@@ -46,8 +46,8 @@ static void write_outcome(const struct sink *out, const struct outcome *o)
                {"train_loss", o->train_loss}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         sink_number(out, all[i].name, all[i].value);
-    sink_integer(out, "updates", (int64_t)o->updates);
-    sink_integer(out, "trained_samples", (int64_t)o->samples);
+    sink_integer(out, "updates", o->updates);
+    sink_integer(out, "trained_samples", o->samples);
     sink_begin_list(out, "found");
     for (int tenth = 0; tenth < RECOVERY_DECILES; tenth++)
         sink_number(out, NULL, o->found[tenth]);

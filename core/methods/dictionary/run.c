@@ -37,65 +37,58 @@ static double part_done(const struct method_run *run)
 
 /* ---- what is saved ------------------------------------------------------------------------------------------- */
 
-static const struct model_run_number numbers[] = {
-    {"run.updates", MODEL_RUN_INTEGER, offsetof(struct method_run, updates)},
-    {"run.samples", MODEL_RUN_INTEGER, offsetof(struct method_run, samples)},
-    {"evaluation.position", MODEL_RUN_INTEGER, offsetof(struct method_run, position)},
-    {"run.scale", MODEL_RUN_REAL, offsetof(struct method_run, scale)},
-    {NULL, MODEL_RUN_INTEGER, 0},
-};
-
-static enum status alternate_arrays(struct method_run *run, int s, struct snapshot *snapshot, struct error *err)
+static enum status declare_alternate(struct method_run *run, int s, struct snapshot *snapshot, struct error *err)
 {
-    uint64_t m = (uint64_t)run->setup.width;
-    const uint64_t gram[2] = {m, m}, target[2] = {m, (uint64_t)run->setup.inputs};
-    char name[32];
-    snprintf(name, sizeof name, "%d.gram", s);
-    enum status status =
-        snapshot_add(snapshot, SNAPSHOT_OPTIMISER, SNAPSHOT_F32, name, 2, gram, run->alternate[s].gram, err);
-    if (status)
-        return status;
-    snprintf(name, sizeof name, "%d.target", s);
-    status = snapshot_add(snapshot, SNAPSHOT_OPTIMISER, SNAPSHOT_F32, name, 2, target, run->alternate[s].target, err);
-    if (status)
-        return status;
-    const uint64_t one[1] = {1};
-    snprintf(name, sizeof name, "%d.updates", s);
-    return snapshot_add(snapshot, SNAPSHOT_OPTIMISER, SNAPSHOT_I64, name, 1, one, &run->alternate[s].updates, err);
+    struct alternate *a = &run->alternate[s];
+    const uint64_t width = (uint64_t)run->setup.width;
+    const struct snapshot_row rows[] = {SNAPSHOT_ARRAY("gram", a->gram, width, width),
+                                        SNAPSHOT_ARRAY("target", a->target, width, (uint64_t)run->setup.inputs),
+                                        SNAPSHOT_NUMBER("updates", &a->updates)};
+    char prefix[16];
+    snprintf(prefix, sizeof prefix, "%d.", s);
+    return snapshot_add_rows(snapshot, SNAPSHOT_OPTIMISER, prefix, SNAPSHOT_ROWS(rows), err);
 }
 
-static enum status optimiser_arrays(struct method_run *run, struct snapshot *snapshot, struct error *err)
+static enum status declare_optimiser(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     enum status status = STATUS_OK;
     for (int s = 0; !status && s < run->seeds; s++) {
         char prefix[16];
         snprintf(prefix, sizeof prefix, "%d.", s);
         status = run->adam[s] ? adam_snapshot_as(run->adam[s], prefix, snapshot, err)
-                              : alternate_arrays(run, s, snapshot, err);
+                              : declare_alternate(run, s, snapshot, err);
     }
     return status;
 }
 
-static enum status dictionary_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
-                                         struct error *err)
+static enum status declare_state(struct method_run *run, struct snapshot *snapshot, struct error *err)
+{
+    struct outcome *o = &run->outcome;
+    bool trained = run->setup.source == SOURCE_TRAINED;
+    const uint64_t features = (uint64_t)run->setup.features, inputs = (uint64_t)run->setup.inputs;
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("run.updates", &run->updates),
+        SNAPSHOT_NUMBER("run.samples", &run->samples),
+        SNAPSHOT_NUMBER("run.scale", &run->scale),
+        SNAPSHOT_NUMBER("evaluation.position", &run->position),
+        SNAPSHOT_ARRAY(trained ? "data.vectors" : NULL, run->vectors, features, inputs),
+        SNAPSHOT_ARRAY("run.latents", run->latents, (uint64_t)run->setup.width, LATENT_COLUMNS),
+        SNAPSHOT_COLUMNS("outcome.figures", o, 1, loss, updates),
+        SNAPSHOT_NUMBER("outcome.updates", &o->updates),
+        SNAPSHOT_NUMBER("outcome.samples", &o->samples),
+    };
+    enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    return status ? status : gallery_snapshot(&run->gallery, snapshot, err);
+}
+
+static enum status dictionary_run_declare(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                          struct error *err)
 {
     enum status status = STATUS_OK;
-    for (int s = 0; role == SNAPSHOT_WEIGHT && !status && s < run->seeds; s++)
+    if (role != SNAPSHOT_WEIGHT)
+        return role == SNAPSHOT_OPTIMISER ? declare_optimiser(run, snapshot, err) : declare_state(run, snapshot, err);
+    for (int s = 0; !status && s < run->seeds; s++)
         status = params_snapshot(run->sae[s]->params, snapshot, err);
-    if (role == SNAPSHOT_OPTIMISER)
-        return optimiser_arrays(run, snapshot, err);
-    if (role == SNAPSHOT_STATE && run->setup.source == SOURCE_TRAINED) {
-        const uint64_t vectors[2] = {(uint64_t)run->setup.features, (uint64_t)run->setup.inputs};
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F32, "data.vectors", 2, vectors, run->vectors, err);
-        if (status)
-            return status;
-    }
-    /* Jobs of several cases in earlier versions did not store what they knew about latents. */
-    if (role == SNAPSHOT_STATE && !run->base.several) {
-        const uint64_t table[2] = {(uint64_t)run->setup.width, LATENT_COLUMNS};
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.latents", 2, table, run->latents, err);
-        return status ? status : gallery_snapshot(&run->gallery, snapshot, err);
-    }
     return status;
 }
 
@@ -137,17 +130,16 @@ const struct method_metric dictionary_metrics[DICTIONARY_METRICS] = {
 };
 
 static const struct model_run_metric metrics[] = {
-    {"test_loss", OUTCOME_COLUMN(loss)},
-    {"explained_variance", OUTCOME_COLUMN(explained)},
-    {"mcc", OUTCOME_COLUMN(mcc)},
-    {"f1", OUTCOME_COLUMN(f1)},
-    {"pw_mcc", OUTCOME_COLUMN(pair_absolute)},
-    {"dead", OUTCOME_COLUMN(dead)},
+    {"test_loss", offsetof(struct method_run, outcome.loss)},
+    {"explained_variance", offsetof(struct method_run, outcome.explained)},
+    {"mcc", offsetof(struct method_run, outcome.mcc)},
+    {"f1", offsetof(struct method_run, outcome.f1)},
+    {"pw_mcc", offsetof(struct method_run, outcome.pair_absolute)},
+    {"dead", offsetof(struct method_run, outcome.dead)},
     {NULL, 0},
 };
 
 static const struct model_run_table table = {
-    .numbers = numbers,
     .metrics = metrics,
     .least_samples = 1,
     .most_samples = 100000000,
@@ -158,7 +150,7 @@ static const struct model_run_table table = {
     .finish = run_pictures,
     .begin_evaluation = begin_evaluation,
     .part = part_done,
-    .arrays = dictionary_run_arrays,
+    .declare = dictionary_run_declare,
     .check = check_weights,
     .loaded = dictionary_run_loaded,
     .single = dictionary_run_single,
@@ -177,7 +169,7 @@ enum status dictionary_create_run(const void *config, const struct method_env *e
     r->seeds = (int)c->seeds;
     arena_init(&r->arena, (size_t)1 << 16, 0);
     exec_init(&r->exec, env->kernels, env->pool, &r->arena, (uint64_t)c->seed);
-    model_run_init(r, &table, env, c->checkpoint_every, (double *)&r->outcome, OUTCOME_COLUMNS);
+    model_run_init(r, &table, env, c->checkpoint_every);
     r->base.evaluation_seed = c->seed;
     r->base.evaluation_samples = c->test_samples;
     r->latents = calloc((size_t)r->setup.width * LATENT_COLUMNS, sizeof *r->latents);

@@ -17,8 +17,8 @@
 #include "core/metrics/latents.h"
 #include "core/nn/adam.h"
 
-/* The figures of a run. Unless a comment says otherwise, a figure is the mean over the seeds. All members are
- * doubles, because a checkpoint stores them as a row. NaN: not measured. */
+/* The figures of a run. Unless a comment says otherwise, a figure is the mean over the seeds. NaN: not
+ * measured. A checkpoint stores the members before `updates`, which are doubles, as one array. */
 struct outcome {
     double loss; /* mean squared error of a sample, in the units of the data */
     /* l0: mean number of active latents; explained: share of the samples' variance that the reconstructions explain;
@@ -45,10 +45,9 @@ struct outcome {
     double coherence;  /* largest |cosine| of two rows of the dictionary */
     double guaranteed; /* share of the samples that are so sparse that the coherence guarantees their recovery */
     double worth;      /* number of latents that recur and agree with pursuit */
-    double train_loss, updates, samples;
+    double train_loss;
+    int64_t updates, samples;
 };
-enum { OUTCOME_COLUMNS = sizeof(struct outcome) / sizeof(double) };
-#define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 #define RECURS 0.7 /* minimum cosine with which two latents of different seeds count as the same */
 #define AGREES 0.5 /* minimum LATENT_AGREES of a latent that is worth an interpretation */

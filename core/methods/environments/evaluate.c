@@ -124,16 +124,16 @@ enum status tree_run_evaluate(struct method_run *run, struct outcome *o, struct 
     const struct tree_model *m = tree_fit_of(run)->model;
     int k = m->setup.latent;
     float *w = malloc((size_t)run->tree->nodes * (size_t)k * sizeof *w), *z = NULL;
-    for (int i = 0; i < OUTCOME_COLUMNS; i++)
+    for (int i = 0; i < OUTCOME_REALS; i++)
         ((double *)o)[i] = NAN;
     if (run->edges.shape == EDGES_TREE)
         o->changes_found = tree_fit_found(tree_fit_of(run), run->config.found_above);
     o->train_loss = tree_fit_of(run)->last_loss;
-    o->updates = (double)tree_fit_of(run)->updates;
-    o->samples = o->updates * (double)run->config.batch;
+    o->updates = tree_fit_of(run)->updates;
+    o->samples = o->updates * run->config.batch;
     o->objective = run->multi_start.objective;
     o->worst_objective = run->multi_start.worst;
-    o->restart = (double)run->multi_start.chosen;
+    o->restart = run->multi_start.chosen;
     enum status status = w ? STATUS_OK : error_memory(err, "an evaluation");
     if (!status && !run->base.alone)
         status = tree_fit_settle(tree_fit_of(run), environments_refits(&run->config), err);

@@ -23,14 +23,9 @@ struct method_model {
 static enum status check_shapes(const struct environments_config *config, const struct snapshot_reader *from,
                                 struct error *err)
 {
-    struct snapshot *snapshot = NULL;
     int64_t features = 0, most = config->data == DATA_TABLE ? config->features : config->inputs;
-    enum status status = snapshot_create(&snapshot, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "run.features", &features, err);
-    if (!status)
-        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
-    snapshot_destroy(snapshot);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("run.features", &features)};
+    enum status status = snapshot_read_rows(from, SNAPSHOT_ROWS(rows), err);
     if (status)
         return status;
     if (features < 1 || features > most)

@@ -7,29 +7,6 @@
 #include "core/methods/environments/run.h"
 #include "core/methods/environments/run_int.h"
 
-static const struct {
-    const char *name;
-    size_t column;
-} fields[] = {
-    {"mcc", OUTCOME_COLUMN(mcc)},
-    {"linear_r2", OUTCOME_COLUMN(linear_r2)},
-    {"mse", OUTCOME_COLUMN(mse)},
-    {"mse_unseen", OUTCOME_COLUMN(mse_unseen)},
-    {"mse_unseen_fit", OUTCOME_COLUMN(mse_unseen_fit)},
-    {"changes_found", OUTCOME_COLUMN(changes_found)},
-    {"changes_true", OUTCOME_COLUMN(changes_true)},
-    {"changes_right", OUTCOME_COLUMN(changes_right)},
-    {"accuracy", OUTCOME_COLUMN(accuracy)},
-    {"accuracy_unseen", OUTCOME_COLUMN(accuracy_unseen)},
-    {"train_loss", OUTCOME_COLUMN(train_loss)},
-    {"updates", OUTCOME_COLUMN(updates)},
-    {"trained_samples", OUTCOME_COLUMN(samples)},
-    {"objective", OUTCOME_COLUMN(objective)},
-    {"worst_objective", OUTCOME_COLUMN(worst_objective)},
-    {"restart", OUTCOME_COLUMN(restart)},
-};
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static void write_value(const struct sink *out, const char *name, double value)
 {
     if (isfinite(value))
@@ -40,8 +17,27 @@ static void write_value(const struct sink *out, const char *name, double value)
 
 static void write_outcome(const struct sink *out, const struct outcome *o)
 {
-    for (size_t i = 0; i < COUNT(fields); i++)
-        write_value(out, fields[i].name, ((const double *)o)[fields[i].column]);
+    const struct {
+        const char *name;
+        double value;
+    } reals[] = {{"mcc", o->mcc},
+                 {"linear_r2", o->linear_r2},
+                 {"mse", o->mse},
+                 {"mse_unseen", o->mse_unseen},
+                 {"mse_unseen_fit", o->mse_unseen_fit},
+                 {"changes_found", o->changes_found},
+                 {"changes_true", o->changes_true},
+                 {"changes_right", o->changes_right},
+                 {"accuracy", o->accuracy},
+                 {"accuracy_unseen", o->accuracy_unseen},
+                 {"train_loss", o->train_loss}};
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++)
+        write_value(out, reals[i].name, reals[i].value);
+    sink_integer(out, "updates", o->updates);
+    sink_integer(out, "trained_samples", o->samples);
+    write_value(out, "objective", o->objective);
+    write_value(out, "worst_objective", o->worst_objective);
+    sink_integer(out, "restart", o->restart);
 }
 
 static void write_columns(const struct method_run *run, const struct column_link *links, const struct sink *out)

@@ -27,13 +27,18 @@ static double part_done(const struct method_run *run)
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
-static const struct model_run_number numbers[] = {
-    {"run.chosen", MODEL_RUN_POSITION, offsetof(struct method_run, multi_start.chosen)},
-    {"run.features", MODEL_RUN_INTEGER, offsetof(struct method_run, features)},
-    {"run.objective", MODEL_RUN_REAL, offsetof(struct method_run, multi_start.objective)},
-    {"run.worst", MODEL_RUN_REAL, offsetof(struct method_run, multi_start.worst)},
-    {NULL, MODEL_RUN_INTEGER, 0},
-};
+static enum status environments_run_declare(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                            struct error *err)
+{
+    struct outcome *o = &run->outcome;
+    const struct snapshot_row state[] = {
+        SNAPSHOT_NUMBER("run.features", &run->features), SNAPSHOT_COLUMNS("outcome.figures", o, 1, mcc, restart),
+        SNAPSHOT_NUMBER("outcome.restart", &o->restart), SNAPSHOT_NUMBER("outcome.updates", &o->updates),
+        SNAPSHOT_NUMBER("outcome.samples", &o->samples),
+    };
+    enum status status = multi_start_run_declare(run, role, snapshot, err);
+    return status || role != SNAPSHOT_STATE ? status : snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(state), err);
+}
 
 static enum status environments_run_loaded(struct method_run *run, bool *sound, struct error *err)
 {
@@ -63,15 +68,14 @@ const struct method_metric environments_metrics[ENVIRONMENTS_METRICS] = {
 };
 
 static const struct model_run_metric metrics[] = {
-    {"mcc", OUTCOME_COLUMN(mcc)},
-    {"mse", OUTCOME_COLUMN(mse)},
-    {"mse_unseen", OUTCOME_COLUMN(mse_unseen)},
-    {"changes_found", OUTCOME_COLUMN(changes_found)},
+    {"mcc", offsetof(struct method_run, outcome.mcc)},
+    {"mse", offsetof(struct method_run, outcome.mse)},
+    {"mse_unseen", offsetof(struct method_run, outcome.mse_unseen)},
+    {"changes_found", offsetof(struct method_run, outcome.changes_found)},
     {NULL, 0},
 };
 
 static const struct model_run_table table = {
-    .numbers = numbers,
     .metrics = metrics,
     .least_samples = 2,
     .most_samples = 10000000,
@@ -81,7 +85,8 @@ static const struct model_run_table table = {
     .evaluate = environments_run_evaluate,
     .finish = environments_plots,
     .part = part_done,
-    .arrays = multi_start_run_arrays,
+    .position = multi_start_run_position,
+    .declare = environments_run_declare,
     .check = multi_start_run_check,
     .loaded = environments_run_loaded,
     .single = environments_run_single,
@@ -96,7 +101,7 @@ enum status environments_create(const void *config, const struct method_env *env
     if (!r)
         return error_memory(err, "a run");
     r->config = *c;
-    model_run_init(r, &table, env, c->checkpoint_every, (double *)&r->outcome, OUTCOME_COLUMNS);
+    model_run_init(r, &table, env, c->checkpoint_every);
     multi_start_begin(&r->multi_start);
     *run = r;
     return STATUS_OK;

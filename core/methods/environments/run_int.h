@@ -11,8 +11,8 @@
 /* Indices of the sets of simulated rows. Evaluations simulate the sets from index SETS_FRESH on. */
 enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 };
 
-/* The figures of the model. All members are doubles, because a checkpoint stores them as a row. NaN marks a figure
- * that does not apply. */
+/* The figures of the model. NaN marks a figure that does not apply. A checkpoint stores the members before `restart`,
+ * which are doubles, as one array. */
 struct outcome {
     double mcc, linear_r2; /* recovery of the latent variables, on test rows of the training environments; mcc: up to
                               permutation and scale; linear_r2: up to a linear map */
@@ -27,14 +27,12 @@ struct outcome {
     /* For outcomes of 0 and 1: share of the rows that are classified correctly. accuracy: of the rows of mse;
      * accuracy_unseen: of the rows of mse_unseen */
     double accuracy, accuracy_unseen;
-    double train_loss, updates, samples;
-    /* objective: value of the best restart; worst_objective: value of the worst restart; restart: index of the best
-     * restart */
-    double objective, worst_objective, restart;
+    double train_loss;
+    double objective, worst_objective; /* value of the best restart, and of the worst */
+    int64_t restart;                   /* index of the best restart */
+    int64_t updates, samples;
 };
-enum { OUTCOME_COLUMNS = 16 };
-_Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
-#define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
+enum { OUTCOME_REALS = offsetof(struct outcome, restart) / sizeof(double) };
 
 struct method_run {
     /* The first two members are those of struct multi_start_run, because the functions of multi_start.h read them. */

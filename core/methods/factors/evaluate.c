@@ -356,14 +356,14 @@ static enum status classes(struct method_run *run, struct outcome *out, struct e
 enum status factors_evaluate(struct method_run *run, struct outcome *out, struct error *err)
 {
     const struct fit *f = run->nmf ? NULL : case_fit(run);
-    double before[] = {out->updates, out->samples};
-    for (int i = 0; i < OUTCOME_COLUMNS; i++)
+    const int64_t before[] = {out->updates, out->samples};
+    for (int i = 0; i < OUTCOME_REALS; i++)
         ((double *)out)[i] = NAN;
     out->objective = f ? fit_objective(f) : nmf_objective(run->nmf);
     out->worst_objective = run->multi_start.worst;
-    out->restart = (double)run->multi_start.chosen;
-    out->updates = run->base.alone ? before[0] : (double)(f ? f->updates : run->nmf->done);
-    out->samples = run->base.alone ? before[1] : (double)(f ? f->epoch : run->nmf->done) * run->data.train_count;
+    out->restart = run->multi_start.chosen;
+    out->updates = run->base.alone ? before[0] : f ? f->updates : run->nmf->done;
+    out->samples = run->base.alone ? before[1] : (f ? f->epoch : run->nmf->done) * run->data.train_count;
     enum status status = held_out(run, true, out, err);
     if (!status)
         status = held_out(run, false, out, err);

@@ -20,23 +20,14 @@ struct method_model {
     float *mask; /* NULL: the model has no mask */
 };
 
-/* Reads the number of features. Refuses the checkpoint of another model (model_run_shown()). */
 static enum status read_width(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
-    struct snapshot *snapshot = NULL;
     int64_t width = 0;
-    bool several;
-    enum status status = model_run_shown(from, &several, err);
-    if (!status)
-        status = snapshot_create(&snapshot, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "run.features", &width, err);
-    if (!status)
-        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("run.features", &width)};
+    enum status status = snapshot_read_rows(from, SNAPSHOT_ROWS(rows), err);
     if (!status && (width < 1 || width > QUERY_FEATURES))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's features cannot be counted");
     m->features = (int)width;
-    snapshot_destroy(snapshot);
     return status;
 }
 

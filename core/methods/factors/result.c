@@ -19,15 +19,15 @@ static void write_outcome(const struct sink *out, const struct outcome *o)
     sink_number(out, "anchors", o->anchors);
     sink_number(out, "objective", o->objective);
     sink_number(out, "worst_objective", o->worst_objective);
-    sink_number(out, "restart", o->restart);
+    sink_integer(out, "restart", o->restart);
     sink_number(out, "recall_at_5", o->recall);
     sink_number(out, "ndcg_at_10", o->ndcg);
     sink_number(out, "accuracy", o->accuracy);
     sink_number(out, "anchors_apart", o->anchors_apart);
     sink_number(out, "anchors_found", o->anchors_found);
     sink_number(out, "factors_apart", o->factors_apart);
-    sink_number(out, "updates", o->updates);
-    sink_number(out, "trained_samples", o->samples);
+    sink_integer(out, "updates", o->updates);
+    sink_integer(out, "trained_samples", o->samples);
 }
 
 enum { TOPIC_FEATURES = 8, TOPIC_ANCHORS = 8, TOPIC_ROWS = 4 };

@@ -37,17 +37,20 @@ static void close_run(struct method_run *run)
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
-static const struct model_run_number numbers[] = {
-    {"run.chosen", MODEL_RUN_POSITION, offsetof(struct method_run, multi_start.chosen)},
-    {"run.features", MODEL_RUN_INTEGER, offsetof(struct method_run, width)},
-    {"run.worst", MODEL_RUN_REAL, offsetof(struct method_run, multi_start.worst)},
-    {NULL, MODEL_RUN_INTEGER, 0},
-};
-
-static enum status factors_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
-                                      struct error *err)
+static enum status factors_run_declare(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                       struct error *err)
 {
-    return run->nmf ? nmf_snapshot(run->nmf, role, snapshot, err) : multi_start_run_arrays(run, role, snapshot, err);
+    struct outcome *o = &run->outcome;
+    const struct snapshot_row state[] = {
+        SNAPSHOT_NUMBER("run.features", &run->width),    SNAPSHOT_COLUMNS("outcome.figures", o, 1, mse, restart),
+        SNAPSHOT_NUMBER("outcome.restart", &o->restart), SNAPSHOT_NUMBER("outcome.updates", &o->updates),
+        SNAPSHOT_NUMBER("outcome.samples", &o->samples),
+    };
+    enum status status =
+        role == SNAPSHOT_STATE ? snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(state), err) : STATUS_OK;
+    if (status)
+        return status;
+    return run->nmf ? nmf_snapshot(run->nmf, role, snapshot, err) : multi_start_run_declare(run, role, snapshot, err);
 }
 
 static enum status factors_run_loaded(struct method_run *run, bool *sound, struct error *err)
@@ -82,18 +85,17 @@ const struct method_metric factors_metrics[FACTORS_METRICS] = {
 };
 
 static const struct model_run_metric metrics[] = {
-    {"objective", OUTCOME_COLUMN(objective)},
-    {"mse", OUTCOME_COLUMN(mse)},
-    {"nll", OUTCOME_COLUMN(nll)},
-    {"dci", OUTCOME_COLUMN(dci)},
-    {"recall_at_5", OUTCOME_COLUMN(recall)},
-    {"accuracy", OUTCOME_COLUMN(accuracy)},
-    {"columns_used", OUTCOME_COLUMN(columns)},
+    {"objective", offsetof(struct method_run, outcome.objective)},
+    {"mse", offsetof(struct method_run, outcome.mse)},
+    {"nll", offsetof(struct method_run, outcome.nll)},
+    {"dci", offsetof(struct method_run, outcome.dci)},
+    {"recall_at_5", offsetof(struct method_run, outcome.recall)},
+    {"accuracy", offsetof(struct method_run, outcome.accuracy)},
+    {"columns_used", offsetof(struct method_run, outcome.columns)},
     {NULL, 0},
 };
 
 static const struct model_run_table table = {
-    .numbers = numbers,
     .metrics = metrics,
     .least_samples = 1,
     .most_samples = 1000000,
@@ -103,7 +105,8 @@ static const struct model_run_table table = {
     .evaluate = factors_run_evaluate,
     .finish = factors_plots,
     .part = part_done,
-    .arrays = factors_run_arrays,
+    .position = multi_start_run_position,
+    .declare = factors_run_declare,
     .check = multi_start_run_check,
     .loaded = factors_run_loaded,
     .single = factors_run_single,
@@ -117,7 +120,7 @@ enum status factors_create(const void *config, const struct method_env *env, str
     if (!r)
         return error_memory(err, "a run");
     r->config = *c;
-    model_run_init(r, &table, env, c->checkpoint_every, (double *)&r->outcome, OUTCOME_COLUMNS);
+    model_run_init(r, &table, env, c->checkpoint_every);
     multi_start_begin(&r->multi_start);
     *run = r;
     return STATUS_OK;

@@ -12,8 +12,8 @@
 /* synthetic data sets from this index on serve evaluations only; training never uses them */
 enum { FRESH_SETS = 1 << 30 };
 
-/* The figures of the model. All members are doubles, because a checkpoint stores them as a row. NaN marks a figure
- * that does not apply. */
+/* The figures of the model. NaN marks a figure that does not apply. A checkpoint stores the members before `restart`,
+ * which are doubles, as one array. */
 struct outcome {
     double mse, mse_mean; /* mean squared error of a held-out entry; mse: with sampled latent variables; mse_mean: with
                              their means */
@@ -24,19 +24,17 @@ struct outcome {
     double columns;                    /* number of mask columns with a non-zero entry */
     double anchors;                    /* number of features that depend on a single factor */
     double objective, worst_objective; /* objective: that of the best restart; worst_objective: that of the worst */
-    double restart;                    /* index of the best restart */
-    double updates, samples;
-    double recall, ndcg;  /* held-out recall at 5 and NDCG at 10 (core/metrics/ranking.h); ratings only */
+    double recall, ndcg;               /* held-out recall at 5 and NDCG at 10 (core/metrics/ranking.h); ratings only */
     double accuracy;      /* accuracy of predicting the rows' classes from the means of the latent variables */
     double anchors_apart; /* fraction of anchors whose largest covariance is with another anchor of their factor
                              (Theorem 2) */
     double anchors_found; /* fraction of the true anchors that the mask shows as anchors */
     double factors_apart; /* fraction of the pairs of used factors in which both variances exceed |covariance|
                              (assumption A3) */
+    int64_t restart;      /* index of the best restart */
+    int64_t updates, samples;
 };
-enum { OUTCOME_COLUMNS = 21 };
-_Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
-#define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
+enum { OUTCOME_REALS = offsetof(struct outcome, restart) / sizeof(double) };
 
 struct method_run {
     /* The first two members are those of struct multi_start_run, because the functions of multi_start.h read them. */

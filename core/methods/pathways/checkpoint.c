@@ -26,23 +26,20 @@ static enum status add_filters(struct method_run *run, struct snapshot *snapshot
 
 static enum status add_state(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
-    const struct snapshot_number numbers[] = {
-        {"run.phase", &run->phase, NULL},
-        {"run.case", &run->at_case, NULL},
-        {"run.point", &run->at_point, NULL},
-        {"run.code", &run->at_code, NULL},
-        {"run.batches", &run->batches, NULL},
-        {"run.trials", &run->trials, NULL},
-        {"run.drawn", &run->drawn, NULL},
-        {"run.draw_seed", &run->draw_seed, NULL},
-        {"pilot.nonzeros", &run->pilot_nonzeros, NULL},
-        {"pilot.low", &run->pilot_low, NULL},
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("run.phase", &run->phase),
+        SNAPSHOT_NUMBER("run.case", &run->at_case),
+        SNAPSHOT_NUMBER("run.point", &run->at_point),
+        SNAPSHOT_NUMBER("run.code", &run->at_code),
+        SNAPSHOT_NUMBER("run.batches", &run->batches),
+        SNAPSHOT_NUMBER("run.trials", &run->trials),
+        SNAPSHOT_NUMBER("run.drawn", &run->drawn),
+        SNAPSHOT_NUMBER("run.draw_seed", &run->draw_seed),
+        SNAPSHOT_NUMBER("pilot.nonzeros", &run->pilot_nonzeros),
+        SNAPSHOT_NUMBER("pilot.low", &run->pilot_low),
+        SNAPSHOT_ARRAY("curves", (double *)run->curves, (uint64_t)run->cases, CURVE_COLUMNS),
     };
-    const uint64_t table[2] = {(uint64_t)run->cases, CURVE_COLUMNS};
-    enum status status = snapshot_add_numbers(snapshot, numbers, sizeof numbers / sizeof numbers[0], err);
-    if (status)
-        return status;
-    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "curves", 2, table, run->curves, err);
+    enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
     return status ? status : publish_snapshot(&run->findings, snapshot, err);
 }
 

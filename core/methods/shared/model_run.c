@@ -10,14 +10,12 @@
 /* ---- beginning and end ---------------------------------------------------------------------------------- */
 
 void model_run_init(struct method_run *run, const struct model_run_table *table, const struct method_env *env,
-                    int64_t checkpoint_every, double *outcome, int columns)
+                    int64_t checkpoint_every)
 {
     struct model_run *m = model_run_of(run);
     m->table = table;
     m->env = *env;
     m->checkpoint_every = checkpoint_every;
-    m->outcome = outcome;
-    m->columns = columns;
 }
 
 void model_run_read(struct method_run *run, struct hash *hash)
@@ -60,7 +58,7 @@ static enum status model_run_evaluate(struct method_run *run, struct error *err)
     if (status || !done)
         return status;
     for (const struct model_run_metric *metric = m->table->metrics; metric->name; metric++)
-        model_run_metric(run, metric->name, m->outcome[metric->column]);
+        model_run_metric(run, metric->name, *(const double *)((const char *)run + metric->offset));
     m->phase = MODEL_RUN_DONE;
     status = m->table->finish(run, &cause);
     publish_attempted(&m->findings, &m->env, "charts", status, &cause);
@@ -111,53 +109,34 @@ void model_run_progress(const struct method_run *run, struct method_progress *ou
 
 /* ---- checkpoints ---------------------------------------------------------------------------------------- */
 
-static const struct model_run_number own_numbers[] = {
-    {"run.phase", MODEL_RUN_POSITION, offsetof(struct model_run, phase)},
-    {"run.seen", MODEL_RUN_INTEGER, offsetof(struct model_run, seen)},
-    {"run.work", MODEL_RUN_INTEGER, offsetof(struct model_run, work)},
-    {"run.alone", MODEL_RUN_INTEGER, offsetof(struct model_run, alone)},
-    {"evaluation.seed", MODEL_RUN_INTEGER, offsetof(struct model_run, evaluation_seed)},
-    {"evaluation.samples", MODEL_RUN_INTEGER, offsetof(struct model_run, evaluation_samples)},
-    {"run.loss_sum", MODEL_RUN_REAL, offsetof(struct model_run, loss_sum)},
-    {NULL, MODEL_RUN_INTEGER, 0},
-};
-
-static enum status add_numbers(struct method_run *run, const struct model_run_number *list, bool position,
-                               struct snapshot *snapshot, struct error *err)
-{
-    enum status status = STATUS_OK;
-    for (const struct model_run_number *n = list; !status && n->name; n++) {
-        void *at = (char *)run + n->offset;
-        if (position && n->kind != MODEL_RUN_POSITION)
-            continue;
-        status = n->kind == MODEL_RUN_REAL ? snapshot_add_f64(snapshot, n->name, at, err)
-                                           : snapshot_add_i64(snapshot, n->name, at, err);
-    }
-    return status;
-}
-
 static enum status declare_position(void *run, struct snapshot *snapshot, struct error *err)
 {
-    enum status status = add_numbers(run, own_numbers, true, snapshot, err);
-    return status ? status : add_numbers(run, model_run_of(run)->table->numbers, true, snapshot, err);
+    struct model_run *m = model_run_of(run);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("run.phase", &m->phase)};
+    enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    return status || !m->table->position ? status : m->table->position(run, snapshot, err);
 }
 
 static enum status model_run_declare(void *run, struct snapshot *snapshot, struct error *err)
 {
     static const enum snapshot_role roles[] = {SNAPSHOT_WEIGHT, SNAPSHOT_OPTIMISER, SNAPSHOT_STATE};
     struct model_run *m = model_run_of(run);
-    const uint64_t digest[1] = {HASH_BYTES}, outcome[2] = {1, (uint64_t)m->columns};
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("run.seen", &m->seen),
+        SNAPSHOT_NUMBER("run.work", &m->work),
+        SNAPSHOT_NUMBER("run.alone", &m->alone),
+        SNAPSHOT_NUMBER("evaluation.seed", &m->evaluation_seed),
+        SNAPSHOT_NUMBER("evaluation.samples", &m->evaluation_samples),
+        SNAPSHOT_NUMBER("run.loss_sum", &m->loss_sum),
+        SNAPSHOT_ARRAY(m->reads ? "run.data" : NULL, m->trained_on, HASH_BYTES),
+    };
     enum status status = STATUS_OK;
     for (size_t r = 0; !status && r < sizeof roles / sizeof roles[0]; r++)
-        status = m->table->arrays(run, roles[r], snapshot, err);
+        status = m->table->declare(run, roles[r], snapshot, err);
     if (!status)
-        status = add_numbers(run, own_numbers, false, snapshot, err);
+        status = declare_position(run, snapshot, err);
     if (!status)
-        status = add_numbers(run, m->table->numbers, false, snapshot, err);
-    if (!status && m->reads)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "run.data", 1, digest, m->trained_on, err);
-    if (!status && !m->several)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.outcomes", 2, outcome, m->outcome, err);
+        status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
     return status ? status : publish_snapshot(&m->findings, snapshot, err);
 }
 
@@ -171,42 +150,11 @@ enum status model_run_save(struct method_run *run, const struct snapshot_writer 
     return status ? status : snapshot_save(model_run_declare, run, to, bytes, err);
 }
 
-enum status model_run_shown(const struct snapshot_reader *from, bool *several, struct error *err)
-{
-    struct snapshot_entry *entries = NULL;
-    struct snapshot *snapshot = NULL;
-    size_t count = 0;
-    int64_t cases = 1, at = 0;
-    enum status status = snapshot_contents(from, &entries, &count, err);
-    for (size_t i = 0; !status && i < count; i++)
-        if (strcmp(entries[i].name, "run.outcomes") == 0)
-            cases = (int64_t)entries[i].dim[0];
-    free(entries);
-    *several = !status && cases > 1;
-    if (status || cases == 1)
-        return status;
-    status = snapshot_create(&snapshot, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "run.at", &at, err);
-    if (!status)
-        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
-    snapshot_destroy(snapshot);
-    return status || at == cases - 1
-               ? status
-               : error_set(err, STATUS_CONFLICT, NULL,
-                           "the checkpoint has the model of case %lld of %lld of a job of an earlier version; only "
-                           "that of the last case can be opened",
-                           (long long)at + 1, (long long)cases);
-}
-
 /* Reads the numbers that decide what is opened. A stream may be damaged, so the function and open() check them. */
 static enum status read_position(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
     struct model_run *m = model_run_of(run);
-    enum status status = model_run_shown(from, &m->several, err);
-    if (status)
-        return status;
-    status = snapshot_load(declare_position, run, from, 1u << SNAPSHOT_STATE, err);
+    enum status status = snapshot_load(declare_position, run, from, 1u << SNAPSHOT_STATE, err);
     if (status)
         return status;
     return m->phase >= MODEL_RUN_TRAIN && m->phase <= MODEL_RUN_DONE
@@ -218,7 +166,6 @@ static enum status model_run_loaded(struct method_run *run, struct error *err)
 {
     struct model_run *m = model_run_of(run);
     bool sound = true;
-    m->several = false;
     enum status status =
         m->reads && memcmp(m->trained_on, m->data, sizeof m->data) != 0
             ? error_set(

@@ -13,31 +13,18 @@
 
 enum model_run_phase { MODEL_RUN_TRAIN, MODEL_RUN_EVALUATE, MODEL_RUN_DONE };
 
-/* A number that checkpoints contain: a member of struct method_run, an int64_t or a double. */
-struct model_run_number {
-    const char *name; /* name of the entry in a checkpoint */
-    enum model_run_kind {
-        MODEL_RUN_INTEGER,
-        MODEL_RUN_REAL,
-        MODEL_RUN_POSITION /* an integer that is read before the model is opened, because it decides what is opened */
-    } kind;
-    size_t offset; /* offset of the member in struct method_run */
-};
-
 /* A figure of the outcome that is also published as a point of a time series. */
 struct model_run_metric {
     const char *name;
-    size_t column; /* index into the outcome */
+    size_t offset; /* offset of the figure, a double, in struct method_run */
 };
 
 struct model_run_table {
-    const struct model_run_number *numbers; /* numbers of the method that checkpoints store in addition to those of
-                                               struct model_run; ends with a name NULL */
     const struct model_run_metric *metrics; /* ends with a name NULL */
     int64_t least_samples, most_samples;    /* limits of an evaluation job */
 
     /* Opens the data and the model with its initial weights, if they are not open, and sets `opened`. STATUS_CORRUPT:
-     * the numbers of kind MODEL_RUN_POSITION, which may come from a checkpoint, are impossible. */
+     * the numbers of position(), which may come from a checkpoint, are impossible. */
     enum status (*open)(struct method_run *run, struct error *err);
     bool (*trained)(const struct method_run *run);
     enum status (*update)(struct method_run *run, struct error *err); /* does one update */
@@ -49,8 +36,11 @@ struct model_run_table {
     void (*begin_evaluation)(struct method_run *run); /* prepares an evaluation job; NULL: nothing to do */
     double (*part)(const struct method_run *run);     /* share of the work that is done */
 
-    enum status (*arrays)(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
-                          struct error *err);
+    /* Declares the state that is read before the model is opened, because it decides what is opened. NULL: nothing. */
+    enum status (*position)(struct method_run *run, struct snapshot *snapshot, struct error *err);
+    /* Declares what has the role `role`. */
+    enum status (*declare)(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                           struct error *err);
     enum status (*check)(const struct method_run *run, struct error *err); /* refuses weights that are not finite */
     enum status (*loaded)(struct method_run *run, bool *sound, struct error *err);
     bool (*single)(const struct method_run *run); /* whether the run has a single fit, which a warm start can use */
@@ -61,9 +51,7 @@ struct model_run {
     const struct model_run_table *table;
     struct method_env env;
     int64_t checkpoint_every; /* number of samples between checkpoints */
-    double *outcome;          /* [columns] the figures of the model: a struct of doubles that the method defines */
-    int columns;
-    bool opened; /* whether the model is open */
+    bool opened;              /* whether the model is open */
     struct artifact_findings findings;
     /* Saved in checkpoints. */
     int64_t phase;
@@ -75,23 +63,17 @@ struct model_run {
      * was trained. */
     bool reads;
     unsigned char data[HASH_BYTES], trained_on[HASH_BYTES];
-    bool several; /* the checkpoint that is being loaded has the outcomes of several cases (model_run_shown()) */
 };
 
 /* For create(): `run` contains its configuration, and all its other members are zero. */
 void model_run_init(struct method_run *run, const struct model_run_table *table, const struct method_env *env,
-                    int64_t checkpoint_every, double *outcome, int columns);
+                    int64_t checkpoint_every);
 
 /* For open(): stores the hash of the data that were read. Loading a checkpoint that was trained on other data then
  * gives STATUS_CONFLICT. */
 void model_run_read(struct method_run *run, struct hash *hash);
 /* Adds bytes to a hash, and ends early if the run's pool was stopped; the caller checks the pool. */
 void model_run_hash(const struct method_run *run, struct hash *hash, const void *bytes, size_t count);
-
-/* Jobs of earlier versions could train several models, one after another ("cases"), and their configuration is now read
- * as that of the last one. Returns STATUS_CONFLICT if a checkpoint contains another of their models. Sets *several if
- * the checkpoint belongs to such a job. */
-enum status model_run_shown(const struct snapshot_reader *from, bool *several, struct error *err);
 
 /* These functions implement members of struct method (method.h). */
 void model_run_destroy(struct method_run *run); /* NULL is fine */

@@ -164,8 +164,17 @@ enum status multi_start_run_check(const struct method_run *run, struct error *er
     return multi_start_check(&((const struct multi_start_run *)run)->multi_start, err);
 }
 
-enum status multi_start_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
-                                   struct error *err)
+enum status multi_start_run_position(struct method_run *run, struct snapshot *snapshot, struct error *err)
+{
+    struct multi_start *m = &((struct multi_start_run *)run)->multi_start;
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("run.chosen", &m->chosen),
+                                        SNAPSHOT_NUMBER("run.objective", &m->objective),
+                                        SNAPSHOT_NUMBER("run.worst", &m->worst)};
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+}
+
+enum status multi_start_run_declare(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                    struct error *err)
 {
     return multi_start_snapshot(&((struct multi_start_run *)run)->multi_start, role, snapshot, err);
 }

@@ -32,7 +32,7 @@ struct multi_start {
     const struct multi_start_table *table;
     void *fit[MULTI_START_MOST]; /* after the choice only fit[0] is left */
     int count;
-    /* Checkpoints contain these members: the method lists them in the numbers of its table (model_run.h). */
+    /* Checkpoints contain these members. */
     int64_t chosen;          /* index of the start that was kept, -1 before the choice */
     double objective, worst; /* lowest and highest objective of the fits at the choice */
 };
@@ -69,9 +69,10 @@ struct multi_start_run {
     struct model_run base;
     struct multi_start multi_start;
 };
-/* `check` and `arrays` of such a run's table (model_run.h). */
+/* `check`, `position` and `declare` of such a run's table (model_run.h). */
 enum status multi_start_run_check(const struct method_run *run, struct error *err);
-enum status multi_start_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
-                                   struct error *err);
+enum status multi_start_run_position(struct method_run *run, struct snapshot *snapshot, struct error *err);
+enum status multi_start_run_declare(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                    struct error *err);
 
 #endif

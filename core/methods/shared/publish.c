@@ -59,11 +59,10 @@ void publish_attempted(struct artifact_findings *findings, const struct method_e
 
 enum status publish_snapshot(struct artifact_findings *findings, struct snapshot *snapshot, struct error *err)
 {
-    const uint64_t shape[2] = {ARTIFACT_FINDINGS, sizeof(struct artifact_finding)};
-    enum status status = snapshot_add_i64(snapshot, "artifacts.failures", &findings->count, err);
-    if (status)
-        return status;
-    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "artifacts.reasons", 2, shape, findings->list, err);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("artifacts.failures", &findings->count),
+                                        SNAPSHOT_ARRAY("artifacts.reasons", (unsigned char *)findings->list,
+                                                       ARTIFACT_FINDINGS, sizeof(struct artifact_finding))};
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }
 
 /* In a damaged checkpoint the count may be too large and texts may lack the final NUL. The loop's limit and the

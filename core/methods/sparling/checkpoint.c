@@ -16,180 +16,106 @@
 #include "core/methods/sparling/training/presence.h"
 #include "core/methods/sparling/training/phases/restore_stage.h"
 
-struct named_integer {
-    const char *name;
-    int64_t *at;
-};
-struct named_real {
-    const char *name;
-    double *at;
-};
-
-static enum status add_progress(struct method_run *run, struct snapshot *snapshot, struct error *err)
+static enum status declare_progress(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
-    const struct named_integer integers[] = {
-        {"run.phase", &run->at},
-        {"run.activity", &run->activity},
-        {"run.updates", &run->updates},
-        {"run.stage_updates", &run->stage_updates},
-        {"run.samples", &run->samples},
-        {"run.reinitialise_due", &run->reinitialise_due},
-        {"run.checkpoint_due", &run->checkpoint_due},
-        {"run.loss_count", &run->loss_count},
-        {"validation.position", &run->validation_position},
-        {"validation.correct", &run->validation_correct},
-        {"validation.counted", &run->validation_counted},
+    const uint64_t channels = (uint64_t)run->config.channels_motif;
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("run.phase", &run->at),
+        SNAPSHOT_NUMBER("run.activity", &run->activity),
+        SNAPSHOT_NUMBER("run.updates", &run->updates),
+        SNAPSHOT_NUMBER("run.stage_updates", &run->stage_updates),
+        SNAPSHOT_NUMBER("run.samples", &run->samples),
+        SNAPSHOT_NUMBER("run.reinitialise_due", &run->reinitialise_due),
+        SNAPSHOT_NUMBER("run.checkpoint_due", &run->checkpoint_due),
+        SNAPSHOT_NUMBER("run.loss_count", &run->loss_count),
+        SNAPSHOT_NUMBER("run.loss_sum", &run->loss_sum),
+        SNAPSHOT_NUMBER("run.norm_sum", &run->norm_sum),
+        SNAPSHOT_NUMBER("run.accuracy", &run->accuracy),
+        SNAPSHOT_NUMBER("run.best_accuracy", &run->best_accuracy),
+        SNAPSHOT_ARRAY(run->domain.domain->digest ? "run.data" : NULL, run->trained_on, HASH_BYTES),
+        SNAPSHOT_NUMBER("validation.position", &run->validation_position),
+        SNAPSHOT_NUMBER("validation.correct", &run->validation_correct),
+        SNAPSHOT_NUMBER("validation.counted", &run->validation_counted),
+        SNAPSHOT_NUMBER("validation.loss", &run->validation_loss),
+        SNAPSHOT_NUMBER("reinitialisation.count", &run->reinitialisation.count),
+        SNAPSHOT_ARRAY("reinitialisation.worthless", run->reinitialisation.worthless, channels),
+        SNAPSHOT_ARRAY("reinitialisation.rests", run->reinitialisation.rests, channels),
+        SNAPSHOT_NUMBER(run->config.calibrate ? "calibration.position" : NULL, &run->calibration.position),
     };
-    const struct named_real reals[] = {
-        {"run.accuracy", &run->accuracy},           {"run.best_accuracy", &run->best_accuracy},
-        {"run.loss_sum", &run->loss_sum},           {"run.norm_sum", &run->norm_sum},
-        {"validation.loss", &run->validation_loss}, {"reinitialisation.count", &run->reinitialisation.count},
-    };
-    enum status status = STATUS_OK;
-    for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
-        status = snapshot_add_i64(snapshot, integers[i].name, integers[i].at, err);
-    for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++)
-        status = snapshot_add_f64(snapshot, reals[i].name, reals[i].at, err);
-    return status;
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }
 
-static enum status add_evaluation(struct evaluation *e, struct snapshot *snapshot, struct error *err)
-{
-    const struct named_integer integers[] = {
-        {"evaluation.rows", &e->rows},
-        {"evaluation.at", &e->at},
-        {"evaluation.part", &e->part},
-        {"evaluation.position", &e->position},
-        {"evaluation.seed", &e->seed},
-        {"evaluation.exact", &e->exact},
-        {"evaluation.samples", &e->errors.samples},
-        {"evaluation.motifs", &e->errors.motifs},
-        {"evaluation.weaker", &e->errors.weaker},
-        {"evaluation.taken", &e->errors.taken},
-        {"evaluation.most", &e->errors.most},
-        {"evaluation.crowded", &e->errors.crowded},
-    };
-    const uint64_t shape[2] = {(uint64_t)e->errors.symbols + 1, (uint64_t)e->errors.channels + 1};
-    const uint64_t counts[1] = {MOTIF_COUNTS + 1};
-    const uint64_t table[2] = {EVALUATION_MAX, EVALUATION_COLUMNS};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
-        status = snapshot_add_i64(snapshot, integers[i].name, integers[i].at, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_f64(snapshot, "evaluation.edit_sum", &e->edit_sum, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.boxes", 2, shape, e->errors.boxes, err);
-    if (status != STATUS_OK)
-        return status;
-    status =
-        snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.windows", 2, shape, e->errors.windows, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.lone", 2, shape, e->errors.lone, err);
-    if (status != STATUS_OK)
-        return status;
-    status =
-        snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.counts", 1, counts, e->errors.counts, err);
-    if (status != STATUS_OK)
-        return status;
-    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.rows_done", 2, table, e->row, err);
-}
-
-/* Declares the entries that only some configurations have. */
-static enum status add_extras(struct method_run *run, struct snapshot *snapshot, struct error *err)
+static enum status declare_evaluation(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct evaluation *e = &run->evaluation;
-    const uint64_t numbers[1] = {CHANCE_NUMBERS};
-    const uint64_t topk[3] = {run->domain.shape.positions ? (uint64_t)run->domain.shape.tokens - 1 : 0, 2, TOPK_STEPS};
-    enum status status = STATUS_OK;
-    const uint64_t digest[1] = {HASH_BYTES};
-    const uint64_t motif_counts[1] = {MOTIF_COUNTS_NUMBERS}, channels[2] = {(uint64_t)run->config.channels_motif, 2};
-    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.motif_counts", 1, motif_counts,
-                          &e->motif_counts, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.channels", 2, channels, e->channels, err);
-    if (status != STATUS_OK)
-        return status;
-    if (run->domain.domain->digest)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "run.data", 1, digest, run->trained_on, err);
-    if (status != STATUS_OK)
-        return status;
-    if (e->topk)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.topk", 3, topk, e->topk, err);
-    if (status != STATUS_OK)
-        return status;
-    if (run->config.calibrate)
-        status = snapshot_add_i64(snapshot, "calibration.position", &run->calibration.position, err);
-    if (status != STATUS_OK)
-        return status;
-    if (run->config.chance_shuffles > 0)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.chance", 1, numbers, &e->chance, err);
-    if (status != STATUS_OK)
-        return status;
-    status = evidence_declare(run, snapshot, err);
+    struct motif_errors *m = &e->errors;
+    struct motif_counts *c = &e->motif_counts;
+    const uint64_t symbols = (uint64_t)m->symbols + 1, columns = (uint64_t)m->channels + 1;
+    const uint64_t topk = run->domain.shape.positions ? (uint64_t)run->domain.shape.tokens - 1 : 0;
+    const bool chance = run->config.chance_shuffles > 0;
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("evaluation.rows", &e->rows),
+        SNAPSHOT_NUMBER("evaluation.at", &e->at),
+        SNAPSHOT_NUMBER("evaluation.part", &e->part),
+        SNAPSHOT_NUMBER("evaluation.position", &e->position),
+        SNAPSHOT_NUMBER("evaluation.seed", &e->seed),
+        SNAPSHOT_NUMBER("evaluation.exact", &e->exact),
+        SNAPSHOT_NUMBER("evaluation.edit_sum", &e->edit_sum),
+        SNAPSHOT_NUMBER("evaluation.samples", &m->samples),
+        SNAPSHOT_NUMBER("evaluation.motifs", &m->motifs),
+        SNAPSHOT_NUMBER("evaluation.weaker", &m->weaker),
+        SNAPSHOT_NUMBER("evaluation.taken", &m->taken),
+        SNAPSHOT_NUMBER("evaluation.most", &m->most),
+        SNAPSHOT_NUMBER("evaluation.crowded", &m->crowded),
+        SNAPSHOT_ARRAY("evaluation.boxes", m->boxes, symbols, columns),
+        SNAPSHOT_ARRAY("evaluation.windows", m->windows, symbols, columns),
+        SNAPSHOT_ARRAY("evaluation.lone", m->lone, symbols, columns),
+        SNAPSHOT_ARRAY("evaluation.counts", m->counts, MOTIF_COUNTS + 1),
+        SNAPSHOT_COLUMNS("evaluation.row.figures", e->row, EVALUATION_MAX, density, checkpoint),
+        SNAPSHOT_COLUMN("evaluation.row.checkpoint", e->row, EVALUATION_MAX, checkpoint),
+        SNAPSHOT_COLUMN("evaluation.row.motif_samples", e->row, EVALUATION_MAX, motif_samples),
+        SNAPSHOT_COLUMN("evaluation.row.test_samples", e->row, EVALUATION_MAX, test_samples),
+        SNAPSHOT_COLUMNS("evaluation.motif_counts", c, 1, samples, overlap),
+        SNAPSHOT_NUMBER("evaluation.overlap", &c->overlap),
+        SNAPSHOT_COLUMN("evaluation.channel.motifs", e->channels, run->config.channels_motif, motifs),
+        SNAPSHOT_COLUMN("evaluation.channel.inputs", e->channels, run->config.channels_motif, inputs),
+        SNAPSHOT_ARRAY(e->topk ? "evaluation.topk" : NULL, (int64_t *)e->topk, topk, 2, TOPK_STEPS),
+        SNAPSHOT_COLUMNS(chance ? "evaluation.chance" : NULL, &e->chance, 1, all.mean[0], samples),
+        SNAPSHOT_NUMBER(chance ? "evaluation.chance.samples" : NULL, &e->chance.samples),
+    };
+    enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    if (!status)
+        status = evidence_declare(run, snapshot, err);
     return status ? status : extents_declare(run, snapshot, err);
 }
 
-static enum status declare_state(struct method_run *run, struct snapshot *snapshot, struct error *err)
+/* Declares what the modules of the training save. */
+static enum status declare_modules(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
-    enum status status = params_snapshot(run->network->params, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = adam_snapshot(run->adam, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = sparse_snapshot(run->network->sparse, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = annealer_snapshot(&run->annealer, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = add_progress(run, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    const uint64_t channels[1] = {(uint64_t)run->config.channels_motif};
-    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "reinitialisation.worthless", 1, channels,
-                          run->reinitialisation.worthless, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "reinitialisation.rests", 1, channels,
-                          run->reinitialisation.rests, err);
-    if (status != STATUS_OK)
-        return status;
-    status = motif_phase_snapshot(run, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = presence_snapshot(run, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = numbers_snapshot(run, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = starts_snapshot(run, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = ending_snapshot(run, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = restore_snapshot(run, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = head_phase_snapshot(run, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    status = add_evaluation(&run->evaluation, snapshot, err);
-    if (status != STATUS_OK)
-        return status;
-    return add_extras(run, snapshot, err);
+    static enum status (*const modules[])(struct method_run *, struct snapshot *, struct error *) = {
+        motif_phase_snapshot, presence_snapshot, numbers_snapshot,    starts_snapshot,
+        ending_snapshot,      restore_snapshot,  head_phase_snapshot,
+    };
+    enum status status = annealer_snapshot(&run->annealer, snapshot, err);
+    for (size_t i = 0; !status && i < sizeof modules / sizeof modules[0]; i++)
+        status = modules[i](run, snapshot, err);
+    return status;
 }
 
 static enum status declare_all(void *owner, struct snapshot *snapshot, struct error *err)
 {
     struct method_run *run = owner;
-    enum status status = declare_state(run, snapshot, err);
+    enum status status = params_snapshot(run->network->params, snapshot, err);
+    if (!status)
+        status = adam_snapshot(run->adam, snapshot, err);
+    if (!status)
+        status = sparse_snapshot(run->network->sparse, snapshot, err);
+    if (!status)
+        status = declare_progress(run, snapshot, err);
+    if (!status)
+        status = declare_modules(run, snapshot, err);
+    if (!status)
+        status = declare_evaluation(run, snapshot, err);
     return status ? status : publish_snapshot(&run->findings, snapshot, err);
 }
 
@@ -203,9 +129,9 @@ enum status sparling_save(struct method_run *run, const struct snapshot_writer *
 /* Whether a row that is not evaluated yet has possible sample counts and a possible checkpoint number. */
 static bool sound_row(const struct evaluation_row *row)
 {
-    const double most = 1e7;
+    const int64_t most = 10000000;
     return row->motif_samples >= 1 && row->motif_samples <= most && row->test_samples >= 1 &&
-           row->test_samples <= most && row->checkpoint >= -1 && row->checkpoint <= CONFIG_INT_MAX;
+           row->test_samples <= most && row->checkpoint >= -1 && (double)row->checkpoint <= CONFIG_INT_MAX;
 }
 
 static bool sound_evaluation(const struct method_run *run)
@@ -222,19 +148,16 @@ static bool sound_evaluation(const struct method_run *run)
     return e->position >= 0 && (e->position < samples || (evaluation_collects(e->part) && e->position == samples));
 }
 
-static bool sound_counts(const double *counts, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (!(counts[i] >= 0 && counts[i] <= 1e15))
-            return false;
-    return true;
-}
-
 static bool sound_motif_counts(const struct method_run *run)
 {
-    const struct evaluation *e = &run->evaluation;
-    return sound_counts((const double *)&e->motif_counts, MOTIF_COUNTS_NUMBERS) &&
-           sound_counts((const double *)e->channels, 2 * run->config.channels_motif);
+    const struct motif_counts *c = &run->evaluation.motif_counts;
+    const int64_t counts[] = {c->samples, c->dense, c->motifs,  c->tokens,
+                              c->as_many, c->met,   c->meeting, run->reinitialisation.count};
+    bool sound = snapshot_counts_sound(counts, sizeof counts / sizeof counts[0]) && c->overlap >= 0;
+    for (int64_t i = 0; sound && i < run->config.channels_motif; i++)
+        sound = snapshot_counts_sound(&run->evaluation.channels[i].motifs, 1) &&
+                snapshot_counts_sound(&run->evaluation.channels[i].inputs, 1);
+    return sound;
 }
 
 /* Refuses a changed data set: the run would continue on other samples, because a sample depends on seed, index and data

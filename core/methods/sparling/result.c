@@ -70,8 +70,8 @@ static void write_stages(const struct method_run *run, const struct sink *out)
         if (row->checkpoint < 0)
             sink_null(out, "checkpoint");
         else
-            sink_integer(out, "checkpoint", (int64_t)row->checkpoint);
-        sink_integer(out, "samples", (int64_t)row->motif_samples);
+            sink_integer(out, "checkpoint", row->checkpoint);
+        sink_integer(out, "samples", row->motif_samples);
         sink_end_object(out);
     }
     sink_end_list(out);
@@ -177,7 +177,7 @@ static void write_chance(const struct sink *out, const struct chance *chance, in
 {
     const double own[3] = {chance->fpe, chance->fne, chance->ce};
     sink_begin_object(out, "chance");
-    sink_integer(out, "samples", (int64_t)chance->samples);
+    sink_integer(out, "samples", chance->samples);
     sink_integer(out, "shuffles", shuffles);
     write_chance_row(out, "shuffled", &chance->all);
     write_three(out, "true_motifs", chance->perfect);
@@ -205,8 +205,8 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_end_object(out);
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "test_seed", e->seed);
-    sink_integer(out, "samples", (int64_t)row->test_samples);
-    sink_integer(out, "motif_samples", (int64_t)row->motif_samples);
+    sink_integer(out, "samples", row->test_samples);
+    sink_integer(out, "motif_samples", row->motif_samples);
     sink_integer(out, "trained_samples", run->samples);
     sink_integer(out, "updates", run->updates);
     sink_integer(out, "stages", run->annealer.stage + run->annealer.pending);

@@ -23,32 +23,15 @@ struct method_model {
     struct features features; /* uploaded features; not open if the data set is gone */
 };
 
-/* Reads the factor of uploaded features. Refuses the checkpoint of another model (model_run_shown()). */
 static enum status read_unit(const struct snapshot_reader *from, double *unit, struct error *err)
 {
-    struct snapshot *snapshot = NULL;
-    bool several;
-    enum status status = model_run_shown(from, &several, err);
-    if (!status)
-        status = snapshot_create(&snapshot, err);
-    if (!status)
-        status = snapshot_add_f64(snapshot, "data.unit", unit, err);
-    if (!status)
-        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
-    if (!status && !(*unit > 0 && isfinite(*unit)))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint has no factor of its features");
-    snapshot_destroy(snapshot);
-    return status;
-}
-
-/* Declares the arrays of a rug in the snapshot. rows: [n_d]; NULL: declares the shapes only. */
-static enum status declare_rug(struct method_model *m, int64_t *rows, struct snapshot *snapshot, struct error *err)
-{
-    const uint64_t count[4] = {(uint64_t)m->c.n_d}, one[4] = {1};
-    enum status status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_I64, "rows", 1, count, rows, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "scale", 1, one, &m->scale, err);
-    return status ? status : snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "offset", 1, one, &m->offset, err);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("data.unit", unit)};
+    enum status status = snapshot_read_rows(from, SNAPSHOT_ROWS(rows), err);
+    if (status)
+        return status;
+    return *unit > 0 && isfinite(*unit)
+               ? STATUS_OK
+               : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint has no factor of its features");
 }
 
 /* Refuses a checkpoint whose weights do not have the shapes that the configuration gives. Allocates no weights. */
@@ -61,7 +44,7 @@ static enum status check_shapes(struct method_model *m, const struct superpositi
         return autoencoder_fit(&shape, from, err);
     enum status status = snapshot_create(&snapshot, err);
     if (!status)
-        status = declare_rug(m, NULL, snapshot, err);
+        status = rug_snapshot(m->c.n_d, NULL, &m->scale, &m->offset, snapshot, err);
     if (!status)
         status = snapshot_fits(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
     snapshot_destroy(snapshot);
@@ -82,7 +65,7 @@ static enum status open_rug(struct method_model *m, const struct superposition_c
     enum status status = m->c.model == MODEL_LINEAR
                              ? rug_create_projector(m->c.n_s, m->c.n_d, &m->rug, err)
                              : rug_create(m->c.n_s, m->c.n_d, (uint64_t)config->seed, 0, &m->rug, err);
-    return status ? status : declare_rug(m, m->rug.rows, snapshot, err);
+    return status ? status : rug_snapshot(m->c.n_d, m->rug.rows, &m->scale, &m->offset, snapshot, err);
 }
 
 /* Opens the data set from which samples are taken. A data set that is gone or has changed is no error: queries with

@@ -41,8 +41,8 @@ static void write_measured(const struct sink *out, const struct superposition_se
     sink_number(out, "gap", o->loss / setup_predicted(c) - 1);
     if (c->model == MODEL_TRAINED) {
         sink_number(out, "train_loss", o->train_loss);
-        sink_integer(out, "updates", (int64_t)o->updates);
-        sink_integer(out, "trained_samples", (int64_t)o->samples);
+        sink_integer(out, "updates", o->updates);
+        sink_integer(out, "trained_samples", o->samples);
         sink_number(out, "active", o->active);
     }
 }

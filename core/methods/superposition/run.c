@@ -53,8 +53,8 @@ static enum status take_statistics(struct method_run *run, struct error *err)
         return statistics_rug(&run->rug, run->base.env.pool, run->base.env.kernels, c->p, run->scale, run->offset, seed,
                               &o->statistics, err);
     if (!run->base.alone) {
-        o->updates = (double)run->updates;
-        o->samples = (double)run->samples;
+        o->updates = run->updates;
+        o->samples = run->samples;
         o->train_loss = work_window_loss(run);
     }
     o->active = batch_active(run->batch);
@@ -104,35 +104,34 @@ static double part_done(const struct method_run *run)
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
-static const struct model_run_number numbers[] = {
-    {"run.draw", MODEL_RUN_POSITION, offsetof(struct method_run, draw)},
-    {"run.updates", MODEL_RUN_INTEGER, offsetof(struct method_run, updates)},
-    {"run.samples", MODEL_RUN_INTEGER, offsetof(struct method_run, samples)},
-    {"evaluation.position", MODEL_RUN_INTEGER, offsetof(struct method_run, position)},
-    {"evaluation.sum", MODEL_RUN_REAL, offsetof(struct method_run, sum)},
-    {"evaluation.squares", MODEL_RUN_REAL, offsetof(struct method_run, squares)},
-    {"data.unit", MODEL_RUN_REAL, offsetof(struct method_run, unit)},
-    {NULL, MODEL_RUN_INTEGER, 0},
-};
-
-static enum status rug_arrays(struct method_run *run, struct snapshot *snapshot, struct error *err)
+static enum status declare_draw(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
-    const uint64_t rows[4] = {(uint64_t)run->rug.n_d}, one[4] = {1};
-    enum status status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_I64, "rows", 1, rows, run->rug.rows, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "scale", 1, one, &run->scale, err);
-    return status ? status : snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "offset", 1, one, &run->offset, err);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("run.draw", &run->draw)};
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }
 
-static enum status superposition_run_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
-                                            struct error *err)
+static enum status superposition_run_declare(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                             struct error *err)
 {
-    const uint64_t ring[4] = {2 * (uint64_t)run->config.window};
+    struct outcome *o = &run->outcome;
+    const struct snapshot_row state[] = {
+        SNAPSHOT_NUMBER("run.updates", &run->updates),
+        SNAPSHOT_NUMBER("run.samples", &run->samples),
+        SNAPSHOT_ARRAY("run.losses", run->losses, 2 * (uint64_t)run->config.window),
+        SNAPSHOT_NUMBER("evaluation.position", &run->position),
+        SNAPSHOT_NUMBER("evaluation.sum", &run->sum),
+        SNAPSHOT_NUMBER("evaluation.squares", &run->squares),
+        SNAPSHOT_NUMBER("data.unit", &run->unit),
+        SNAPSHOT_COLUMNS("outcome.figures", o, 1, loss, updates),
+        SNAPSHOT_NUMBER("outcome.updates", &o->updates),
+        SNAPSHOT_NUMBER("outcome.samples", &o->samples),
+    };
     if (role == SNAPSHOT_WEIGHT)
-        return run->model ? params_snapshot(run->model->params, snapshot, err) : rug_arrays(run, snapshot, err);
+        return run->model ? params_snapshot(run->model->params, snapshot, err)
+                          : rug_snapshot(run->rug.n_d, run->rug.rows, &run->scale, &run->offset, snapshot, err);
     if (role == SNAPSHOT_OPTIMISER)
         return run->model ? adam_snapshot(run->adam, snapshot, err) : STATUS_OK;
-    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.losses", 1, ring, run->losses, err);
+    return snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(state), err);
 }
 
 static enum status check_weights(const struct method_run *run, struct error *err)
@@ -168,15 +167,14 @@ const struct method_metric superposition_metrics[SUPERPOSITION_METRICS] = {
 };
 
 static const struct model_run_metric metrics[] = {
-    {"test_loss", OUTCOME_COLUMN(loss)},
-    {"diagonal_mean", OUTCOME_COLUMN(statistics.kept_diagonal_mean)},
-    {"bias_mean", OUTCOME_COLUMN(statistics.kept_bias_mean)},
-    {"dropped", OUTCOME_COLUMN(statistics.dropped)},
+    {"test_loss", offsetof(struct method_run, outcome.loss)},
+    {"diagonal_mean", offsetof(struct method_run, outcome.statistics.kept_diagonal_mean)},
+    {"bias_mean", offsetof(struct method_run, outcome.statistics.kept_bias_mean)},
+    {"dropped", offsetof(struct method_run, outcome.statistics.dropped)},
     {NULL, 0},
 };
 
 static const struct model_run_table table = {
-    .numbers = numbers,
     .metrics = metrics,
     .least_samples = 1,
     .most_samples = EVALUATION_MOST,
@@ -187,7 +185,8 @@ static const struct model_run_table table = {
     .finish = plots_write,
     .begin_evaluation = begin_evaluation,
     .part = part_done,
-    .arrays = superposition_run_arrays,
+    .position = declare_draw,
+    .declare = superposition_run_declare,
     .check = check_weights,
     .loaded = superposition_run_loaded,
     .single = superposition_run_single,
@@ -221,7 +220,7 @@ enum status superposition_create(const void *config, const struct method_env *en
     r->opened_draw = -1;
     arena_init(&r->arena, (size_t)1 << 16, 0);
     exec_init(&r->exec, env->kernels, env->pool, &r->arena, (uint64_t)c->seed);
-    model_run_init(r, &table, env, c->checkpoint_every, (double *)&r->outcome, OUTCOME_COLUMNS);
+    model_run_init(r, &table, env, c->checkpoint_every);
     enum status status = superposition_run_begin(r, err);
     if (status) {
         model_run_destroy(r);

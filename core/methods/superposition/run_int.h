@@ -19,18 +19,15 @@
 
 enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256, EVALUATION_MOST = 100000000 };
 
-/* The figures of the model. All members are doubles, because a checkpoint stores them as a row. */
+/* The figures of the model. A checkpoint stores the members before `updates`, which are doubles, as one array. */
 struct outcome {
-    double loss, error;      /* loss: mean over samples and features; error: its standard error */
-    double low, high;        /* smallest and largest loss over the draws of a rug */
-    double train_loss;       /* mean training loss of the last window of updates */
-    double updates, samples; /* numbers of training updates and samples */
-    double active;           /* share of outputs above zero in the last batch */
+    double loss, error; /* loss: mean over samples and features; error: its standard error */
+    double low, high;   /* smallest and largest loss over the draws of a rug */
+    double train_loss;  /* mean training loss of the last window of updates */
+    double active;      /* share of outputs above zero in the last batch */
     struct statistics statistics;
+    int64_t updates, samples; /* numbers of training updates and samples */
 };
-enum { OUTCOME_COLUMNS = 8 + STATISTICS };
-_Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
-#define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
     struct model_run base;

@@ -542,7 +542,7 @@ int64_t add_checkpoint(struct api_fixture *f, const char *id, int64_t step, doub
     (void)snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, "bias", 1, (const uint64_t[]){7}, bias, &f->err);
     (void)snapshot_add(snapshot, SNAPSHOT_OPTIMISER, SNAPSHOT_F32, "adam.m", 1, (const uint64_t[]){3}, momentum,
                        &f->err);
-    (void)snapshot_add_i64(snapshot, "position", &position, &f->err);
+    (void)snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "position", 0, NULL, &position, &f->err);
     struct storage_checkpoint_new what = {
         .step = step, .samples = step * 10, .density = density, .accuracy = 0.5, .stage_end = true};
     struct storage_checkpoint_writer *writer;

@@ -142,9 +142,8 @@ static enum status fake_declare(struct method_run *run, struct snapshot **snapsh
         status = snapshot_add(*snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_U64, "weights", 1, (const uint64_t[4]){64},
                               run->weights, err);
     }
-    if (status == STATUS_OK)
-        status = snapshot_add(*snapshot, SNAPSHOT_STATE, SNAPSHOT_U64, "hash", 0, NULL, &run->hash, err);
-    return status == STATUS_OK ? snapshot_add_i64(*snapshot, "step", &run->step, err) : status;
+    const struct snapshot_row state[] = {SNAPSHOT_NUMBER("hash", &run->hash), SNAPSHOT_NUMBER("step", &run->step)};
+    return status ? status : snapshot_add_rows(*snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(state), err);
 }
 
 static enum status fake_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes,

@@ -360,7 +360,7 @@ static enum status figures(struct method_run *run, struct error *err)
     enum status status = columns && table
                              ? STATUS_OK
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d latents", e->width);
-    *o = (struct outcome){.train_loss = train_loss, .updates = (double)run->updates, .samples = (double)run->samples};
+    *o = (struct outcome){.train_loss = train_loss, .updates = run->updates, .samples = run->samples};
     if (!status) {
         mean_of_seeds(run, e, o);
         status = agree(run, e, o, columns, err);

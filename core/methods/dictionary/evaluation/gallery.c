@@ -50,11 +50,10 @@ void gallery_close(struct gallery *g)
 
 enum status gallery_snapshot(const struct gallery *g, struct snapshot *snapshot, struct error *err)
 {
-    const uint64_t counts[2] = {(uint64_t)g->width, GALLERY_COUNTS}, values[2] = {(uint64_t)g->width, GALLERY_VALUES};
-    enum status status =
-        snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "gallery.counts", 2, counts, g->counts, err);
-    return status ? status
-                  : snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F32, "gallery.values", 2, values, g->values, err);
+    const uint64_t width = (uint64_t)g->width;
+    const struct snapshot_row rows[] = {SNAPSHOT_ARRAY("gallery.counts", (int64_t *)g->counts, width, GALLERY_COUNTS),
+                                        SNAPSHOT_ARRAY("gallery.values", (float *)g->values, width, GALLERY_VALUES)};
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }
 
 int64_t gallery_bytes(int width)

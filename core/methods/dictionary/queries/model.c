@@ -14,26 +14,18 @@ static const double PLANTED_WORK = 2e11;
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
-/* Reads what the model needs to know about its run. Refuses the checkpoint of another model (model_run_shown()). */
+/* Reads what the model needs to know about its run. */
 static enum status read_run(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
-    struct snapshot *snapshot = NULL;
     int64_t phase = 0, tested = 0;
-    bool several;
-    const struct snapshot_number numbers[] = {
-        {"run.phase", &phase, NULL}, {"evaluation.samples", &tested, NULL}, {"run.scale", NULL, &m->scale}};
-    enum status status = model_run_shown(from, &several, err);
-    if (!status)
-        status = snapshot_create(&snapshot, err);
-    if (!status)
-        status = snapshot_add_numbers(snapshot, numbers, sizeof numbers / sizeof numbers[0], err);
-    if (!status)
-        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("run.phase", &phase),
+                                        SNAPSHOT_NUMBER("evaluation.samples", &tested),
+                                        SNAPSHOT_NUMBER("run.scale", &m->scale)};
+    enum status status = snapshot_read_rows(from, SNAPSHOT_ROWS(rows), err);
     if (!status && (!(m->scale > 0) || !isfinite(m->scale)))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint has no scale of its samples");
     m->c = dictionary_setup(&m->config);
-    m->tested = !status && !several && phase == MODEL_RUN_DONE && tested > 0 ? tested : 0;
-    snapshot_destroy(snapshot);
+    m->tested = !status && phase == MODEL_RUN_DONE && tested > 0 ? tested : 0;
     return status;
 }
 
@@ -70,7 +62,6 @@ static enum status read_weights(struct method_model *m, const struct snapshot_re
 
 static enum status read_tables(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
-    const uint64_t table[2] = {(uint64_t)m->c.width, LATENT_COLUMNS};
     struct snapshot *snapshot = NULL;
     if (m->tested == 0)
         return STATUS_OK;
@@ -78,8 +69,10 @@ static enum status read_tables(struct method_model *m, const struct snapshot_rea
     enum status status = m->latents ? gallery_create(m->c.width, &m->gallery, err) : error_memory(err, "a gallery");
     if (!status)
         status = snapshot_create(&snapshot, err);
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_ARRAY("run.latents", m->latents, (uint64_t)m->c.width, LATENT_COLUMNS)};
     if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.latents", 2, table, m->latents, err);
+        status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
     if (!status)
         status = gallery_snapshot(&m->gallery, snapshot, err);
     if (!status)
@@ -125,21 +118,15 @@ static enum status queries_model_measure(struct method_model *m, struct error *e
 static enum status read_vectors(const struct method_model *m, const struct snapshot_reader *from,
                                 struct thread_pool *pool, float **vectors, struct error *err)
 {
-    const uint64_t shape[2] = {(uint64_t)m->c.features, (uint64_t)m->c.inputs};
     const struct hidden hidden = dictionary_hidden(&m->config, &m->c);
-    struct snapshot *snapshot = NULL;
     *vectors = malloc((size_t)m->c.features * (size_t)m->c.inputs * sizeof **vectors);
     if (!*vectors)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d vectors", m->c.features);
     if (m->c.source == SOURCE_RUG)
         return hidden_vectors(&hidden, m->kernels, pool, *vectors, err);
-    enum status status = snapshot_create(&snapshot, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F32, "data.vectors", 2, shape, *vectors, err);
-    if (!status)
-        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
-    snapshot_destroy(snapshot);
-    return status;
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_ARRAY("data.vectors", *vectors, (uint64_t)m->c.features, (uint64_t)m->c.inputs)};
+    return snapshot_read_rows(from, SNAPSHOT_ROWS(rows), err);
 }
 
 static enum status open_planted(struct method_model *m, const struct snapshot_reader *from, struct error *err)

@@ -233,15 +233,16 @@ static enum status write_checkpoint(const struct sae *sae, struct buf *out, stru
 {
     int64_t phase = 0, tested = 0;
     double scale = 1;
-    const struct snapshot_number numbers[] = {
-        {"run.phase", &phase, NULL}, {"evaluation.samples", &tested, NULL}, {"run.scale", NULL, &scale}};
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("run.phase", &phase),
+                                        SNAPSHOT_NUMBER("evaluation.samples", &tested),
+                                        SNAPSHOT_NUMBER("run.scale", &scale)};
     const struct snapshot_writer to = {out, saelens_import_append};
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
     if (!status)
         status = params_snapshot(sae->params, snapshot, err);
     if (!status)
-        status = snapshot_add_numbers(snapshot, numbers, sizeof numbers / sizeof numbers[0], err);
+        status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
     if (!status)
         status = snapshot_write(snapshot, &to, err);
     snapshot_destroy(snapshot);

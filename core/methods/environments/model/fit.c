@@ -203,13 +203,13 @@ void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from)
 enum status tree_fit_snapshot(struct tree_fit *fit, enum snapshot_role role, struct snapshot *snapshot,
                               const char *prefix, struct error *err)
 {
-    const struct name updates = behind(prefix, "fit.updates"), loss = behind(prefix, "fit.last_loss");
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("fit.updates", &fit->updates),
+                                        SNAPSHOT_NUMBER("fit.last_loss", &fit->last_loss)};
     if (role == SNAPSHOT_WEIGHT)
         return params_snapshot(fit->model->params, snapshot, err);
     if (role == SNAPSHOT_OPTIMISER)
         return adam_snapshot_as(fit->adam, prefix, snapshot, err);
-    enum status status = snapshot_add_i64(snapshot, updates.text, &fit->updates, err);
-    return status ? status : snapshot_add_f64(snapshot, loss.text, &fit->last_loss, err);
+    return snapshot_add_rows(snapshot, role, prefix, SNAPSHOT_ROWS(rows), err);
 }
 
 /* ---- an update ---------------------------------------------------------------------------------------- */

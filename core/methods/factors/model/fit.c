@@ -165,25 +165,16 @@ void fit_copy(struct fit *to, const struct fit *from)
 enum status fit_snapshot(struct fit *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
                          struct error *err)
 {
-    const struct {
-        const char *name;
-        void *at;
-        bool real;
-    } entries[] = {{"seed", &fit->setup.seed, false},  {"updates", &fit->updates, false},
-                   {"epoch", &fit->epoch, false},      {"position", &fit->position, false},
-                   {"loss_sum", &fit->loss_sum, true}, {"loss", &fit->loss, true}};
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("fit.seed", &fit->setup.seed),   SNAPSHOT_NUMBER("fit.updates", &fit->updates),
+        SNAPSHOT_NUMBER("fit.epoch", &fit->epoch),       SNAPSHOT_NUMBER("fit.position", &fit->position),
+        SNAPSHOT_NUMBER("fit.loss_sum", &fit->loss_sum), SNAPSHOT_NUMBER("fit.loss", &fit->loss),
+    };
     if (role == SNAPSHOT_WEIGHT)
         return params_snapshot(fit->model->params, snapshot, err);
     if (role == SNAPSHOT_OPTIMISER)
         return adam_snapshot_as(fit->adam, prefix, snapshot, err);
-    enum status status = STATUS_OK;
-    for (size_t i = 0; !status && i < sizeof entries / sizeof entries[0]; i++) {
-        char name[SNAPSHOT_NAME];
-        snprintf(name, sizeof name, "%sfit.%s", prefix, entries[i].name);
-        status = entries[i].real ? snapshot_add_f64(snapshot, name, entries[i].at, err)
-                                 : snapshot_add_i64(snapshot, name, entries[i].at, err);
-    }
-    return status;
+    return snapshot_add_rows(snapshot, role, prefix, SNAPSHOT_ROWS(rows), err);
 }
 
 void fit_loaded(struct fit *fit)

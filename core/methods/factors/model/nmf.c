@@ -327,18 +327,15 @@ void nmf_apply(const struct nmf *nmf, struct thread_pool *pool, const float *x, 
 
 enum status nmf_snapshot(struct nmf *nmf, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
 {
-    const uint64_t parts[4] = {(uint64_t)nmf->setup.features, (uint64_t)nmf->setup.latent};
-    const uint64_t lowest[4] = {(uint64_t)nmf->setup.features},
-                   codes[4] = {(uint64_t)nmf->rows, (uint64_t)nmf->setup.latent};
-    enum status status;
-    if (role == SNAPSHOT_WEIGHT) {
-        status = snapshot_add(snapshot, role, SNAPSHOT_F32, "parts", 2, parts, nmf->parts, err);
-        return status ? status : snapshot_add(snapshot, role, SNAPSHOT_F32, "lowest", 1, lowest, nmf->lowest, err);
-    }
-    if (role == SNAPSHOT_OPTIMISER)
-        return snapshot_add(snapshot, role, SNAPSHOT_F32, "codes", 2, codes, nmf->codes, err);
-    status = snapshot_add_i64(snapshot, "nmf.done", &nmf->done, err);
-    if (!status)
-        status = snapshot_add_f64(snapshot, "nmf.first", &nmf->first, err);
-    return status ? status : snapshot_add_f64(snapshot, "nmf.last", &nmf->last, err);
+    const uint64_t features = (uint64_t)nmf->setup.features, latent = (uint64_t)nmf->setup.latent;
+    const struct snapshot_row weights[] = {SNAPSHOT_ARRAY("parts", nmf->parts, features, latent),
+                                           SNAPSHOT_ARRAY("lowest", nmf->lowest, features)};
+    const struct snapshot_row codes[] = {SNAPSHOT_ARRAY("codes", nmf->codes, (uint64_t)nmf->rows, latent)};
+    const struct snapshot_row state[] = {SNAPSHOT_NUMBER("nmf.done", &nmf->done),
+                                         SNAPSHOT_NUMBER("nmf.first", &nmf->first),
+                                         SNAPSHOT_NUMBER("nmf.last", &nmf->last)};
+    if (role == SNAPSHOT_WEIGHT)
+        return snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(weights), err);
+    return role == SNAPSHOT_OPTIMISER ? snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(codes), err)
+                                      : snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(state), err);
 }

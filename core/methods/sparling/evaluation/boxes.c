@@ -16,7 +16,7 @@ int64_t extents_truth_samples(const struct method_run *run)
     const struct evaluation_row *own = &run->evaluation.row[run->evaluation.rows - 1];
     if (run->direct || run->domain.shape.boxes == 0)
         return 0;
-    return own->motif_samples < TRUTH_SAMPLES ? (int64_t)own->motif_samples : TRUTH_SAMPLES;
+    return own->motif_samples < TRUTH_SAMPLES ? own->motif_samples : TRUTH_SAMPLES;
 }
 
 static int measure_overlap(int a0, int a1, int b0, int b1)
@@ -151,11 +151,12 @@ void extents_result(const struct method_run *run, const struct sink *out)
     const struct extent_truth *t = &run->evaluation.extents.truth;
     if (t->pairs == 0)
         return;
+    double pairs = (double)t->pairs;
     sink_begin_object(out, "boxes");
-    sink_integer(out, "pairs", (int64_t)t->pairs);
-    sink_number(out, "position_inside", t->position / t->pairs);
-    sink_number(out, "centre_inside", t->centre / t->pairs);
-    sink_number(out, "iou_half", t->half / t->pairs);
-    sink_number(out, "iou", t->overlap / t->pairs);
+    sink_integer(out, "pairs", t->pairs);
+    sink_number(out, "position_inside", (double)t->position / pairs);
+    sink_number(out, "centre_inside", (double)t->centre / pairs);
+    sink_number(out, "iou_half", (double)t->half / pairs);
+    sink_number(out, "iou", t->overlap / pairs);
     sink_end_object(out);
 }

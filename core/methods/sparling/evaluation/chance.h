@@ -11,20 +11,18 @@ struct evaluation;
 struct method_run;
 struct tensor;
 
-/* Motif errors of shuffled positions with their confidence intervals. All members are doubles, because checkpoints save
- * them. */
+/* Motif errors of shuffled positions with their confidence intervals. */
 struct chance_row {
     double mean[3], low[3], high[3]; /* fpe, fne, ce */
 };
+/* Checkpoints store the members before `samples`, which are doubles, as one array. */
 struct chance {
     /* all: errors of all symbols; without: errors of the symbols that are not trivial (domain.h) */
     struct chance_row all, without;
     double fpe, fne, ce; /* errors of the model on the same samples, trivial symbols left out */
     double perfect[3];   /* fpe, fne, ce that the true motifs would get; above 0 only where boxes overlap */
-    double samples;      /* 0: nothing was shuffled */
+    int64_t samples;     /* 0: nothing was shuffled */
 };
-enum { CHANCE_NUMBERS = 25 };
-_Static_assert(sizeof(struct chance) == CHANCE_NUMBERS * sizeof(double), "chance is a row of doubles");
 
 /* The errors that motifs at random positions have. chance_add() collects a batch of examples; *enough: it
  * needs no more. Each chance_shuffle() shuffles the collected motifs once or does another piece of the work, and sets

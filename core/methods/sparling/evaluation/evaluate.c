@@ -19,7 +19,7 @@
  * takes the lowest. */
 enum { EARLIER_DENSITIES = 10 };
 
-static struct evaluation_row new_row(double density, double checkpoint, int64_t motif_samples, int64_t test_samples)
+static struct evaluation_row new_row(double density, int64_t checkpoint, int64_t motif_samples, int64_t test_samples)
 {
     return (struct evaluation_row){.density = density,
                                    .achieved = NAN,
@@ -33,8 +33,8 @@ static struct evaluation_row new_row(double density, double checkpoint, int64_t 
                                    .window_fne = NAN,
                                    .window_ce = NAN,
                                    .checkpoint = checkpoint,
-                                   .motif_samples = (double)motif_samples,
-                                   .test_samples = (double)test_samples,
+                                   .motif_samples = motif_samples,
+                                   .test_samples = test_samples,
                                    .proof = NAN,
                                    .single = NAN,
                                    .perturbed = NAN,
@@ -66,25 +66,24 @@ static void begin_extents(struct method_run *run)
 /* Adds a row of the evaluation for the checkpoint of a stage. A later checkpoint of the same density replaces an
  * earlier one. A checkpoint at the run's own density gets no row here, but if it contains the run's own model, *own
  * becomes the checkpoint's number. */
-static void list_stage(struct method_run *run, const struct method_checkpoint *stage, double *own)
+static void list_stage(struct method_run *run, const struct method_checkpoint *stage, int64_t *own)
 {
     struct evaluation *e = &run->evaluation;
     if (stage->density == run->annealer.density) {
         /* A calibrated model differs from the checkpoint of its stage, so that checkpoint is not the run's own
          * model. */
         if (!run->config.calibrate && stage->step == run->updates)
-            *own = (double)stage->seq;
+            *own = stage->seq;
         return;
     }
     for (int64_t i = 0; i < e->rows; i++)
         if (e->row[i].density == stage->density) {
-            e->row[i].checkpoint = (double)stage->seq;
+            e->row[i].checkpoint = stage->seq;
             return;
         }
     if (e->rows == EARLIER_DENSITIES)
         memmove(&e->row[0], &e->row[1], (size_t)--e->rows * sizeof e->row[0]);
-    e->row[e->rows++] =
-        new_row(stage->density, (double)stage->seq, run->config.stage_samples, run->config.stage_samples);
+    e->row[e->rows++] = new_row(stage->density, stage->seq, run->config.stage_samples, run->config.stage_samples);
 }
 
 enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
@@ -92,7 +91,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
 {
     struct evaluation *e = &run->evaluation;
     const struct method_checkpoints *list = &run->env.checkpoints;
-    double own = -1;
+    int64_t own = -1;
     size_t count = 0;
     e->rows = e->at = 0;
     e->seed = seed;
@@ -171,8 +170,8 @@ static enum status pick_network(struct method_run *run, struct network **network
     if (e->at == e->rows - 1 || e->part == PART_EXTENTS)
         return STATUS_OK;
     enum status status = STATUS_OK;
-    if (e->loaded != (int64_t)row->checkpoint)
-        status = load_stage(run, (int64_t)row->checkpoint, err);
+    if (e->loaded != row->checkpoint)
+        status = load_stage(run, row->checkpoint, err);
     *network = e->other;
     return status;
 }
@@ -182,9 +181,9 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
     const struct evaluation_row *row = &run->evaluation.row[run->evaluation.at];
     switch ((enum evaluation_part)part) {
     case PART_MOTIFS:
-        return (int64_t)row->motif_samples;
+        return row->motif_samples;
     case PART_TEST:
-        return (int64_t)row->test_samples;
+        return row->test_samples;
     case PART_SINGLE:
         return run->single.domain ? run->config.single_samples : 0;
     case PART_BINNING:
@@ -411,7 +410,7 @@ double evaluation_fraction(const struct method_run *run)
     const struct evaluation *e = &run->evaluation;
     double total = 0, finished = 0, more = samples_before(run, PART_EVIDENCE) - samples_before(run, PART_SINGLE);
     for (int64_t i = 0; i < e->rows; i++) {
-        double row = (run->direct ? 0 : e->row[i].motif_samples + e->row[i].test_samples) + more;
+        double row = (double)(run->direct ? 0 : e->row[i].motif_samples + e->row[i].test_samples) + more;
         row += i == e->rows - 1 ? (double)evidence_samples(run) : 0;
         total += row;
         if (i < e->at)

@@ -19,23 +19,20 @@ struct method_run;
 struct network;
 struct tensor;
 
-/* The evaluation of one model: one density, one checkpoint. All members are doubles, because checkpoints save it as a
- * table. */
+/* The evaluation of one model: one density, one checkpoint. Checkpoints store the members before `checkpoint`, which
+ * are doubles, as one table. */
 struct evaluation_row {
     /* density: share of active elements at which training aimed; achieved: measured share */
     double density, achieved;
     double fpe, fne, ce, ce_majority, e2ee, exact; /* NaN until measured */
     double window_fpe, window_fne, window_ce;      /* errors by the definition in the paper's text (motif_errors.h) */
-    /* sequence number of the checkpoint, or -1: the model of the run itself */
-    double checkpoint;
-    double motif_samples, test_samples;
-    double proof;      /* the error E_m of the theorem (motif_errors.h) */
-    double single;     /* single-motif error; NaN: not requested */
-    double perturbed;  /* share of edited maps whose answer follows the edit; NaN: not requested */
-    double binning[4]; /* how much the edit error rises with 16, 8, 4, 2 bins; NaN: not requested */
+    double proof;                                  /* the error E_m of the theorem (motif_errors.h) */
+    double single;                                 /* single-motif error; NaN: not requested */
+    double perturbed;   /* share of edited maps whose answer follows the edit; NaN: not requested */
+    double binning[4];  /* how much the edit error rises with 16, 8, 4, 2 bins; NaN: not requested */
+    int64_t checkpoint; /* its sequence number, or -1: the model of the run itself */
+    int64_t motif_samples, test_samples;
 };
-enum { EVALUATION_COLUMNS = 21 };
-_Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
 
 enum evaluation_part {
     PART_EXTENTS, /* measured once, for the run's own model, before the other parts of the first row */

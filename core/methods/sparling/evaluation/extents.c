@@ -122,28 +122,26 @@ void extents_clear(struct method_run *run)
 enum status extents_declare(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct extents *e = &run->evaluation.extents;
-    const uint64_t channels = (uint64_t)run->config.channels_motif;
-    const uint64_t table[2] = {channels, CHANNEL_EXTENT_COLUMNS}, count[1] = {channels},
-                   found[3] = {channels, (uint64_t)candidates(run), EXTENT_CANDIDATE_NUMBERS},
-                   falls[3] = {2, 2, EXTENT_CUTS}, numbers[1] = {EXTENT_TRUTH_NUMBERS};
-    const struct {
-        const char *name;
-        enum snapshot_type type;
-        int rank;
-        const uint64_t *shape;
-        void *at;
-    } tables[] = {{CHANNEL_EXTENTS_ENTRY, SNAPSHOT_F64, 2, table, e->channel},
-                  {"extents.found", SNAPSHOT_F64, 3, found, e->found},
-                  {"extents.count", SNAPSHOT_I64, 1, count, e->count},
-                  {"extents.falls", SNAPSHOT_F64, 3, falls, e->falls},
-                  {"extents.truth", SNAPSHOT_F64, 1, numbers, &e->truth}};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; !status && i < sizeof tables / sizeof tables[0]; i++)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, tables[i].type, tables[i].name, tables[i].rank, tables[i].shape,
-                              tables[i].at, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "extents.at", &e->at, err);
-    return status ? status : snapshot_add_i64(snapshot, "extents.next", &e->next, err);
+    const int channels = (int)run->config.channels_motif;
+    const int64_t found = channels * candidates(run);
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_COLUMN("extents.found.sample", e->found, found, sample),
+        SNAPSHOT_COLUMN("extents.found.row", e->found, found, row),
+        SNAPSHOT_COLUMN("extents.found.col", e->found, found, col),
+        SNAPSHOT_COLUMN("extents.found.value", e->found, found, value),
+        SNAPSHOT_ARRAY("extents.count", e->count, (uint64_t)channels),
+        SNAPSHOT_ARRAY("extents.falls", e->falls[0].low, 2, 2, EXTENT_CUTS),
+        SNAPSHOT_NUMBER("extents.pairs", &e->truth.pairs),
+        SNAPSHOT_NUMBER("extents.position", &e->truth.position),
+        SNAPSHOT_NUMBER("extents.centre", &e->truth.centre),
+        SNAPSHOT_NUMBER("extents.half", &e->truth.half),
+        SNAPSHOT_NUMBER("extents.overlap", &e->truth.overlap),
+        SNAPSHOT_NUMBER("extents.at", &e->at),
+        SNAPSHOT_NUMBER("extents.next", &e->next),
+    };
+    enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    struct channel_extent_list extents = {e->channel, channels};
+    return status ? status : channel_extents_declare(&extents, snapshot, err);
 }
 
 static bool sound_candidates(const struct method_run *run, int64_t channel)
@@ -161,7 +159,9 @@ static bool sound_candidates(const struct method_run *run, int64_t channel)
 enum status extents_loaded(struct method_run *run, struct error *err)
 {
     struct extents *e = &run->evaluation.extents;
-    bool sound = e->at >= 0 && e->at <= run->config.channels_motif && e->next >= 0;
+    const int64_t counts[] = {e->truth.pairs, e->truth.position, e->truth.centre, e->truth.half};
+    bool sound = e->at >= 0 && e->at <= run->config.channels_motif && e->next >= 0 &&
+                 snapshot_counts_sound(counts, sizeof counts / sizeof counts[0]);
     extents_drop(e);
     for (int64_t c = 0; sound && c < run->config.channels_motif; c++)
         sound = channel_extent_sound(&e->channel[c], half_of(run)) && sound_candidates(run, c);
@@ -244,7 +244,7 @@ static enum status extents_collect(struct method_run *run, const float *planes, 
         int64_t *count = &e->count[at->channel];
         if (motifs[i].maximal && *count < candidates(run))
             found_of(run, at->channel)[(*count)++] =
-                (struct extent_candidate){(double)sample, at->row, at->col, (double)at->value};
+                (struct extent_candidate){sample, at->row, at->col, (double)at->value};
     }
     return STATUS_OK;
 }
@@ -425,7 +425,7 @@ static enum status finish_channel(struct method_run *run, struct error *err)
 {
     enum status status = STATUS_OK;
     struct extents *e = &run->evaluation.extents;
-    struct channel_extent extent = {.motifs = (double)e->next};
+    struct channel_extent extent = {.motifs = e->next};
     if (e->next > 0 && interval(&e->work->rows, &extent.row0, &extent.row1) &&
         interval(&e->work->cols, &extent.col0, &extent.col1)) {
         status = extents_grow(run, found_of(run, e->at), e->count[e->at], &extent, err);

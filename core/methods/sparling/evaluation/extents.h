@@ -10,23 +10,21 @@
 struct method_run;
 struct tensor;
 
-/* Figures about pairs of a motif and a true box of the channel's symbol; boxes.c makes the pairs. All members are
- * doubles, because checkpoints save them as a row. */
+/* Figures about pairs of a motif and a true box of the channel's symbol; boxes.c makes the pairs. */
 struct extent_truth {
-    double pairs;    /* number of pairs */
-    double position; /* number of pairs in which the motif's position lies in the true box */
-    double centre;   /* number of pairs in which the centre of the extent lies in the true box */
-    double half;     /* number of pairs in which extent and box have an intersection over union of at least 1/2 */
-    double overlap;  /* sum of the intersections over union */
+    int64_t pairs;    /* number of pairs */
+    int64_t position; /* number of pairs in which the motif's position lies in the true box */
+    int64_t centre;   /* number of pairs in which the centre of the extent lies in the true box */
+    int64_t half;     /* number of pairs in which extent and box have an intersection over union of at least 1/2 */
+    double overlap;   /* sum of the intersections over union */
 };
-enum { EXTENT_TRUTH_NUMBERS = 5 };
-_Static_assert(sizeof(struct extent_truth) == EXTENT_TRUTH_NUMBERS * sizeof(double), "a row of doubles");
 
-/* A motif of a training sample. All members are doubles, because checkpoints save them as a table. */
+/* A motif of a training sample. */
 struct extent_candidate {
-    double sample, row, col, value;
+    int64_t sample, row, col;
+    double value;
 };
-enum { EXTENT_CANDIDATE_NUMBERS = 4, EXTENT_CUTS = 65 };
+enum { EXTENT_CUTS = 65 };
 
 /* Falls of the score along one axis, as sums over motifs (channel_extent_interval()). */
 struct extent_falls {

@@ -101,27 +101,27 @@ void motif_counts_result(const struct method_run *run, const struct sink *out)
 {
     const struct evaluation *e = &run->evaluation;
     const struct motif_counts *c = &e->motif_counts;
-    double counted = c->samples - c->dense, least = -1;
-    int64_t unused = 0;
+    double counted = (double)(c->samples - c->dense), motifs = (double)c->motifs;
+    int64_t unused = 0, least = -1;
     if (c->samples == 0)
         return;
     sink_begin_object(out, "motif_counts");
-    sink_integer(out, "samples", (int64_t)counted);
-    sink_integer(out, "too_dense", (int64_t)c->dense);
+    sink_integer(out, "samples", c->samples - c->dense);
+    sink_integer(out, "too_dense", c->dense);
     if (counted > 0) {
-        sink_number(out, "motifs", c->motifs / counted);
-        sink_number(out, "tokens", c->tokens / counted);
-        sink_number(out, "as_many", c->as_many / counted);
-        sink_number(out, "samples_overlapping", c->met / counted);
-        sink_number(out, "motifs_overlapping", c->motifs > 0 ? c->meeting / c->motifs : 0);
-        sink_number(out, "overlap", c->motifs > 0 ? c->overlap / c->motifs : 0);
+        sink_number(out, "motifs", motifs / counted);
+        sink_number(out, "tokens", (double)c->tokens / counted);
+        sink_number(out, "as_many", (double)c->as_many / counted);
+        sink_number(out, "samples_overlapping", (double)c->met / counted);
+        sink_number(out, "motifs_overlapping", motifs > 0 ? (double)c->meeting / motifs : 0);
+        sink_number(out, "overlap", motifs > 0 ? c->overlap / motifs : 0);
     }
     sink_begin_list(out, "channels");
     for (int64_t i = 0; i < run->config.channels_motif; i++) {
         sink_begin_object(out, NULL);
         sink_integer(out, "channel", i);
-        sink_integer(out, "motifs", (int64_t)e->channels[i].motifs);
-        sink_integer(out, "inputs", (int64_t)e->channels[i].inputs);
+        sink_integer(out, "motifs", e->channels[i].motifs);
+        sink_integer(out, "inputs", e->channels[i].inputs);
         sink_end_object(out);
         unused += e->channels[i].motifs == 0;
         least = least < 0 || e->channels[i].motifs < least ? e->channels[i].motifs : least;
@@ -129,6 +129,6 @@ void motif_counts_result(const struct method_run *run, const struct sink *out)
     sink_end_list(out);
     sink_integer(out, "unused", unused);
     /* number of motifs of the least used channel, divided by the mean number of motifs of a channel */
-    sink_number(out, "least_use", c->motifs > 0 ? least * (double)run->config.channels_motif / c->motifs : 0);
+    sink_number(out, "least_use", motifs > 0 ? (double)least * (double)run->config.channels_motif / motifs : 0);
     sink_end_object(out);
 }

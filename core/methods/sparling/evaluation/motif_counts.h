@@ -11,24 +11,21 @@ struct domain_truth;
 struct method_run;
 struct sink;
 
-/* Statistics of motifs that need no true boxes (motif_counts.c): sums over samples, of the run's own model. All members
- * are doubles, because checkpoints save them as tables. */
+/* Statistics of motifs that need no true boxes (motif_counts.c): sums over samples, of the run's own model. */
 struct motif_counts {
     /* samples: number of all samples; dense: number of samples with too many motifs to analyse */
-    double samples, dense;
-    double motifs, tokens; /* motifs: number of maximal motifs (annotation.h); tokens: number of tokens in the labels */
-    double as_many;        /* samples with as many motifs as tokens */
+    int64_t samples, dense;
+    int64_t motifs,
+        tokens;      /* motifs: number of maximal motifs (annotation.h); tokens: number of tokens in the labels */
+    int64_t as_many; /* samples with as many motifs as tokens */
     /* met: number of samples with overlapping footprints; meeting: number of motifs whose footprint overlaps another */
-    double met, meeting;
+    int64_t met, meeting;
     /* sum over motifs of the largest share of the motif's footprint that another footprint covers */
     double overlap;
 };
-enum { MOTIF_COUNTS_NUMBERS = 8 };
-_Static_assert(sizeof(struct motif_counts) == MOTIF_COUNTS_NUMBERS * sizeof(double),
-               "a motif_counts is a row of doubles");
 struct motif_counts_channel {
     /* motifs: number of maximal motifs (annotation.h); inputs: number of samples with at least one */
-    double motifs, inputs;
+    int64_t motifs, inputs;
 };
 
 /* Sets all counts to zero. */

@@ -81,8 +81,8 @@ static enum status test_batch(struct method_run *run, struct network *network, c
 
 static void set_test_errors(struct method_run *run, struct evaluation_row *row)
 {
-    row->e2ee = run->evaluation.edit_sum / row->test_samples;
-    row->exact = (double)run->evaluation.exact / row->test_samples;
+    row->e2ee = run->evaluation.edit_sum / (double)row->test_samples;
+    row->exact = (double)run->evaluation.exact / (double)row->test_samples;
 }
 
 const struct head tokens_head = {

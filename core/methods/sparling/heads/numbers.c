@@ -58,14 +58,17 @@ enum status numbers_begin(struct method_run *run, struct error *err)
 enum status numbers_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct numbers *n = &run->numbers;
-    const uint64_t sums[2] = {NUMBER_SUMS * (uint64_t)(n->count + 1), REGRESSION_NUMBERS},
-                   effects[2] = {(uint64_t)run->config.channels_motif, (uint64_t)n->count};
     if (n->count == 0)
         return STATUS_OK;
-    enum status status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "numbers.sums", 2, sums, n->sums, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F32, "numbers.effects", 2, effects, n->effect, err);
-    return status ? status : snapshot_add_f64(snapshot, "numbers.best_guide", &n->best_guide, err);
+    const uint64_t effects[2] = {(uint64_t)run->config.channels_motif, (uint64_t)n->count};
+    const int sums = NUMBER_SUMS * (n->count + 1);
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_COLUMN("numbers.samples", n->sums, sums, n),
+        SNAPSHOT_COLUMNS("numbers.sums", n->sums, sums, y, n),
+        SNAPSHOT_ARRAY("numbers.effects", n->effect, effects[0], effects[1]),
+        SNAPSHOT_NUMBER("numbers.best_guide", &n->best_guide),
+    };
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }
 
 bool numbers_sound(const struct method_run *run)
@@ -73,7 +76,7 @@ bool numbers_sound(const struct method_run *run)
     const struct numbers *n = &run->numbers;
     bool sound = n->best_guide >= 0 && n->best_guide <= 1;
     for (int i = 0; sound && n->count > 0 && i < NUMBER_SUMS * (n->count + 1); i++)
-        sound = n->sums[i].n >= 0 && n->sums[i].n <= 1e15;
+        sound = snapshot_counts_sound(&n->sums[i].n, 1);
     return sound;
 }
 
@@ -228,7 +231,7 @@ static void write_figures(const struct regression *s, bool one, const struct sin
     if (!one)
         return;
     double pearson = regression_pearson(s);
-    struct interval range = interval_correlation(pearson, s->n, RESULT);
+    struct interval range = interval_correlation(pearson, (double)s->n, RESULT);
     sink_number(out, "pearson", pearson);
     sink_number(out, "pearson_low", range.low);
     sink_number(out, "pearson_high", range.high);
@@ -259,7 +262,8 @@ void numbers_result(const struct method_run *run, const struct sink *out)
         sink_number(out, "mean", (double)network->number_mean->value[k]);
         sink_number(out, "deviation", (double)network->number_deviation->value[k]);
         write_figures(s, true, out);
-        sink_number(out, "error", sqrt(s->n > 0 ? s->ee / s->n : NAN) * (double)network->number_deviation->value[k]);
+        sink_number(out, "error",
+                    sqrt(s->n > 0 ? s->ee / (double)s->n : (double)NAN) * (double)network->number_deviation->value[k]);
         write_effects(run, k, out);
         sink_end_object(out);
     }

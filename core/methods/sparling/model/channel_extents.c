@@ -24,41 +24,40 @@ bool channel_extent_sound(const struct channel_extent *extent, int half)
 {
     if (extent->motifs == 0)
         return true;
-    return extent->motifs > 0 && extent->motifs <= 1e9 && sound_axis(extent->row0, extent->row1, half) &&
+    return extent->motifs > 0 && extent->motifs <= 1000000000 && sound_axis(extent->row0, extent->row1, half) &&
            sound_axis(extent->col0, extent->col1, half);
 }
 
-/* Whether the checkpoint has a table of extents for `channels` channels. */
-static enum status has_extents(const struct snapshot_reader *from, int channels, bool *has, struct error *err)
+enum status channel_extents_declare(void *list, struct snapshot *snapshot, struct error *err)
 {
-    struct snapshot_entry *entries = NULL;
-    size_t count = 0;
-    *has = false;
-    enum status status = snapshot_contents(from, &entries, &count, err);
-    for (size_t i = 0; !status && i < count; i++)
-        *has = *has || (strcmp(entries[i].name, CHANNEL_EXTENTS_ENTRY) == 0 && entries[i].rank == 2 &&
-                        entries[i].dim[0] == (uint64_t)channels && entries[i].dim[1] == CHANNEL_EXTENT_COLUMNS);
-    free(entries);
+    const struct channel_extent_list *l = list;
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_COLUMN("extents.channel.motifs", l->extent, l->channels, motifs),
+        SNAPSHOT_COLUMN("extents.channel.row0", l->extent, l->channels, row0),
+        SNAPSHOT_COLUMN("extents.channel.row1", l->extent, l->channels, row1),
+        SNAPSHOT_COLUMN("extents.channel.col0", l->extent, l->channels, col0),
+        SNAPSHOT_COLUMN("extents.channel.col1", l->extent, l->channels, col1),
+    };
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+}
+
+/* Declares the extents as entries that a stream may lack. */
+static enum status declare_optional(void *list, struct snapshot *snapshot, struct error *err)
+{
+    enum status status = channel_extents_declare(list, snapshot, err);
+    snapshot_optional(snapshot, "");
     return status;
 }
 
 enum status channel_extents_read(const struct snapshot_reader *from, int channels, int half,
                                  struct channel_extent **extents, struct error *err)
 {
-    const uint64_t shape[2] = {(uint64_t)channels, CHANNEL_EXTENT_COLUMNS};
-    struct snapshot *snapshot = NULL;
-    bool has, any = false;
-    *extents = NULL;
-    enum status status = has_extents(from, channels, &has, err);
-    if (status || !has)
-        return status;
     struct channel_extent *list = calloc((size_t)channels, sizeof *list);
-    status = list ? snapshot_create(&snapshot, err) : error_memory(err, "the extents of channels");
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, CHANNEL_EXTENTS_ENTRY, 2, shape, list, err);
-    if (!status)
-        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
-    snapshot_destroy(snapshot);
+    struct channel_extent_list all = {list, channels};
+    bool any = false;
+    *extents = NULL;
+    enum status status = list ? snapshot_load(declare_optional, &all, from, 1u << SNAPSHOT_STATE, err)
+                              : error_memory(err, "the extents of channels");
     for (int i = 0; !status && i < channels; i++) {
         if (!channel_extent_sound(&list[i], half))
             status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's extents of channels are inconsistent");

@@ -13,19 +13,21 @@
 #include "core/base/snapshot.h"
 #include "core/data/box.h"
 
-/* One channel: a motif at (row, col) covers rows [row + row0, row + row1) and columns [col + col0, col + col1). All
- * members are doubles, because checkpoints save the channels as a table. */
+/* One channel: a motif at (row, col) covers rows [row + row0, row + row1) and columns [col + col0, col + col1). */
 struct channel_extent {
-    double motifs; /* number of motifs that were measured; 0: the extent is unknown */
+    int64_t motifs; /* number of motifs that were measured; 0: the extent is unknown */
     double row0, row1, col0, col1;
 };
-enum { CHANNEL_EXTENT_COLUMNS = 5 };
-_Static_assert(sizeof(struct channel_extent) == CHANNEL_EXTENT_COLUMNS * sizeof(double), "a channel is a row");
 
 /* An extent reaches at most CHANNEL_EXTENT_REACH times as far from the motif as the window of g does. */
 enum { CHANNEL_EXTENT_REACH = 3 };
 
-#define CHANNEL_EXTENTS_ENTRY "extents.channels" /* name of the table's entry in a checkpoint: [channels][columns] */
+/* The extents of a model's channels, and a function for snapshot_save() and snapshot_load() that declares them. */
+struct channel_extent_list {
+    struct channel_extent *extent; /* [channels] */
+    int channels;
+};
+enum status channel_extents_declare(void *list, struct snapshot *snapshot, struct error *err);
 
 /* Returns whether the numbers of an extent are possible; a damaged checkpoint may contain others. half: distance from a
  * motif to the edge of the window of g. */

@@ -4,47 +4,47 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 bool channel_name_sound(const struct channel_name *name, int tokens, int channels)
 {
     bool sound = name->names >= 0 && name->names <= CHANNEL_NAMES && name->same >= -1 && name->same < channels;
-    for (int i = 0; sound && i < (int)name->names; i++)
+    for (int64_t i = 0; sound && i < name->names; i++)
         sound = name->token[i] >= 0 && name->token[i] < tokens;
     return sound;
 }
 
-/* Whether the checkpoint has a table of names for `channels` channels. */
-static enum status has_names(const struct snapshot_reader *from, int channels, bool *has, struct error *err)
+enum status channel_names_declare(void *list, struct snapshot *snapshot, struct error *err)
 {
-    struct snapshot_entry *entries = NULL;
-    size_t count = 0;
-    *has = false;
-    enum status status = snapshot_contents(from, &entries, &count, err);
-    for (size_t i = 0; !status && i < count; i++)
-        *has = *has || (strcmp(entries[i].name, CHANNEL_NAMES_ENTRY) == 0 && entries[i].rank == 2 &&
-                        entries[i].dim[0] == (uint64_t)channels && entries[i].dim[1] == CHANNEL_NAME_COLUMNS);
-    free(entries);
+    const struct channel_name_list *l = list;
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_COLUMN("evidence.channel.active", l->name, l->channels, active),
+        SNAPSHOT_COLUMN("evidence.channel.whole", l->name, l->channels, whole),
+        SNAPSHOT_COLUMN("evidence.channel.names", l->name, l->channels, names),
+        SNAPSHOT_COLUMN("evidence.channel.token", l->name, l->channels, token),
+        SNAPSHOT_COLUMN("evidence.channel.strength", l->name, l->channels, strength),
+        SNAPSHOT_COLUMN("evidence.channel.same", l->name, l->channels, same),
+        SNAPSHOT_COLUMN("evidence.channel.overlap", l->name, l->channels, overlap),
+    };
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+}
+
+/* Declares the names as entries that a stream may lack. */
+static enum status declare_optional(void *list, struct snapshot *snapshot, struct error *err)
+{
+    enum status status = channel_names_declare(list, snapshot, err);
+    snapshot_optional(snapshot, "");
     return status;
 }
 
 enum status channel_names_read(const struct snapshot_reader *from, int tokens, int channels,
                                struct channel_name **names, struct error *err)
 {
-    const uint64_t shape[2] = {(uint64_t)channels, CHANNEL_NAME_COLUMNS};
-    struct snapshot *snapshot = NULL;
-    bool has, any = false;
-    *names = NULL;
-    enum status status = has_names(from, channels, &has, err);
-    if (status || !has)
-        return status;
     struct channel_name *list = calloc((size_t)channels, sizeof *list);
-    status = list ? snapshot_create(&snapshot, err) : error_memory(err, "the names of channels");
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, CHANNEL_NAMES_ENTRY, 2, shape, list, err);
-    if (!status)
-        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
-    snapshot_destroy(snapshot);
+    struct channel_name_list all = {list, channels};
+    bool any = false;
+    *names = NULL;
+    enum status status = list ? snapshot_load(declare_optional, &all, from, 1u << SNAPSHOT_STATE, err)
+                              : error_memory(err, "the names of channels");
     for (int i = 0; !status && i < channels; i++) {
         if (!channel_name_sound(&list[i], tokens, channels))
             status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's names of channels are inconsistent");
@@ -72,7 +72,7 @@ void channel_name_text(const struct channel_name *name, const struct open_domain
 {
     size_t at = 0;
     out[0] = '\0';
-    for (int i = 0; name && i < (int)name->names && at < room; i++) {
+    for (int i = 0; name && i < name->names && at < room; i++) {
         const char *token = domain->domain->token(domain->state, (int)name->token[i]);
         at += (size_t)snprintf(out + at, room - at, "%s%s", join_of(name, domain, i), token ? token : "?");
     }
@@ -92,7 +92,7 @@ void channel_name_write(const struct channel_name *name, const struct open_domai
     else
         sink_null(out, "strength");
     sink_begin_list(out, "names");
-    for (int i = 0; named && i < (int)name->names; i++) {
+    for (int i = 0; named && i < name->names; i++) {
         const char *token = domain->domain->token(domain->state, (int)name->token[i]);
         sink_begin_object(out, NULL);
         sink_text(out, "name", token ? token : "?");

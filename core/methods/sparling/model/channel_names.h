@@ -12,21 +12,24 @@
 /* CHANNEL_NAMES: largest number of names of a channel. CHANNEL_NAME_TEXT: largest number of bytes of their text. */
 enum { CHANNEL_NAMES = 3, CHANNEL_NAME_TEXT = 200 };
 
-/* One channel. All members are doubles, because checkpoints save the channels as a table. */
 struct channel_name {
-    double active; /* number of samples in which the channel has a motif */
-    double whole;  /* correlation of the channel with the fact that at least one of its names is in the label; NaN
-                      without names */
-    double names;  /* number of names; 0: the channel predicts no name */
+    int64_t active; /* number of samples in which the channel has a motif */
+    double whole;   /* correlation of the channel with the fact that at least one of its names is in the label; NaN
+                       without names */
+    int64_t names;  /* number of names; 0: the channel predicts no name */
     /* token: the names; strength: the correlation of the channel with each name alone */
-    double token[CHANNEL_NAMES], strength[CHANNEL_NAMES];
-    double same;    /* index of another channel that marks the same positions; -1: none */
+    int64_t token[CHANNEL_NAMES];
+    double strength[CHANNEL_NAMES];
+    int64_t same;   /* index of another channel that marks the same positions; -1: none */
     double overlap; /* share of this channel's positions with an active position of `same` nearby */
 };
-enum { CHANNEL_NAME_COLUMNS = 5 + 2 * CHANNEL_NAMES };
-_Static_assert(sizeof(struct channel_name) == CHANNEL_NAME_COLUMNS * sizeof(double), "a channel is a row of doubles");
 
-#define CHANNEL_NAMES_ENTRY "evidence.channels" /* name of the table's entry in a checkpoint: [channels][columns] */
+/* The channels of a model, and a function for snapshot_save() and snapshot_load() that declares them. */
+struct channel_name_list {
+    struct channel_name *name; /* [channels] */
+    int channels;
+};
+enum status channel_names_declare(void *list, struct snapshot *snapshot, struct error *err);
 
 /* Returns whether the numbers of a struct channel_name that was read from a checkpoint are possible. */
 bool channel_name_sound(const struct channel_name *name, int tokens, int channels);

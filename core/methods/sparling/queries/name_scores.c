@@ -6,35 +6,18 @@
 
 #include "core/methods/sparling/run_state.h"
 
-static const char ENTRY[] = "presence.turns";
-
-static enum status has_entry(const struct snapshot_reader *from, bool *has, struct error *err)
+static enum status declare_turns(void *turns, struct snapshot *snapshot, struct error *err)
 {
-    struct snapshot_entry *entries = NULL;
-    size_t count = 0;
-    *has = false;
-    enum status status = snapshot_contents(from, &entries, &count, err);
-    for (size_t i = 0; !status && i < count; i++)
-        *has = *has || (strcmp(entries[i].name, ENTRY) == 0 && entries[i].role == SNAPSHOT_STATE);
-    free(entries);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("presence.turns", (int64_t *)turns)};
+    enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    snapshot_optional(snapshot, "");
     return status;
 }
 
 enum status name_scores_read(const struct snapshot_reader *from, bool *both_strands, struct error *err)
 {
-    struct snapshot *snapshot = NULL;
     int64_t turns = TURNS_NO;
-    bool has;
-    *both_strands = false;
-    enum status status = has_entry(from, &has, err);
-    if (status || !has)
-        return status;
-    status = snapshot_create(&snapshot, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, ENTRY, &turns, err);
-    if (!status)
-        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
-    snapshot_destroy(snapshot);
+    enum status status = snapshot_load(declare_turns, &turns, from, 1u << SNAPSHOT_STATE, err);
     *both_strands = !status && turns == TURNS_YES;
     return status;
 }

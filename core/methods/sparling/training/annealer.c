@@ -82,29 +82,12 @@ void annealer_advance(struct annealer *a, const struct annealer_rule *rule)
 
 enum status annealer_snapshot(struct annealer *a, struct snapshot *snapshot, struct error *err)
 {
-    enum status status = snapshot_add_f64(snapshot, "annealer.density", &a->density, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_f64(snapshot, "annealer.target", &a->target, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_i64(snapshot, "annealer.updated", &a->updated, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_i64(snapshot, "annealer.pending", &a->pending, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_i64(snapshot, "annealer.stage", &a->stage, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_f64(snapshot, "annealer.best_loss", &a->best_loss, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_i64(snapshot, "annealer.flat", &a->flat, err);
-    if (status != STATUS_OK)
-        return status;
-    status = snapshot_add_f64(snapshot, "annealer.before", &a->before, err);
-    if (status != STATUS_OK)
-        return status;
-    return snapshot_add_i64(snapshot, "annealer.waited", &a->waited, err);
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("annealer.density", &a->density), SNAPSHOT_NUMBER("annealer.target", &a->target),
+        SNAPSHOT_NUMBER("annealer.updated", &a->updated), SNAPSHOT_NUMBER("annealer.pending", &a->pending),
+        SNAPSHOT_NUMBER("annealer.stage", &a->stage),     SNAPSHOT_NUMBER("annealer.best_loss", &a->best_loss),
+        SNAPSHOT_NUMBER("annealer.flat", &a->flat),       SNAPSHOT_NUMBER("annealer.before", &a->before),
+        SNAPSHOT_NUMBER("annealer.waited", &a->waited),
+    };
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }

@@ -52,7 +52,7 @@ void guide_measure(struct method_run *run, struct validation_outcome *v)
 {
     const struct regression *all = numbers_all(run, NUMBERS_GUIDE);
     double r2 = regression_r2(all);
-    v->own_loss = all->ee / fmax(1, all->n) / run->numbers.count;
+    v->own_loss = all->ee / fmax(1, (double)all->n) / run->numbers.count;
     run_metric(run, "presence_loss", v->own_loss);
     run->numbers.best_guide = fmax(run->numbers.best_guide, r2 > 0 ? r2 : 0);
     if (guide_turning(run))

@@ -328,7 +328,7 @@ enum status presence_search(struct method_run *run, struct error *err)
         searches++;
         status = prototype_search(run, k, err);
     }
-    run_metric(run, "reinitialised", run->reinitialisation.count);
+    run_metric(run, "reinitialised", (double)run->reinitialisation.count);
     return status;
 }
 
@@ -380,8 +380,7 @@ bool presence_sound(const struct method_run *run)
 enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct presence_phase *p = &run->presence;
-    if (p->names == 0)
-        return STATUS_OK;
-    const uint64_t table[2] = {PRESENCE_COLUMNS, (uint64_t)p->names};
-    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "presence.names", 2, table, p->names_table, err);
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_ARRAY("presence.names", p->names_table, PRESENCE_COLUMNS, (uint64_t)p->names)};
+    return p->names == 0 ? STATUS_OK : snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }

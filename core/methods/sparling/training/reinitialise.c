@@ -94,7 +94,7 @@ bool run_spare(const struct method_run *run)
     const struct reinitialisation *r = &run->reinitialisation;
     bool spare = false;
     for (int c = run->presence.names; c < (int)run->config.channels_motif; c++)
-        spare = spare || r->worthless[c] > 0 || (double)run->samples < r->rests[c];
+        spare = spare || r->worthless[c] > 0 || run->samples < r->rests[c];
     return spare;
 }
 
@@ -120,7 +120,7 @@ enum status run_reinitialise(struct method_run *run, struct error *err)
     for (int c = 0; c < channels; c++)
         mean += worth[c] / channels;
     for (int c = 0; c < channels; c++) {
-        bool worthless = mean > 0 && worth[c] < WORTHLESS * mean, rested = (double)run->samples >= r->rests[c];
+        bool worthless = mean > 0 && worth[c] < WORTHLESS * mean, rested = run->samples >= r->rests[c];
         bool free = c >= run->presence.names; /* the channels before this one belong to names (presence.c) */
         if (free && worthless && r->worthless[c] > 0 && rested && (least < 0 || worth[c] < worth[least]))
             least = c;
@@ -129,10 +129,10 @@ enum status run_reinitialise(struct method_run *run, struct error *err)
     if (least >= 0) {
         reinitialise_channel(run, least);
         int64_t rest = run->config.reinitialise_samples + run->config.reinitialise_samples / 2;
-        r->rests[least] = (double)(run->samples + rest);
+        r->rests[least] = run->samples + rest;
         r->worthless[least] = 0;
         r->count++;
     }
-    run_metric(run, "reinitialised", r->count);
+    run_metric(run, "reinitialised", (double)r->count);
     return STATUS_OK;
 }

@@ -9,12 +9,12 @@
 struct method_run;
 
 enum { REINITIALISED_CHANNELS = 1024 };
-/* What the run knows about how useful each channel is (reinitialise.c). All members are doubles, because checkpoints
- * save them as tables. */
+/* What the run knows about how useful each channel is (reinitialise.c). */
 struct reinitialisation {
-    double count;                             /* number of channels reinitialised so far */
-    double worthless[REINITIALISED_CHANNELS]; /* 1: at the last check, the loss was hardly higher without the channel */
-    double rests[REINITIALISED_CHANNELS];     /* sample count from which the channel may be reinitialised again */
+    int64_t count; /* number of channels reinitialised so far */
+    int64_t
+        worthless[REINITIALISED_CHANNELS]; /* 1: at the last check, the loss was hardly higher without the channel */
+    int64_t rests[REINITIALISED_CHANNELS]; /* sample count from which the channel may be reinitialised again */
 };
 
 /* Measures by how much each channel lowers the loss, and reinitialises the worst channel if it was worthless at this

@@ -18,19 +18,17 @@ struct things {
 
 static enum status declare(struct snapshot *snapshot, struct things *t, struct error *err)
 {
-    enum status status =
-        snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, "g.conv", 2, (uint64_t[]){2, 3}, t->conv, err);
-    status = status ? status
-                    : snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, "g.bias", 1, (uint64_t[]){3}, t->bias, err);
+    const struct snapshot_row weights[] = {SNAPSHOT_ARRAY("conv", t->conv, 2, 3), SNAPSHOT_ARRAY("bias", t->bias, 3)};
+    const struct snapshot_row state[] = {
+        SNAPSHOT_ARRAY("flags", t->flags, 5),      SNAPSHOT_NUMBER("target", &t->target),
+        SNAPSHOT_NUMBER(NULL, &t->target),         SNAPSHOT_NUMBER("step", &t->step),
+        SNAPSHOT_NUMBER("position", &t->position),
+    };
+    enum status status = snapshot_add_rows(snapshot, SNAPSHOT_WEIGHT, "g.", SNAPSHOT_ROWS(weights), err);
     status =
         status ? status
                : snapshot_add(snapshot, SNAPSHOT_OPTIMISER, SNAPSHOT_F32, "adam.m", 1, (uint64_t[]){9}, t->moment, err);
-    status = status ? status
-                    : snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "flags", 1, (uint64_t[]){5}, t->flags, err);
-    status = status ? status : snapshot_add_f64(snapshot, "target", &t->target, err);
-    status = status ? status : snapshot_add_i64(snapshot, "step", &t->step, err);
-    return status ? status
-                  : snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U64, "position", 0, NULL, &t->position, err);
+    return status ? status : snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(state), err);
 }
 
 static const struct things sample = {.conv = {1, 2, 3, 4, 5, 6},
@@ -353,7 +351,8 @@ static void many_entries_round_trip(void **state)
         char name[32];
         (void)snprintf(name, sizeof name, "value.%d", i * 7919 % COUNT);
         values[i] = i;
-        assert_int_equal(snapshot_add_i64(snapshot, name, &values[i], NULL), STATUS_OK);
+        assert_int_equal(snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, name, 0, NULL, &values[i], NULL),
+                         STATUS_OK);
     }
     struct snapshot_writer to = {&out, append};
     assert_int_equal(snapshot_write(snapshot, &to, NULL), STATUS_OK);
@@ -403,10 +402,53 @@ static void each_failed_allocation_read_and_write_is_returned(void **state)
     buf_close(&out);
 }
 
+struct mixed {
+    double first, second;
+    int64_t count, list[3];
+};
+
+static enum status declare_members(void *owner, struct snapshot *snapshot, struct error *err)
+{
+    struct mixed *list = owner;
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_COLUMNS("reals", list, 4, first, count),
+        SNAPSHOT_COLUMN("count", list, 4, count),
+        SNAPSHOT_COLUMN("list", list, 4, list),
+    };
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+}
+
+static void members_of_structs_are_stored_as_columns(void **state)
+{
+    struct mixed list[4], back[4];
+    for (int i = 0; i < 4; i++)
+        list[i] = (struct mixed){i + 0.5, -i, 100 + i, {i, 10 * i, 20 * i}};
+    struct buf out;
+    uint64_t bytes;
+    buf_init(&out, 1 << 16);
+    struct snapshot_writer to = {&out, append};
+    assert_int_equal(snapshot_save(declare_members, list, &to, &bytes, NULL), STATUS_OK);
+    struct memory memory = {out.data, out.size, -1};
+    struct snapshot_reader from = {&memory, out.size, fetch};
+    memset(back, 0, sizeof back);
+    assert_int_equal(snapshot_load(declare_members, back, &from, ALL_ROLES, NULL), STATUS_OK);
+    assert_memory_equal(back, list, sizeof list);
+
+    double reals[8];
+    int64_t counts[4];
+    const struct snapshot_row rows[] = {SNAPSHOT_ARRAY("reals", reals, 4, 2), SNAPSHOT_ARRAY("count", counts, 4)};
+    assert_int_equal(snapshot_read_rows(&from, SNAPSHOT_ROWS(rows), NULL), STATUS_OK);
+    assert_true(reals[6] == 3.5 && reals[7] == -3 && counts[3] == 103);
+    const struct snapshot_row real[] = {SNAPSHOT_ARRAY("count", reals, 4)};
+    assert_int_equal(snapshot_read_rows(&from, SNAPSHOT_ROWS(real), NULL), STATUS_CORRUPT);
+    buf_close(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(snapshot_reads_back_as_written),
+        cmocka_unit_test(members_of_structs_are_stored_as_columns),
         cmocka_unit_test(contents_list_every_entry),
         cmocka_unit_test(stream_of_other_shapes_changes_nothing),
         cmocka_unit_test(invalid_entries_are_refused),

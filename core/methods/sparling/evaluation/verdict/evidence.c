@@ -65,7 +65,7 @@ void evidence_clear(struct method_run *run)
                                      .constant_edit = NAN,
                                      .chance_exact = NAN,
                                      .chance_edit = NAN,
-                                     .shortest = INFINITY,
+                                     .shortest = INT64_MAX,
                                      .validations = e->sums.validations};
     for (int t = 0; t < run->domain.shape.tokens; t++)
         e->tokens[t] = (struct evidence_token){.channel = -1, .strength = NAN, .explained = NAN};
@@ -82,43 +82,61 @@ void evidence_clear(struct method_run *run)
 enum status evidence_declare(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct evidence *e = &run->evaluation.evidence;
+    struct evidence_sums *s = &e->sums;
     const uint64_t channels = (uint64_t)run->config.channels_motif;
-    const uint64_t sums[1] = {EVIDENCE_SUMS}, curve[2] = {EVIDENCE_CURVE, EVIDENCE_POINT},
-                   tokens[2] = {(uint64_t)run->domain.shape.tokens, EVIDENCE_TOKEN},
-                   names[2] = {channels, CHANNEL_NAME_COLUMNS}, active[2] = {channels, e->pairs.words},
-                   total[1] = {channels}, near[2] = {channels, channels};
-    const struct {
-        const char *name;
-        enum snapshot_type type;
-        int rank;
-        const uint64_t *shape;
-        void *at;
-    } tables[] = {{"evidence.sums", SNAPSHOT_F64, 1, sums, &e->sums},
-                  {"evidence.curve", SNAPSHOT_F64, 2, curve, e->curve},
-                  {"evidence.tokens", SNAPSHOT_F64, 2, tokens, e->tokens},
-                  {CHANNEL_NAMES_ENTRY, SNAPSHOT_F64, 2, names, e->channels},
-                  {"evidence.active", SNAPSHOT_U64, 2, active, e->pairs.active},
-                  {"evidence.total", SNAPSHOT_I64, 1, total, e->total},
-                  {"evidence.near", SNAPSHOT_I64, 2, near, e->near}};
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        enum status status = tables[i].at == NULL
-                                 ? STATUS_OK
-                                 : snapshot_add(snapshot, SNAPSHOT_STATE, tables[i].type, tables[i].name,
-                                                tables[i].rank, tables[i].shape, tables[i].at, err);
-        if (status)
-            return status;
+    const int tokens = run->domain.shape.tokens;
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_COLUMNS("evidence.figures", s, 1, low, read),
+        SNAPSHOT_NUMBER("evidence.read", &s->read),
+        SNAPSHOT_NUMBER("evidence.exact", &s->exact),
+        SNAPSHOT_NUMBER("evidence.unordered", &s->unordered),
+        SNAPSHOT_NUMBER("evidence.trained", &s->trained),
+        SNAPSHOT_NUMBER("evidence.trained_exact", &s->trained_exact),
+        SNAPSHOT_NUMBER("evidence.longest", &s->longest),
+        SNAPSHOT_NUMBER("evidence.shortest", &s->shortest),
+        SNAPSHOT_NUMBER("evidence.validations", &s->validations),
+        SNAPSHOT_COLUMN("evidence.curve.samples", e->curve, EVIDENCE_CURVE, samples),
+        SNAPSHOT_COLUMN("evidence.curve.density", e->curve, EVIDENCE_CURVE, density),
+        SNAPSHOT_COLUMN("evidence.curve.accuracy", e->curve, EVIDENCE_CURVE, accuracy),
+        SNAPSHOT_COLUMN("evidence.curve.loss", e->curve, EVIDENCE_CURVE, loss),
+        SNAPSHOT_COLUMN("evidence.token.present", e->tokens, tokens, present),
+        SNAPSHOT_COLUMN("evidence.token.read", e->tokens, tokens, read),
+        SNAPSHOT_COLUMN("evidence.token.both", e->tokens, tokens, both),
+        SNAPSHOT_COLUMN("evidence.token.trained", e->tokens, tokens, trained),
+        SNAPSHOT_COLUMN("evidence.token.channel", e->tokens, tokens, channel),
+        SNAPSHOT_COLUMN("evidence.token.strength", e->tokens, tokens, strength),
+        SNAPSHOT_COLUMN("evidence.token.explained", e->tokens, tokens, explained),
+        SNAPSHOT_ARRAY("evidence.active", e->pairs.active, channels, e->pairs.words),
+        SNAPSHOT_ARRAY("evidence.total", e->total, channels),
+        SNAPSHOT_ARRAY(e->near ? "evidence.near" : NULL, e->near, channels, channels),
+    };
+    enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    struct channel_name_list names = {e->channels, (int)channels};
+    return status ? status : channel_names_declare(&names, snapshot, err);
+}
+
+/* Whether counts to which the run adds are possible. */
+static bool sound_counts(const struct evidence *e, int tokens)
+{
+    const struct evidence_sums *s = &e->sums;
+    const int64_t sums[] = {s->read, s->exact, s->unordered, s->trained, s->trained_exact, s->validations};
+    bool good = snapshot_counts_sound(sums, sizeof sums / sizeof sums[0]);
+    for (int t = 0; good && t < tokens; t++) {
+        const struct evidence_token *token = &e->tokens[t];
+        const int64_t counts[] = {token->present, token->read, token->both, token->trained};
+        good = snapshot_counts_sound(counts, sizeof counts / sizeof counts[0]);
     }
-    return STATUS_OK;
+    return good;
 }
 
 static bool sound(const struct method_run *run)
 {
     const struct evidence *e = &run->evaluation.evidence;
-    bool good = e->sums.validations >= 0 && e->sums.validations <= 1e15;
+    bool good = sound_counts(e, run->domain.shape.tokens);
     for (int64_t c = 0; good && c < run->config.channels_motif; c++)
         good = channel_name_sound(&e->channels[c], run->domain.shape.tokens, (int)run->config.channels_motif);
     for (int t = 0; good && t < run->domain.shape.tokens; t++)
-        good = e->tokens[t].channel >= -1 && e->tokens[t].channel < (double)run->config.channels_motif;
+        good = e->tokens[t].channel >= -1 && e->tokens[t].channel < run->config.channels_motif;
     return good;
 }
 
@@ -171,8 +189,8 @@ enum status evidence_loaded(struct method_run *run, struct error *err)
 void evidence_validated(struct method_run *run, double loss)
 {
     struct evidence *e = &run->evaluation.evidence;
-    e->curve[(int64_t)e->sums.validations++ % EVIDENCE_CURVE] =
-        (struct evidence_point){(double)run->samples, run->annealer.density, run->accuracy, loss};
+    e->curve[e->sums.validations++ % EVIDENCE_CURVE] =
+        (struct evidence_point){run->samples, run->annealer.density, run->accuracy, loss};
 }
 
 /* Widens the range from *low to *high until it contains all input values of a batch. */
@@ -272,7 +290,7 @@ void evidence_read(struct method_run *run, const struct batch *batch, const stru
 int64_t evidence_samples(const struct method_run *run)
 {
     const struct evaluation_row *own = &run->evaluation.row[run->evaluation.rows - 1];
-    double most = own->motif_samples + own->test_samples;
+    int64_t most = own->motif_samples + own->test_samples;
     return run->direct ? 0 : most < EVIDENCE_SAMPLES ? (int64_t)most : EVIDENCE_SAMPLES;
 }
 
@@ -361,8 +379,8 @@ enum status evidence_answers(struct method_run *run, struct tensor *motifs, cons
     for (int i = 0; !status && i < count; i++) {
         const struct domain_truth *truth = &batch->truths[i];
         e->sums.trained_exact += decoded_equals(&decoded[i], truth->label, truth->length);
-        e->sums.longest = fmax(e->sums.longest, truth->length);
-        e->sums.shortest = fmin(e->sums.shortest, truth->length);
+        e->sums.longest = truth->length > e->sums.longest ? truth->length : e->sums.longest;
+        e->sums.shortest = truth->length < e->sums.shortest ? truth->length : e->sums.shortest;
     }
     free(decoded);
     return status;
@@ -429,6 +447,12 @@ static void measure_constants(const struct evidence *e, struct evidence_sums *su
     }
 }
 
+double evidence_phi(const struct evidence *evidence, int token)
+{
+    const struct evidence_token *t = &evidence->tokens[token];
+    return association_phi((double)evidence->sums.read, (double)t->present, (double)t->read, (double)t->both);
+}
+
 /* With a label at every position, the answer that ignores the input orders the positions at random. This function
  * computes its accuracy for each class: the share of the positions that have the class. */
 enum status evidence_prevalence(struct method_run *run, struct error *err)
@@ -438,9 +462,9 @@ enum status evidence_prevalence(struct method_run *run, struct error *err)
     int tokens = run->domain.shape.tokens;
     double all = 0, share = 0;
     for (int t = 0; t < tokens; t++)
-        all += e->tokens[t].trained;
+        all += (double)e->tokens[t].trained;
     for (int t = 1; t < tokens && all > 0; t++)
-        share += e->tokens[t].trained / all / (tokens - 1);
+        share += (double)e->tokens[t].trained / all / (tokens - 1);
     sums->constant_exact = sums->chance_exact = share;
     sums->constant_edit = sums->chance_edit = 1 - share;
     return STATUS_OK;
@@ -473,7 +497,7 @@ void evidence_alike(struct method_run *run)
         int64_t active = 0;
         for (size_t i = 0; i < a->words; i++)
             active += __builtin_popcountll(a->active[(size_t)c * a->words + i]);
-        e->channels[c] = (struct channel_name){.active = (double)active, .whole = NAN, .same = -1};
+        e->channels[c] = (struct channel_name){.active = active, .whole = NAN, .same = -1};
         find_same(e, c, &e->channels[c]);
     }
 }
@@ -497,7 +521,7 @@ enum status evidence_names(struct method_run *run, struct error *err)
     }
     for (int t = 0; t < a->tokens; t++) {
         struct association_token of = association_of_token(a, t, scratch);
-        e->tokens[t].trained = (double)of.present;
+        e->tokens[t].trained = of.present;
         e->tokens[t].channel = of.channel;
         e->tokens[t].strength = of.strength;
         e->tokens[t].explained = of.explained;

@@ -21,45 +21,40 @@ struct findings;
  * EVIDENCE_CURVE: the run keeps the figures of this many validations, the last ones. */
 enum { EVIDENCE_SAMPLES = 2000, EVIDENCE_CURVE = 16 };
 
-/* Counts and figures of a run, from which its verdict is computed. All members are doubles, because checkpoints save
- * them as a row. */
+/* Counts and figures of a run, from which its verdict is computed. Checkpoints store the members before `read`, which
+ * are doubles, as one array. */
 struct evidence_sums {
-    /* Figures of the final model on test samples. */
-    double read;             /* samples read */
-    double exact, unordered; /* exact: number of answers with the right tokens in the right order; unordered: number of
-                                answers with the right tokens in any order */
-    double low, high;        /* smallest and largest value of an input */
-    /* Training samples of PART_EVIDENCE. */
-    double trained, trained_exact; /* trained: number of samples; trained_exact: number of samples whose label the model
-                                      predicts exactly */
+    double low, high; /* smallest and largest value of an input in the test samples */
     double trained_low, trained_high;
     /* constant_exact: share of right answers if the answer is always the most frequent label; constant_edit: mean edit
-     * error of this answer */
-    double constant_exact, constant_edit;
-    double chance_exact,
-        chance_edit;          /* as constant_exact and constant_edit, if the answer is the label of another sample */
-    double longest, shortest; /* lengths of labels */
-    double validations;       /* number of validations so far */
+     * error of this answer; chance_exact, chance_edit: the same if the answer is the label of another sample */
+    double constant_exact, constant_edit, chance_exact, chance_edit;
+    /* Figures of the final model on test samples. */
+    int64_t read;             /* samples read */
+    int64_t exact, unordered; /* exact: number of answers with the right tokens in the right order; unordered: number of
+                                 answers with the right tokens in any order */
+    /* Training samples of PART_EVIDENCE. */
+    int64_t trained, trained_exact; /* trained: number of samples; trained_exact: number of samples whose label the
+                                       model predicts exactly */
+    int64_t longest, shortest;      /* lengths of labels */
+    int64_t validations;            /* number of validations so far */
 };
-enum { EVIDENCE_SUMS = 16 };
-_Static_assert(sizeof(struct evidence_sums) == EVIDENCE_SUMS * sizeof(double), "the sums are a row of doubles");
 
 /* Counts for one name of the vocabulary. A sample counts once, however often its label contains the name. */
 struct evidence_token {
     /* numbers of test samples that have the token in the label, in the answer, and in both. If labels are counts, the
      * token is a count c, and a label or answer has it if it is at least c (for c = 0: if it is 0). */
-    double present, read, both;
-    double trained;                      /* number of training samples of PART_EVIDENCE whose label has the token */
-    double channel, strength, explained; /* as in struct association_token */
+    int64_t present, read, both;
+    int64_t trained;            /* number of training samples of PART_EVIDENCE whose label has the token */
+    int64_t channel;            /* as in struct association_token */
+    double strength, explained; /* as in struct association_token */
 };
-enum { EVIDENCE_TOKEN = 7 };
-_Static_assert(sizeof(struct evidence_token) == EVIDENCE_TOKEN * sizeof(double), "a token is a row of doubles");
 
 /* One of the last validations. */
 struct evidence_point {
-    double samples, density, accuracy, loss;
+    int64_t samples;
+    double density, accuracy, loss;
 };
-enum { EVIDENCE_POINT = 4 };
 
 struct evidence {
     struct evidence_sums sums;
@@ -112,6 +107,9 @@ enum status evidence_classes(struct method_run *run, struct tensor *motifs, cons
 enum status evidence_names(struct method_run *run, struct error *err);
 enum status evidence_prevalence(struct method_run *run, struct error *err);
 void evidence_alike(struct method_run *run);
+
+/* Correlation, over the test samples, of a name in the label and in the answer; NaN if one does not vary. */
+double evidence_phi(const struct evidence *evidence, int token);
 
 /* Computes the verdict of a run whose targets are labels (judge.c). */
 enum status judge_tokens(struct method_run *run, struct findings *findings, struct error *err);

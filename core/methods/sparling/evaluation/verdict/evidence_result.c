@@ -15,11 +15,11 @@ static void write_channels(const struct method_run *run, const struct sink *out)
         channel_name_write(name, &run->domain, out);
         const struct channel_places places = extents_places(run);
         channel_places_describe(&places, (int)c, out);
-        sink_integer(out, "active", (int64_t)name->active);
+        sink_integer(out, "active", name->active);
         if (name->same < 0)
             sink_null(out, "same_as");
         else
-            sink_integer(out, "same_as", (int64_t)name->same);
+            sink_integer(out, "same_as", name->same);
         sink_number(out, "overlap", name->overlap);
         sink_end_object(out);
     }
@@ -36,15 +36,15 @@ static void write_tokens(const struct method_run *run, const struct sink *out)
             continue;
         sink_begin_object(out, NULL);
         sink_text(out, "name", run->domain.domain->token(run->domain.state, t));
-        sink_integer(out, "present", (int64_t)token->present);
-        sink_integer(out, "read", (int64_t)token->read);
-        sink_integer(out, "both", (int64_t)token->both);
-        sink_number(out, "reading", association_phi(e->sums.read, token->present, token->read, token->both));
-        sink_integer(out, "trained", (int64_t)token->trained);
+        sink_integer(out, "present", token->present);
+        sink_integer(out, "read", token->read);
+        sink_integer(out, "both", token->both);
+        sink_number(out, "reading", evidence_phi(e, t));
+        sink_integer(out, "trained", token->trained);
         if (token->channel < 0)
             sink_null(out, "channel");
         else
-            sink_integer(out, "channel", (int64_t)token->channel);
+            sink_integer(out, "channel", token->channel);
         sink_number(out, "strength", token->strength);
         sink_number(out, "explained", token->explained);
         sink_end_object(out);
@@ -54,7 +54,7 @@ static void write_tokens(const struct method_run *run, const struct sink *out)
 
 static void write_curve(const struct evidence *e, const struct sink *out)
 {
-    int64_t all = (int64_t)e->sums.validations, first = all > EVIDENCE_CURVE ? all - EVIDENCE_CURVE : 0;
+    int64_t all = e->sums.validations, first = all > EVIDENCE_CURVE ? all - EVIDENCE_CURVE : 0;
     sink_begin_list(out, "validations");
     for (int64_t i = first; i < all; i++) {
         const struct evidence_point *point = &e->curve[i % EVIDENCE_CURVE];
@@ -88,9 +88,9 @@ enum status evidence_table(struct method_run *run, struct error *err)
         buf_text(&text, ",");
         if (isfinite(of->whole))
             buf_format(&text, "%.4f", of->whole);
-        buf_format(&text, ",%.0f,", of->active);
+        buf_format(&text, ",%lld,", (long long)of->active);
         if (of->same >= 0)
-            buf_format(&text, "%.0f", of->same);
+            buf_format(&text, "%lld", (long long)of->same);
         struct box box;
         if (channel_places_relative(&places, (int)c, &box))
             buf_format(&text, ",%d,%d,%d,%d", box.row0, box.row1, box.col0, box.col1);
@@ -106,6 +106,12 @@ enum status evidence_table(struct method_run *run, struct error *err)
     return status;
 }
 
+/* NaN: of nothing */
+static double share_of(int64_t part, int64_t all)
+{
+    return all > 0 ? (double)part / (double)all : (double)NAN;
+}
+
 void evidence_result(const struct method_run *run, const struct sink *out)
 {
     const struct evidence *e = &run->evaluation.evidence;
@@ -113,11 +119,11 @@ void evidence_result(const struct method_run *run, const struct sink *out)
     const struct {
         const char *name;
         double value;
-    } numbers[] = {{"read", s->read},
-                   {"exact", s->read > 0 ? s->exact / s->read : NAN},
-                   {"unordered", s->read > 0 ? s->unordered / s->read : NAN},
-                   {"trained", s->trained},
-                   {"trained_exact", s->trained > 0 ? s->trained_exact / s->trained : NAN},
+    } numbers[] = {{"read", (double)s->read},
+                   {"exact", share_of(s->exact, s->read)},
+                   {"unordered", share_of(s->unordered, s->read)},
+                   {"trained", (double)s->trained},
+                   {"trained_exact", share_of(s->trained_exact, s->trained)},
                    {"constant_exact", s->constant_exact},
                    {"constant_e2ee", s->constant_edit},
                    {"chance_exact", s->chance_exact},

@@ -28,24 +28,31 @@ static bool classes(const struct evidence_sums *s)
     return s->longest == 1 && s->shortest == 1;
 }
 
+/* Returns whether `present` of n samples, and also enough of the others, tell something about a name. */
+static bool common(int64_t present, int64_t n)
+{
+    return (double)(present < n - present ? present : n - present) >= limits.common;
+}
+
 /* Returns whether the answers show that the model does not read a token. */
 static bool unread(const struct evidence *e, int token)
 {
     const struct evidence_token *t = &e->tokens[token];
-    double n = e->sums.read, phi = association_phi(n, t->present, t->read, t->both);
+    double n = (double)e->sums.read, phi = evidence_phi(e, token);
     if (t->present == 0)
         return false;
-    if (fmin(t->present, n - t->present) >= limits.common)
+    if (common(t->present, e->sums.read))
         return interval_correlation(isnan(phi) ? 0 : phi, n, limits.sure).high < limits.related;
-    return t->present < limits.common && verdict_judge_share(t->both, t->present).high < limits.half;
+    return (double)t->present < limits.common &&
+           verdict_judge_share((double)t->both, (double)t->present).high < limits.half;
 }
 
 /* Returns whether the answers show that the model reads a token poorly. */
 static bool weak(const struct evidence *e, int token)
 {
     const struct evidence_token *t = &e->tokens[token];
-    double n = e->sums.read, phi = association_phi(n, t->present, t->read, t->both);
-    return fmin(t->present, n - t->present) >= limits.common && !unread(e, token) &&
+    double n = (double)e->sums.read, phi = evidence_phi(e, token);
+    return common(t->present, e->sums.read) && !unread(e, token) &&
            interval_correlation(phi, n, limits.sure).high < limits.weak;
 }
 
@@ -64,11 +71,11 @@ static bool own_channel(const struct method_run *run, int token)
     int c = (int)t->channel;
     if (c < 0 || run->presence.counted >= 0 || classes(&e->sums))
         return false;
-    if (e->channels[c].names == 0 || (int)e->channels[c].token[0] != token)
+    if (e->channels[c].names == 0 || e->channels[c].token[0] != token)
         return false;
-    double n = e->sums.read, phi = association_phi(n, t->present, t->read, t->both);
+    double n = (double)e->sums.read, phi = evidence_phi(e, token);
     struct interval answers = interval_correlation(phi, n, limits.sure),
-                    channel = interval_correlation(t->strength, e->sums.trained, limits.sure);
+                    channel = interval_correlation(t->strength, (double)e->sums.trained, limits.sure);
     return answers.low > limits.related && channel.low - answers.high < limits.drop && channel.high >= answers.low;
 }
 
@@ -80,8 +87,7 @@ static void judge_weak(const struct method_run *run, struct findings *findings)
         char text[NAME_SHOWN + 16];
         if (!weak(e, t))
             continue;
-        snprintf(text, sizeof text, "%.*s (%.2f)", NAME_SHOWN - 8, token_name(run, t),
-                 association_phi(e->sums.read, e->tokens[t].present, e->tokens[t].read, e->tokens[t].both));
+        snprintf(text, sizeof text, "%.*s (%.2f)", NAME_SHOWN - 8, token_name(run, t), evidence_phi(e, t));
         names_add(own_channel(run, t) ? &misread : &poor, text);
     }
     if (poor.count > 0) {
@@ -116,11 +122,11 @@ static void judge_symbols(const struct method_run *run, struct findings *finding
                      names_text(&missing));
     if (count > 0 && 2 * count < judged)
         next_seed(run, findings);
-    double right = e->sums.unordered, ordered = e->sums.exact;
-    if (verdict_judge_share(ordered, e->sums.read).high < limits.half * verdict_judge_share(right, e->sums.read).low)
+    double right = (double)e->sums.unordered, ordered = (double)e->sums.exact, read = (double)e->sums.read;
+    if (verdict_judge_share(ordered, read).high < limits.half * verdict_judge_share(right, read).low)
         findings_add(findings, &sparling_findings[ORDER],
                      "%.1f %% of the answers have the right names, but only %.1f %% have them in the right order.",
-                     100 * right / e->sums.read, 100 * ordered / e->sums.read);
+                     100 * right / read, 100 * ordered / read);
 }
 
 /* Compares the end-to-end error with that of the best answer that ignores the input. Does nothing if labels are
@@ -200,8 +206,8 @@ static void judge_without_channel(const struct method_run *run, struct findings 
     const struct evidence *e = &run->evaluation.evidence;
     struct names list = {.count = 0};
     for (int t = 0; t < run->domain.shape.tokens; t++) {
-        double n = e->sums.trained, present = e->tokens[t].trained, explained = e->tokens[t].explained;
-        bool varies = fmin(present, n - present) >= limits.common;
+        double n = (double)e->sums.trained, explained = e->tokens[t].explained;
+        bool varies = common(e->tokens[t].trained, e->sums.trained);
         if (varies && !unread(e, t) &&
             interval_correlation(isnan(explained) ? 0 : explained, n, limits.sure).high < limits.related)
             names_add(&list, token_name(run, t));
@@ -236,25 +242,25 @@ void judge_use(const struct method_run *run, struct findings *findings)
     if (unused.count > 0) {
         int idle = unused.count;
         findings_add(findings, &sparling_findings[UNUSED],
-                     "%d of %d channels mark nothing in %.0f training samples: %s.", idle, count,
-                     run->evaluation.evidence.sums.trained, names_text(&unused));
+                     "%d of %d channels mark nothing in %lld training samples: %s.", idle, count,
+                     (long long)run->evaluation.evidence.sums.trained, names_text(&unused));
     }
 }
 
 static void judge_crowd(const struct method_run *run, struct findings *findings)
 {
     const struct motif_counts *c = &run->evaluation.motif_counts;
-    bool dense = c->samples > 0 && c->dense > limits.half * c->samples;
-    if (!dense && !(c->tokens > 0 && c->motifs > limits.motifs_per_token * c->tokens))
+    bool dense = c->samples > 0 && (double)c->dense > limits.half * (double)c->samples;
+    if (!dense && !(c->tokens > 0 && (double)c->motifs > limits.motifs_per_token * (double)c->tokens))
         return;
     if (dense)
         findings_add(findings, &sparling_findings[CROWDED],
-                     "%.0f of %.0f samples have too many motifs to list; the density at the end was %.2g.", c->dense,
-                     c->samples, run->annealer.density);
+                     "%lld of %lld samples have too many motifs to list; the density at the end was %.2g.",
+                     (long long)c->dense, (long long)c->samples, run->annealer.density);
     else
         findings_add(findings, &sparling_findings[CROWDED],
                      "There are %.1f motifs for each token of a label; the density at the end was %.2g.",
-                     c->motifs / c->tokens, run->annealer.density);
+                     (double)c->motifs / (double)c->tokens, run->annealer.density);
     next_longer(run, findings);
 }
 
@@ -266,8 +272,8 @@ static void judge_stages(const struct method_run *run, struct findings *findings
     const struct evaluation_row *own = &e->row[e->rows - 1], *best = NULL;
     for (int64_t i = 0; i + 1 < e->rows; i++) {
         const struct evaluation_row *row = &e->row[i];
-        bool sure = verdict_judge_share(row->exact * row->test_samples, row->test_samples).low >
-                    verdict_judge_share(own->exact * own->test_samples, own->test_samples).high;
+        double n = (double)row->test_samples, own_n = (double)own->test_samples;
+        bool sure = verdict_judge_share(row->exact * n, n).low > verdict_judge_share(own->exact * own_n, own_n).high;
         if (sure && own->e2ee - row->e2ee >= limits.drop && (!best || row->e2ee < best->e2ee))
             best = row;
     }
@@ -277,14 +283,14 @@ static void judge_stages(const struct method_run *run, struct findings *findings
                  "At density %.2g the end-to-end error was %.1f %%; at the end, at %.2g, it is %.1f %%.", best->density,
                  100 * best->e2ee, own->density, 100 * own->e2ee);
     if (best->checkpoint >= 0)
-        findings_next(findings, "motifctl export JOB --checkpoint %.0f", best->checkpoint);
+        findings_next(findings, "motifctl export JOB --checkpoint %lld", (long long)best->checkpoint);
 }
 
 /* Accuracy gained between the first and the second half of the validations at the last density; 0 if there are too few
  * validations. */
 static double late_gain(const struct evidence *e)
 {
-    int64_t all = (int64_t)e->sums.validations, first = all;
+    int64_t all = e->sums.validations, first = all;
     double half[2] = {0, 0};
     while (first > 0 && all - first < EVIDENCE_CURVE &&
            e->curve[(first - 1) % EVIDENCE_CURVE].density == e->curve[(all - 1) % EVIDENCE_CURVE].density)
@@ -395,13 +401,14 @@ static void judge_data(const struct method_run *run, struct findings *findings)
     const struct evidence_sums *s = &run->evaluation.evidence.sums;
     if (!(s->read > 0 && s->trained > 0))
         return;
-    double gap =
-        interval_difference(s->trained_exact / s->trained, s->trained, s->exact / s->read, s->read, limits.sure).low;
+    double trained = (double)s->trained, heart = (double)s->trained_exact / trained;
+    double read = (double)s->read, exact = (double)s->exact / read;
+    double gap = interval_difference(heart, trained, exact, read, limits.sure).low;
     if (gap >= limits.drop)
         findings_add(findings, &sparling_findings[gap >= limits.heart ? BY_HEART : MORE_SAMPLES],
                      "%.1f %% of the training samples are answered exactly, but only %.1f %% of the test samples: the "
                      "model has learned samples by heart.",
-                     100 * s->trained_exact / s->trained, 100 * s->exact / s->read);
+                     100 * (double)s->trained_exact / trained, 100 * (double)s->exact / read);
 }
 
 void judge_range(const struct method_run *run, struct findings *findings)

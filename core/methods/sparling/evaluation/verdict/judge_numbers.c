@@ -20,9 +20,9 @@ static void judge_variance(const struct method_run *run, struct findings *findin
     if (!(r2.low > 0)) {
         findings_add(
             findings, &sparling_findings[CONSTANT],
-            "R squared of %.0f test samples is %.3f, with an interval from %.3f to %.3f; the mean as the answer "
+            "R squared of %lld test samples is %.3f, with an interval from %.3f to %.3f; the mean as the answer "
             "has 0.",
-            all->n, regression_r2(all), r2.low, r2.high);
+            (long long)all->n, regression_r2(all), r2.low, r2.high);
         return;
     }
     if (r2.high >= LITTLE)
@@ -41,7 +41,7 @@ static void judge_each(const struct method_run *run, struct findings *findings)
     for (int k = 0; all > 1 && k < all; k++) {
         const struct regression *s = &numbers_of(run, NUMBERS_TEST)[k];
         double r = regression_pearson(s);
-        if (interval_correlation(isnan(r) ? 0 : r, s->n, limits.sure).low <= 0)
+        if (interval_correlation(isnan(r) ? 0 : r, (double)s->n, limits.sure).low <= 0)
             names_add(&list, token_name(run, k));
     }
     int count = list.count;
@@ -70,7 +70,7 @@ static void judge_curve(const struct method_run *run, struct findings *findings)
             "%%.",
             best->density, 100 * best->exact, own->density, 100 * own->exact);
     if (best && best->checkpoint >= 0)
-        findings_next(findings, "motifctl export JOB --checkpoint %.0f", best->checkpoint);
+        findings_next(findings, "motifctl export JOB --checkpoint %lld", (long long)best->checkpoint);
     if (run->numbers.best_guide - high >= limits.drop) {
         findings_add(findings, &sparling_findings[LOST],
                      "The scores of the channels explained %.1f %% of the variance of validation samples; the answers "

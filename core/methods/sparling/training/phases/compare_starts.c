@@ -83,20 +83,12 @@ const struct phase_rule compare_starts_rule = {.validated = validated_start},
 enum status starts_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct starts *s = &run->starts;
-    const struct {
-        const char *name;
-        int64_t *at;
-    } integers[] = {{"starts.count", &s->count},
-                    {"starts.now", &s->now},
-                    {"starts.best", &s->best},
-                    {"starts.samples", &s->samples},
-                    {"starts.updates", &s->updates}};
-    enum status status = STATUS_OK;
-    if (run->config.starts <= 1)
-        return STATUS_OK;
-    for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
-        status = snapshot_add_i64(snapshot, integers[i].name, integers[i].at, err);
-    if (!status)
-        status = snapshot_add_f64(snapshot, "starts.lowest", &s->lowest, err);
-    return status ? status : snapshot_add_f64(snapshot, "starts.loss", &s->loss, err);
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("starts.count", &s->count),     SNAPSHOT_NUMBER("starts.now", &s->now),
+        SNAPSHOT_NUMBER("starts.best", &s->best),       SNAPSHOT_NUMBER("starts.samples", &s->samples),
+        SNAPSHOT_NUMBER("starts.updates", &s->updates), SNAPSHOT_NUMBER("starts.lowest", &s->lowest),
+        SNAPSHOT_NUMBER("starts.loss", &s->loss),
+    };
+    return run->config.starts <= 1 ? STATUS_OK
+                                   : snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }

@@ -122,6 +122,7 @@ enum status head_phase_snapshot(struct method_run *run, struct snapshot *snapsho
 {
     if (run->config.reading_samples == 0)
         return STATUS_OK;
-    enum status status = snapshot_add_i64(snapshot, "reading.from", &run->reading.from, err);
-    return status ? status : snapshot_add_i64(snapshot, "reading.to", &run->reading.to, err);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("reading.from", &run->reading.from),
+                                        SNAPSHOT_NUMBER("reading.to", &run->reading.to)};
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }

@@ -114,12 +114,10 @@ enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, s
     struct ending *c = &run->ending;
     if (run->config.patience == 0)
         return STATUS_OK;
-    enum status status = snapshot_add_f64(snapshot, "ending.loss", &c->loss, err);
-    if (!status)
-        status = snapshot_add_f64(snapshot, "ending.accuracy", &c->accuracy, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "ending.flat", &c->flat, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "ending.from", &c->from, err);
-    return status ? status : snapshot_add_i64(snapshot, "ending.to", &c->to, err);
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("ending.loss", &c->loss), SNAPSHOT_NUMBER("ending.accuracy", &c->accuracy),
+        SNAPSHOT_NUMBER("ending.flat", &c->flat), SNAPSHOT_NUMBER("ending.from", &c->from),
+        SNAPSHOT_NUMBER("ending.to", &c->to),
+    };
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }

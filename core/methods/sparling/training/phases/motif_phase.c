@@ -47,12 +47,12 @@ enum status motif_phase_snapshot(struct method_run *run, struct snapshot *snapsh
     struct presence_phase *p = &run->presence;
     if (!sparling_guided(&run->config))
         return STATUS_OK;
-    enum status status = snapshot_add_i64(snapshot, "presence.flat", &p->flat, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "presence.ended_updates", &p->ended_updates, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "presence.ended_samples", &p->ended_samples, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "presence.turns", &p->turns, err);
-    return status ? status : snapshot_add_f64(snapshot, "presence.best", &p->best, err);
+    const struct snapshot_row rows[] = {
+        SNAPSHOT_NUMBER("presence.flat", &p->flat),
+        SNAPSHOT_NUMBER("presence.ended_updates", &p->ended_updates),
+        SNAPSHOT_NUMBER("presence.ended_samples", &p->ended_samples),
+        SNAPSHOT_NUMBER("presence.turns", &p->turns),
+        SNAPSHOT_NUMBER("presence.best", &p->best),
+    };
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }

@@ -94,8 +94,8 @@ enum status restore_snapshot(struct method_run *run, struct snapshot *snapshot, 
 {
     if (run->config.patience == 0)
         return STATUS_OK;
-    enum status status = snapshot_add_f64(snapshot, "kept.accuracy", &run->kept.accuracy, err);
-    if (!status)
-        status = snapshot_add_f64(snapshot, "kept.density", &run->kept.density, err);
-    return status ? status : snapshot_add_i64(snapshot, "kept.restored", &run->kept.restored, err);
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("kept.accuracy", &run->kept.accuracy),
+                                        SNAPSHOT_NUMBER("kept.density", &run->kept.density),
+                                        SNAPSHOT_NUMBER("kept.restored", &run->kept.restored)};
+    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }

@@ -113,8 +113,9 @@ static void make(enum learner learner, struct dictionary_config *config, struct 
                                               {NULL, NULL}};
     int64_t phase = 0, tested = 0;
     double scale = 0.37;
-    const struct snapshot_number numbers[] = {
-        {"run.phase", &phase, NULL}, {"evaluation.samples", &tested, NULL}, {"run.scale", NULL, &scale}};
+    const struct snapshot_row rows[] = {SNAPSHOT_NUMBER("run.phase", &phase),
+                                        SNAPSHOT_NUMBER("evaluation.samples", &tested),
+                                        SNAPSHOT_NUMBER("run.scale", &scale)};
     struct snapshot *snapshot;
     struct sae *sae;
     run_test_configure(method, config, settings);
@@ -132,7 +133,7 @@ static void make(enum learner learner, struct dictionary_config *config, struct 
         sae->cut->value[CUT_MEAN] = 0.8f;
     assert_ok(snapshot_create(&snapshot, err));
     assert_ok(params_snapshot(sae->params, snapshot, err));
-    assert_ok(snapshot_add_numbers(snapshot, numbers, 3, err));
+    assert_ok(snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err));
     const struct snapshot_writer to = {checkpoint, append_bytes};
     buf_init(checkpoint, 1 << 20);
     assert_ok(snapshot_write(snapshot, &to, err));

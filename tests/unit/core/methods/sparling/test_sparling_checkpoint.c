@@ -237,7 +237,7 @@ static void impossible_states_are_refused(void **state)
             e->position = 5;
             break;
         case 6:
-            e->row[1].test_samples = NAN;
+            e->row[1].test_samples = -1;
             break;
         case 7:
             run->annealer.density = NAN;

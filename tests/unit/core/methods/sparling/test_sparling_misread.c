@@ -233,7 +233,7 @@ static void samples_that_are_read_rightly_do_not_count(void **state)
 
 static void look(void *context, struct method_run *run)
 {
-    *(double *)context += run->reinitialisation.count;
+    *(double *)context += (double)run->reinitialisation.count;
 }
 
 static void run_with_a_search_gives_the_same_bits_with_threads_and_pauses(void **state)

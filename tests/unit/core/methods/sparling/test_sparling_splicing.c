@@ -220,7 +220,7 @@ static void a_channel_that_the_head_does_not_read_gets_new_weights(void **state)
         memset(run->reinitialisation.rests, 0, sizeof run->reinitialisation.rests);
         memset(run->reinitialisation.worthless, 0, sizeof run->reinitialisation.worthless);
         run->reinitialisation.worthless[CHANNEL] = check; /* no other channel failed the check before */
-        double before = run->reinitialisation.count;
+        int64_t before = run->reinitialisation.count;
         assert_ok(run_reinitialise(run, err));
         weights_of(run, CHANNEL, reads[1], writes[1]);
         bool changed = run->reinitialisation.count > before;
