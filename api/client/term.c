@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "core/base/grown.h"
+
 void term_init(struct term *term, FILE *stream)
 {
     const char *no_colour = getenv("NO_COLOR"), *type = getenv("TERM");
@@ -203,21 +205,11 @@ void table_add(struct table *table, const char *text)
 
 void table_add_styled(struct table *table, const char *text, enum term_style style)
 {
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity ? table->capacity * 2 : 64;
-        char **cells = realloc(table->cells, capacity * sizeof(*cells));
-        if (cells)
-            table->cells = cells;
-        enum term_style *styles = cells ? realloc(table->styles, capacity * sizeof(*styles)) : NULL;
-        if (styles)
-            table->styles = styles;
-        if (!cells || !styles) {
-            table->failed = true;
-            return;
-        }
-        table->capacity = capacity;
-    }
-    char *copy = strdup(text ? text : "-");
+    char **cells = grown(table->cells, table->count, sizeof *cells);
+    table->cells = cells ? cells : table->cells;
+    enum term_style *styles = cells ? grown(table->styles, table->count, sizeof *styles) : NULL;
+    table->styles = styles ? styles : table->styles;
+    char *copy = styles ? strdup(text ? text : "-") : NULL;
     if (!copy) {
         table->failed = true;
         return;

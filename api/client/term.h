@@ -62,7 +62,7 @@ struct table {
     bool right[TABLE_COLUMNS]; /* whether the column is right-aligned */
     char **cells;
     enum term_style *styles;
-    size_t count, capacity;
+    size_t count;
     bool failed; /* memory was short, so the table cannot be written */
     int wrap;    /* width of the terminal, to which the text of the last column is wrapped; 0: no wrapping */
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/base/random/philox.h"
 #include "core/base/zeroed.h"
 
@@ -26,7 +27,7 @@ struct param {
 
 struct params {
     struct param **arrays; /* the arrays in order of declaration */
-    size_t count, capacity, trained;
+    size_t count, trained;
     real *values, *grads;
     void *value_memory, *grad_memory; /* the blocks that contain `values` and `grads` */
     /* sizes of the blocks with padding; trained_reals: number of trained reals without padding */
@@ -74,15 +75,9 @@ static struct param *params_append(struct params *params, const char *name)
                   "parameter \"%.80s\": the name is used twice or too long, or the parameters are sealed", name);
         return NULL;
     }
-    if (params->count == params->capacity) {
-        size_t capacity = params->capacity == 0 ? 64 : 2 * params->capacity;
-        struct param **arrays = realloc(params->arrays, capacity * sizeof(*arrays));
-        if (arrays != NULL) {
-            params->arrays = arrays;
-            params->capacity = capacity;
-        }
-    }
-    struct param *p = params->count < params->capacity ? calloc(1, sizeof(*p)) : NULL;
+    struct param **arrays = grown(params->arrays, params->count, sizeof *arrays);
+    struct param *p = arrays != NULL ? calloc(1, sizeof(*p)) : NULL;
+    params->arrays = arrays != NULL ? arrays : params->arrays;
     if (p == NULL) {
         error_memory(&params->error, "the parameter table");
         return NULL;

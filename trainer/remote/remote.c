@@ -8,6 +8,7 @@
 
 #include <sodium/utils.h>
 
+#include "core/base/grown.h"
 #include "protocol/json_sink.h"
 #include "core/base/parallel/timed_cond.h"
 #include "trainer/run.h"
@@ -18,14 +19,10 @@
 
 static enum status grow_points(struct message *report, struct error *err)
 {
-    /* The capacity is 64 at first. It doubles when the number of points reaches it: at 64, 128, 256, ... */
-    if ((report->count & (report->count - 1)) == 0 && report->count % 64 == 0) {
-        size_t capacity = report->count == 0 ? 64 : report->count * 2;
-        struct remote_point *points = realloc(report->points, capacity * sizeof *points);
-        if (points == NULL)
-            return error_memory(err, "points");
-        report->points = points;
-    }
+    struct remote_point *points = grown(report->points, report->count, sizeof *points);
+    if (points == NULL)
+        return error_memory(err, "points");
+    report->points = points;
     return STATUS_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/base/sorted.h"
 #include "core/formats/text_lines.h"
 
@@ -33,7 +34,7 @@ static enum status splicing_affinity_add(struct affinity_set *set, const struct 
 {
     if (set->proteins == AFFINITY_PROTEINS)
         return error_set(err, STATUS_LIMIT, NULL, "more than %d proteins", AFFINITY_PROTEINS);
-    struct affinity_protein *room = realloc(set->protein, (size_t)(set->proteins + 1) * sizeof *room);
+    struct affinity_protein *room = grown(set->protein, (size_t)set->proteins, sizeof *room);
     if (room == NULL)
         return error_memory(err, "a protein");
     set->protein = room;
@@ -88,7 +89,7 @@ static enum status read_header(struct reading *r, struct plain_line line, struct
     if (columns > AFFINITY_COLUMNS || r->protein.matrices == AFFINITY_MATRICES)
         return splicing_affinity_fault(r, STATUS_LIMIT,
                                        "too many columns or matrices; a protein has at most 64 of each", err);
-    struct affinity_matrix *room = realloc(r->protein.matrix, (size_t)(r->protein.matrices + 1) * sizeof *room);
+    struct affinity_matrix *room = grown(r->protein.matrix, (size_t)r->protein.matrices, sizeof *room);
     if (room == NULL)
         return error_memory(err, "a matrix");
     r->protein.matrix = room;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/base/hash.h"
 #include "core/formats/gff3.h"
 #include "core/formats/text_lines.h"
@@ -21,7 +22,7 @@ struct reader {
     struct fasta fasta;
     struct gff3 gff;
     struct exon *exon; /* exons of the wanted source, used if the file has no introns */
-    size_t exons, exon_capacity;
+    size_t exons;
     bool has_introns;
     const char *source;
 };
@@ -50,14 +51,10 @@ static enum status mark_intron(struct reader *r, int locus, int64_t from, int64_
 
 static enum status keep_exon(struct reader *r, const struct exon *exon, struct error *err)
 {
-    if (r->exons == r->exon_capacity) {
-        size_t capacity = r->exon_capacity > 0 ? 2 * r->exon_capacity : 1024;
-        struct exon *more = realloc(r->exon, capacity * sizeof *more);
-        if (more == NULL)
-            return error_memory(err, "the exons");
-        r->exon = more;
-        r->exon_capacity = capacity;
-    }
+    struct exon *more = grown(r->exon, r->exons, sizeof *more);
+    if (more == NULL)
+        return error_memory(err, "the exons");
+    r->exon = more;
     r->exon[r->exons++] = *exon;
     return STATUS_OK;
 }

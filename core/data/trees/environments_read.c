@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/data/uploads/collection.h"
 #include "core/data/dataset.h"
 #include "core/data/trees/environments_int.h"
@@ -14,7 +15,7 @@ enum { LOOK_ROWS = 1024 }; /* rows between two checks whether the pool was stopp
 
 struct edge_list {
     char **parent, **child;
-    int count, room;
+    int count;
 };
 
 static const char ROOT[] = "all";
@@ -44,16 +45,12 @@ static enum status list_add(struct edge_list *l, const char *path, size_t bytes,
     size_t above = bytes;
     while (above > 0 && path[above - 1] != '/')
         above--;
-    if (l->count == l->room) {
-        int room = l->room ? 2 * l->room : 64;
-        char **parent = realloc(l->parent, (size_t)room * sizeof *parent);
-        l->parent = parent ? parent : l->parent;
-        char **child = parent ? realloc(l->child, (size_t)room * sizeof *child) : NULL;
-        if (!child)
-            return environments_no_memory(err);
-        l->child = child;
-        l->room = room;
-    }
+    char **parents = grown(l->parent, (size_t)l->count, sizeof *parents);
+    l->parent = parents ? parents : l->parent;
+    char **children = parents ? grown(l->child, (size_t)l->count, sizeof *children) : NULL;
+    if (!children)
+        return environments_no_memory(err);
+    l->child = children;
     char *parent = above ? strndup(path, above - 1) : strdup(ROOT), *child = strndup(path, bytes);
     if (!parent || !child) {
         free(parent);

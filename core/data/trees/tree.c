@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/base/random/philox.h"
 
 enum { STREAM_TREE = 0x74726565 };
@@ -22,22 +23,18 @@ void tree_destroy(struct tree *tree)
     free(tree);
 }
 
-/* Adds a node; the memory doubles when it is full. */
+/* Adds a node. */
 static enum status add_node(struct tree *t, int parent, const char *name, struct error *err)
 {
     int n = t->nodes;
     if (n == TREE_NODES_MOST)
         return error_set(err, STATUS_LIMIT, NULL, "a tree has at most %d nodes", TREE_NODES_MOST);
-    if ((n & (n - 1)) == 0) {
-        size_t room = n ? 2 * (size_t)n : 1;
-        int *parents = realloc(t->parent, room * sizeof *parents);
-        if (parents)
-            t->parent = parents;
-        char **names = parents ? realloc(t->names, room * sizeof *names) : NULL;
-        if (!names)
-            return error_memory(err, "a tree");
-        t->names = names;
-    }
+    int *parents = grown(t->parent, (size_t)n, sizeof *parents);
+    t->parent = parents ? parents : t->parent;
+    char **names = parents ? grown(t->names, (size_t)n, sizeof *names) : NULL;
+    if (!names)
+        return error_memory(err, "a tree");
+    t->names = names;
     t->names[n] = strdup(name);
     if (!t->names[n])
         return error_memory(err, "a tree");

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
+
 enum { ROWS_MOST = 1 << 26 };
 
 enum status array_fault(const char *member, const char *what, struct error *err)
@@ -333,14 +335,10 @@ enum { ID_BLOCK = 64 };
 static enum status add_id(struct id_list *ids, const char *id, struct error *err)
 {
     struct collection_names *names = &ids->names;
-    if (names->count == ids->room) {
-        int room = ids->room > 0 ? 2 * ids->room : 1024;
-        char **larger = realloc(names->name, (size_t)room * sizeof *larger);
-        if (!larger)
-            return error_memory(err, "ids");
-        names->name = larger;
-        ids->room = room;
-    }
+    char **larger = grown(names->name, (size_t)names->count, sizeof *larger);
+    if (!larger)
+        return error_memory(err, "ids");
+    names->name = larger;
     names->name[names->count] = strdup(id);
     if (!names->name[names->count])
         return error_memory(err, "ids");

@@ -56,7 +56,6 @@ enum status array_boxes_take(struct builder *b, const struct arrays *a, int64_t 
  * The collection stores them in its list `records`. */
 struct id_list {
     struct collection_names names;
-    int room;
 };
 /* Adds the ids of an array of one dimension. most: upper limit of the number of ids in the list. */
 enum status id_list_read(struct id_list *ids, const struct byte_source *from, const struct npy_header *header,

@@ -35,9 +35,9 @@ struct builder {
     struct name_list vocabulary, groups;
     int64_t *box_sample; /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
-    /* For TARGET_NUMBER. numbers: how many were added so far; numbers_room: capacity of their array; width: how many
-     * numbers the first sample has, and every other sample must have. */
-    int64_t numbers, numbers_room;
+    /* For TARGET_NUMBER. numbers: how many were added so far; width: how many numbers the first sample has, and every
+     * other sample must have. */
+    int64_t numbers;
     int width;
 };
 void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,

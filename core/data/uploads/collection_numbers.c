@@ -7,22 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/data/uploads/collection_build.h"
 #include "core/formats/csv.h"
 
 enum { NUMBER_TEXT = 64 };
 static const double LARGEST = 3.4e38; /* a little less than the largest float */
-
-static enum status collection_numbers_grow(struct builder *b, struct error *err)
-{
-    int64_t room = b->numbers_room > 0 ? 2 * b->numbers_room : 1024;
-    float *more = realloc(b->c->number, (size_t)room * sizeof *more);
-    if (!more)
-        return error_memory(err, "numbers");
-    b->c->number = more;
-    b->numbers_room = room;
-    return STATUS_OK;
-}
 
 /* Reports that a sample has too few numbers. */
 static enum status too_few(const struct builder *b, struct error *err)
@@ -51,10 +41,12 @@ enum status builder_value(struct builder *b, double value, struct error *err)
         return error_set(err, STATUS_INVALID, NULL, "target=number: sample %lld has more than %d numbers, %s",
                          (long long)sample, b->width,
                          sample == 0 ? "the most that is allowed" : "which is how many the first sample has");
-    enum status status = b->numbers == b->numbers_room ? collection_numbers_grow(b, err) : STATUS_OK;
-    if (!status)
-        b->c->number[b->numbers++] = (float)value;
-    return status;
+    float *more = grown(b->c->number, (size_t)b->numbers, sizeof *more);
+    if (!more)
+        return error_memory(err, "numbers");
+    b->c->number = more;
+    more[b->numbers++] = (float)value;
+    return STATUS_OK;
 }
 
 enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err)

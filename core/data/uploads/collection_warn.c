@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/grown.h"
 #include "core/data/uploads/collection_build.h"
 
 enum {
@@ -43,7 +44,7 @@ enum status collection_warn(struct collection *c, struct error *err, const char 
 {
     if (c->warnings == WARNINGS)
         return STATUS_OK;
-    struct collection_warning *more = realloc(c->warning, (size_t)(c->warnings + 1) * sizeof *more);
+    struct collection_warning *more = grown(c->warning, (size_t)c->warnings, sizeof *more);
     if (!more)
         return error_memory(err, "a warning");
     c->warning = more;

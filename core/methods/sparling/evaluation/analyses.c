@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grown.h"
 #include "core/methods/sparling/evaluation/analyses.h"
 #include "core/methods/sparling/model/decode.h"
 #include "core/methods/sparling/run_state.h"
@@ -83,16 +84,13 @@ static int compare_values(const void *a, const void *b)
 
 static bool keep_value(struct activations *list, float value)
 {
-    if (list->count == list->room && list->room < ACTIVATIONS_MOST) {
-        size_t room = list->room ? 2 * list->room : 256;
-        float *values = realloc(list->values, room * sizeof *values);
-        if (!values)
-            return false;
-        list->values = values;
-        list->room = room;
-    }
-    if (list->count < list->room)
-        list->values[list->count++] = value;
+    if (list->count == ACTIVATIONS_MOST)
+        return true;
+    float *values = grown(list->values, list->count, sizeof *values);
+    if (!values)
+        return false;
+    list->values = values;
+    list->values[list->count++] = value;
     return true;
 }
 

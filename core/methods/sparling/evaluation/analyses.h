@@ -14,7 +14,7 @@ struct network;
 enum { BINNINGS = 4, ACTIVATIONS_MOST = 1 << 22 };
 struct activations { /* the first ACTIVATIONS_MOST positive values of a channel */
     float *values;
-    size_t count, room;
+    size_t count;
 };
 /* Counts of an analysis in progress (analyses.c); not saved. */
 struct analysis {
