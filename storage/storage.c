@@ -92,11 +92,11 @@ static enum status set_pragmas(struct db *db, struct error *err)
                                  "PRAGMA wal_autocheckpoint=0;"
                                  "PRAGMA journal_size_limit=8388608",
                                  err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sqlite3_stmt *stmt;
     status = db_query(db, &stmt, err, "PRAGMA journal_mode=WAL", "");
-    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    if (!status && db_row(db, stmt, &status, err)) {
         char mode[8];
         if (!db_copy(stmt, 0, mode, sizeof mode))
             status = error_memory(err, "the database");
@@ -114,25 +114,25 @@ static enum status recover(struct storage *storage, struct error *err)
     struct db *db = &storage->writer.db;
     int64_t clean, yielded = 0;
     enum status status = db_integer(db, &clean, 0, err, "SELECT value FROM meta WHERE key = 'clean'", "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!clean)
         status = check_at_start(storage, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_run(db, err, "BEGIN IMMEDIATE", "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_run(db, err, "UPDATE meta SET value = 0 WHERE key = 'clean'", "");
     db->notices = storage->options.notices;
-    if (status == STATUS_OK)
+    if (!status)
         status = job_recover(db, &yielded, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_run(db, err,
                         "INSERT INTO pending_delete SELECT 'checkpoint', id FROM checkpoint WHERE NOT complete", "");
-    if (status == STATUS_OK)
+    if (!status)
         status = db_run(db, err, "DELETE FROM checkpoint WHERE NOT complete", "");
-    if (status == STATUS_OK)
+    if (!status)
         status = db_run(db, err, "COMMIT", "");
     if (!sqlite3_get_autocommit(db->handle))
         (void)db_run(db, NULL, "ROLLBACK", "");
@@ -147,34 +147,34 @@ static enum status open_writer(struct storage *storage, struct error *err)
     struct db *db = &storage->writer.db;
     int64_t version = 0;
     enum status status = file_hold(storage, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_open(db, storage->path, SQLITE_OPEN_READWRITE, storage->vfs, &storage->log, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
     /* The file may belong to another program. Until schema_check() has succeeded, closing the connection must not
      * change the file. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     status = schema_check(&storage_schema, db, &version, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL);
     if (storage->options.durability == STORAGE_DURABLE_NOT)
         status = db_exec(db, "PRAGMA synchronous=OFF", err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = set_pragmas(db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = schema_migrate(&storage_schema, db, version, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_stamp_resume(db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = recover(storage, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return id_resume(&storage->ids, db, err);
 }
@@ -239,26 +239,26 @@ enum status storage_open(const struct storage_options *options, struct storage *
     storage->path = storage_join(options->path, "");
     storage->wal_path = storage_join(options->path, "-wal");
     storage->vfs = options->vfs != NULL ? storage_join(options->vfs, "") : NULL;
-    if (status == STATUS_OK &&
+    if (!status &&
         (storage->path == NULL || storage->wal_path == NULL || (options->vfs != NULL && storage->vfs == NULL)))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
     storage->options.path = storage->path;
     storage->options.vfs = storage->vfs;
-    if (status == STATUS_OK)
+    if (!status)
         status = open_lock(storage, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = check_file_system(storage, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = open_writer(storage, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = readers_open(storage, options->readers > 0 ? options->readers : 4, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = file_identify_log(storage, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = check_start(storage, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = writer_start(storage, err);
-    if (status != STATUS_OK) {
+    if (status) {
         (void)check_stop(storage);
         storage_release(storage);
         return status;
@@ -313,7 +313,7 @@ static enum status read_tally(struct db *db, struct storage_stats *out, struct e
 {
     sqlite3_stmt *stmt;
     enum status status = db_query(db, &stmt, err, "SELECT what, number, bytes FROM tally", "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     while (db_row(db, stmt, &status, err)) {
         enum job_state state;
@@ -353,14 +353,14 @@ enum status storage_stats_read(struct storage *storage, struct storage_stats *ou
     struct db *db;
     int64_t pages = 0, unused = 0, page = 0;
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = read_tally(db, out, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_integer(db, &pages, 0, err, "PRAGMA page_count", "");
-    if (status == STATUS_OK)
+    if (!status)
         status = db_integer(db, &unused, 0, err, "PRAGMA freelist_count", "");
-    if (status == STATUS_OK)
+    if (!status)
         status = db_integer(db, &page, 0, err, "PRAGMA page_size", "");
     reader_end(storage, db);
     out->file_bytes = pages * page;

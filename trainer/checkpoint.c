@@ -27,10 +27,10 @@ static enum status write_piece(void *context, const void *bytes, size_t count, s
     struct saving *saving = context;
     const char *from = bytes;
     enum status status = thread_pool_check(saving->run->pool, err);
-    for (size_t at = 0, some; status == STATUS_OK && at < count; at += some) {
+    for (size_t at = 0, some; !status && at < count; at += some) {
         some = count - at < PIECE ? count - at : PIECE;
         status = saving->to.write(saving->to.context, from + at, some, err);
-        if (status == STATUS_OK)
+        if (!status)
             status = thread_pool_check(saving->run->pool, err);
     }
     return status;
@@ -45,15 +45,15 @@ static enum status save_once(struct job_run *run, const struct storage_checkpoin
     int64_t seq = 0;
     double begun = run_now();
     enum status status = coordinator->save_begin(coordinator->context, what, &saving.to, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = run->method->save(run->run, &to, &bytes, err);
-    if (status != STATUS_OK) {
+    if (status) {
         coordinator->save_abandon(coordinator->context, err);
         return status;
     }
     status = coordinator->save_commit(coordinator->context, &seq, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         run->last_checkpoint = seq;
         run->saved_step = what->step;
         run_line(run, LOG_LEVEL_DEBUG, "checkpoint %lld at step %lld: %llu bytes in %.0f ms", (long long)seq,
@@ -77,7 +77,7 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
         status = save_once(run, &what, &failure);
         /* Only these failures may be temporary: a full disk or a full queue. */
         if (status != STATUS_IO && status != STATUS_UNAVAILABLE)
-            return status == STATUS_OK ? status : error_set(err, status, failure.pointer, "%s", failure.message);
+            return status ? error_set(err, status, failure.pointer, "%s", failure.message) : status;
         run_line(run, LOG_LEVEL_WARN, "checkpoint not saved (try %d of %d): %s", attempt, SAVE_TRIES, failure.message);
         if (attempt == SAVE_TRIES || run->coordinator->draining(run->coordinator->context))
             return error_set(err, status, failure.pointer, "the checkpoint cannot be saved: %s", failure.message);
@@ -95,7 +95,7 @@ static enum status weights_only(const struct snapshot_reader *from, bool *only, 
     struct snapshot_entry *entries = NULL;
     size_t count = 0;
     enum status status = snapshot_contents(from, &entries, &count, err);
-    *only = status == STATUS_OK && count > 0 && entries[count - 1].role == SNAPSHOT_WEIGHT; /* weights come first, so
+    *only = !status && count > 0 && entries[count - 1].role == SNAPSHOT_WEIGHT; /* weights come first, so
                                                                                                all are weights if the
                                                                                                last entry is one */
     free(entries);
@@ -109,11 +109,11 @@ static enum status load_from(struct job_run *run, enum run_of of, struct storage
     struct snapshot_reader from;
     void *reader = NULL;
     enum status status = coordinator->open(coordinator->context, of, pick, &reader, &from, info, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!warm && run->job->task == JOB_EVALUATE)
         status = weights_only(&from, &warm, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = warm ? method_warm_start(run->method, run->run, &from, err) : run->method->load(run->run, &from, err);
     coordinator->close(coordinator->context, reader);
     return status;
@@ -135,7 +135,7 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
         return load_from(run, RUN_OF_SOURCE, source_pick(run), false, &info, err);
     enum status status =
         load_from(run, RUN_OF_JOB, (struct storage_checkpoint_pick){.by = STORAGE_LATEST}, false, &info, &none);
-    if (status == STATUS_OK) {
+    if (!status) {
         run->last_checkpoint = info.seq;
         run->saved_step = info.step;
         run->reported_samples = info.samples;
@@ -146,7 +146,7 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
     /* There is no checkpoint. An earlier attempt may have stored points; they are removed, because this run measures
      * them again. */
     status = run->coordinator->rewind(run->coordinator->context, -1, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (run->job->source_job[0] != '\0')
         return load_from(run, RUN_OF_SOURCE, source_pick(run), true, &info, err);
@@ -170,7 +170,7 @@ static enum status table_count(void *context, size_t *count, struct error *err)
     run->list_valid = false;
     enum status status =
         coordinator->list(coordinator->context, table_of(run), &run->list_arena, &run->list, &run->list_count, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         run->list_valid = true;
         *count = run->list_count;
     }
@@ -181,7 +181,7 @@ static enum status table_entry(struct job_run *run, size_t index, struct error *
 {
     size_t count = 0;
     enum status status = run->list_valid ? STATUS_OK : table_count(run, &count, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (index >= run->list_count)
         return error_set(err, STATUS_NOT_FOUND, NULL, "there is no checkpoint at index %zu", index);
@@ -192,7 +192,7 @@ static enum status table_describe(void *context, size_t index, struct method_che
 {
     struct job_run *run = context;
     enum status status = table_entry(run, index, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         const struct storage_checkpoint *entry = &run->list[index];
         *out = (struct method_checkpoint){
             .seq = entry->seq, .step = entry->step, .density = entry->density, .stage_end = entry->stage_end};
@@ -207,7 +207,7 @@ static enum status table_open(void *context, size_t index, struct snapshot_reade
     enum status status = table_entry(run, index, err);
     coordinator->close(coordinator->context, run->reader);
     run->reader = NULL;
-    if (status != STATUS_OK)
+    if (status)
         return status;
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = run->list[index].seq};
     return coordinator->open(coordinator->context, table_of(run), pick, &run->reader, reader, NULL, err);
@@ -239,12 +239,12 @@ static enum status hash_weights(const struct snapshot_reader *from, unsigned cha
                              ? snapshot_contents(from, &entries, &count, err)
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to hash the weights");
     hash_init(&hash);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+    for (size_t i = 0; !status && i < count; i++) {
         uint64_t left = entries[i].role == SNAPSHOT_WEIGHT ? entries[i].bytes : 0, at = entries[i].offset;
-        while (status == STATUS_OK && left > 0) {
+        while (!status && left > 0) {
             size_t piece = left < HASH_BLOCK ? (size_t)left : HASH_BLOCK;
             status = from->read(from->context, at, block, piece, err);
-            if (status == STATUS_OK) {
+            if (!status) {
                 hash_add(&hash, block, piece);
                 at += piece;
                 left -= piece;
@@ -266,11 +266,11 @@ enum status checkpoint_weights(struct job_run *run, char text[65], struct error 
     struct storage_checkpoint_pick pick =
         run->job->task == JOB_EVALUATE ? source_pick(run) : (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
     enum status status = coordinator->open(coordinator->context, table_of(run), pick, &reader, &from, NULL, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = hash_weights(&from, digest, err);
     coordinator->close(coordinator->context, reader);
-    if (status == STATUS_OK)
+    if (!status)
         hash_hex(digest, text);
     return status;
 }

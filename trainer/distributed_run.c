@@ -23,7 +23,7 @@ struct answer {
 static enum status distributed_run_spread(struct comm *comm, struct answer *answer, struct error *err)
 {
     enum status status = comm_broadcast(comm, answer, sizeof *answer, 0, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (answer->status != STATUS_OK)
         return error_set(err, answer->status, answer->error.pointer, "%s", answer->error.message);
@@ -35,7 +35,7 @@ static enum status all_have(struct comm *comm, bool mine, struct error *err)
 {
     double missing = mine ? 0 : 1;
     enum status status = comm_max(comm, &missing, 1, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (missing > 0)
         return error_set(err, STATUS_NO_MEMORY, NULL, "a rank has not enough memory for the data that rank 0 read");
@@ -91,7 +91,7 @@ static enum status save_commit(void *context, int64_t *seq, struct error *err)
     struct answer answer = {0};
     enum status status = comm_agree(distributed->comm, STATUS_OK, err);
     *seq = 0;
-    if (status != STATUS_OK) {
+    if (status) {
         if (outside(distributed))
             distributed->outside.save_abandon(distributed->outside.context, err);
         return status;
@@ -140,13 +140,13 @@ static enum status distributed_run_list(void *context, enum run_of of, struct ar
         answer.count = answer.status == STATUS_OK ? *count : 0;
     }
     enum status status = distributed_run_spread(distributed->comm, &answer, err);
-    if (status == STATUS_OK && !outside(distributed)) {
+    if (!status && !outside(distributed)) {
         *count = (size_t)answer.count;
         *out = arena_zalloc(arena, *count + 1, sizeof **out);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = all_have(distributed->comm, *count == 0 || *out != NULL, err);
-    return status == STATUS_OK ? comm_broadcast(distributed->comm, *out, *count * sizeof **out, 0, err) : status;
+    return status ? status : comm_broadcast(distributed->comm, *out, *count * sizeof **out, 0, err);
 }
 
 struct received { /* A checkpoint that a rank other than 0 has received: all its bytes are in memory. */
@@ -170,13 +170,13 @@ static enum status send_bytes(struct comm *comm, const struct snapshot_reader *f
 {
     bool first = comm_rank(comm) == 0;
     enum status status = STATUS_OK;
-    for (uint64_t at = 0; status == STATUS_OK && at < bytes; at += BLOCK) {
+    for (uint64_t at = 0; !status && at < bytes; at += BLOCK) {
         size_t count = bytes - at < BLOCK ? (size_t)(bytes - at) : BLOCK;
         struct answer answer = {0};
         if (first)
             answer.status = from->read(from->context, at, to, count, &answer.error);
         status = distributed_run_spread(comm, &answer, err);
-        if (status == STATUS_OK)
+        if (!status)
             status = comm_broadcast(comm, first ? to : to + at, count, 0, err);
     }
     return status;
@@ -207,20 +207,20 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     enum status status = distributed_run_spread(distributed->comm, &answer, err);
     if (info != NULL)
         *info = answer.info;
-    if (status != STATUS_OK || comm_size(distributed->comm) == 1)
+    if (status || comm_size(distributed->comm) == 1)
         return status;
     if (outside(distributed))
         block = malloc(BLOCK);
     else
         *reader = received = malloc(sizeof *received + (size_t)answer.count);
     status = all_have(distributed->comm, block != NULL || received != NULL, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = send_bytes(distributed->comm, from, received != NULL ? received->data : block, answer.count, err);
-    if (status == STATUS_OK && received != NULL) {
+    if (!status && received != NULL) {
         received->bytes = answer.count;
         *from = (struct snapshot_reader){.context = received, .total_bytes = answer.count, .read = read_received};
     }
-    if (status != STATUS_OK) {
+    if (status) {
         close_checkpoint(distributed, *reader);
         *reader = NULL;
     }
@@ -322,31 +322,31 @@ enum status distributed_job(struct comm *comm, enum status status, struct arena 
     uint64_t bytes[TEXTS] = {0};    /* bytes of each text with its NUL; 0 stands for NULL */
     if (comm_size(comm) == 1)
         return status;
-    if (status != STATUS_OK) {
+    if (status) {
         answer.error = *err;
         error_clear(err);
     }
     texts_of(job, texts);
-    for (size_t i = 0; status == STATUS_OK && comm_rank(comm) == 0 && i < TEXTS; i++)
+    for (size_t i = 0; !status && comm_rank(comm) == 0 && i < TEXTS; i++)
         bytes[i] = *texts[i] != NULL ? strlen(*texts[i]) + 1 : 0;
     status = distributed_run_spread(comm, &answer, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = comm_broadcast(comm, bytes, sizeof bytes, 0, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = comm_broadcast(comm, &head, sizeof head, 0, err);
-    if (status == STATUS_OK && comm_rank(comm) != 0) {
+    if (!status && comm_rank(comm) != 0) {
         *job = head;
         job->preset = job->name = job->owner = job->executor = "";
         job->result = job->error = NULL;
     }
-    for (size_t i = 0; status == STATUS_OK && i < TEXTS; i++) {
+    for (size_t i = 0; !status && i < TEXTS; i++) {
         char *text = NULL;
         if (comm_rank(comm) != 0)
             *texts[i] = text = bytes[i] > 0 ? arena_zalloc(arena, (size_t)bytes[i], 1) : NULL;
         else
             text = (char *)(uintptr_t)*texts[i]; /* on rank 0, a broadcast only reads the text, so const is cast away */
         status = all_have(comm, bytes[i] == 0 || text != NULL, err);
-        if (status == STATUS_OK && bytes[i] > 0)
+        if (!status && bytes[i] > 0)
             status = comm_broadcast(comm, text, (size_t)bytes[i], 0, err);
     }
     return status;

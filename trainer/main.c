@@ -105,7 +105,7 @@ static enum status read_arguments(const struct options *given, struct arguments 
                          STORAGE_ID - 1);
     }
     enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < sizeof numbers / sizeof numbers[0]; i++)
+    for (size_t i = 0; !status && i < sizeof numbers / sizeof numbers[0]; i++)
         status = options_integer(given, numbers[i].name, numbers[i].value, err);
     return status;
 }
@@ -251,7 +251,7 @@ static int train(const struct arguments *arguments, const char *token, struct co
     arena_init(&arena, 16384, 0);
     enum status status = comm_rank(comm) == 0 ? remote_open(&options, &arena, &remote, &job, &err) : STATUS_OK;
     status = distributed_job(comm, status, &arena, &job, &err);
-    if (status == STATUS_OK)
+    if (!status)
         ended = trainer_main_run(arguments, kernels, &job, remote, comm);
     else if (comm_rank(comm) == 0)
         (void)fprintf(stderr, "%s: %s\n", ranks_program, err.message);
@@ -274,11 +274,11 @@ int main(int argc, char **argv)
     if (argc > 3 && strcmp(argv[1], "--under") == 0)
         return run_under(argv);
     enum status status = options_parse(option_table, NULL, argc - 1, argv + 1, &given, &err);
-    if (status == STATUS_OK && options_has(&given, "help")) {
+    if (!status && options_has(&given, "help")) {
         print_usage(stdout);
         return EXIT_ENDED;
     }
-    if (status != STATUS_OK || read_arguments(&given, &arguments, &err) != STATUS_OK) {
+    if (status || read_arguments(&given, &arguments, &err) != STATUS_OK) {
         (void)fprintf(stderr, "%s: %s\n\n", ranks_program, err.message);
         print_usage(stderr);
         return EXIT_USAGE;

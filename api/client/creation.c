@@ -31,7 +31,7 @@ int ctl_repeat(struct ctl *ctl, const struct http_request *request, cJSON **json
         if (request->from)
             rewind(request->from);
         enum status status = http_call(ctl->http, request, &answer, &err);
-        bool busy = status == STATUS_OK && (answer.status == 429 || answer.status == 503);
+        bool busy = !status && (answer.status == 429 || answer.status == 503);
         double pause = busy && answer.retry_after > 0 ? answer.retry_after : 0.5 * attempt;
         if ((status == STATUS_UNAVAILABLE || busy) && attempt < ATTEMPTS && pause <= WAIT_MOST_S) {
             struct timespec time = {(time_t)pause, (long)((pause - floor(pause)) * 1e9)};
@@ -40,7 +40,7 @@ int ctl_repeat(struct ctl *ctl, const struct http_request *request, cJSON **json
             continue;
         }
         int code = CTL_SUCCESS;
-        if (status != STATUS_OK)
+        if (status)
             code = ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
         else if (!http_succeeded(answer.status))
             code = ctl_refused(ctl, &answer);

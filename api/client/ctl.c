@@ -193,7 +193,7 @@ int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_an
     if (json)
         *json = NULL;
     enum status status = http_call(ctl->http, request, answer, &err);
-    if (status != STATUS_OK)
+    if (status)
         return ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
     if (answer->status == 304)
         return CTL_SUCCESS;
@@ -355,10 +355,10 @@ int ctl_fetch_file(struct ctl *ctl, const char *path, const char *file)
         return ctl_fault(ctl, CTL_FAILED, &err);
     }
     enum status status = http_call(ctl->http, &request, &answer, &err);
-    if (fclose(request.file) != 0 && status == STATUS_OK)
+    if (fclose(request.file) != 0 && !status)
         status = error_set(&err, STATUS_IO, NULL, "the disk is full?");
     int code = CTL_SUCCESS;
-    if (status != STATUS_OK)
+    if (status)
         code = ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
     else if (answer.status != 200)
         code = ctl_refused(ctl, &answer);

@@ -142,13 +142,13 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
     answer->names = calloc((size_t)answer->channels, sizeof(*answer->names));
     enum status status =
         answer->grey && answer->names ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
-    if (status == STATUS_OK)
+    if (!status)
         status = read_motifs(member(first, "motifs"), answer, err);
-    if (status == STATUS_OK && letters && answer->rows == 1 && !(answer->letters = strndup(letters, SIDE_MAX)))
+    if (!status && letters && answer->rows == 1 && !(answer->letters = strndup(letters, SIDE_MAX)))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
-    if (status == STATUS_OK)
+    if (!status)
         status = read_truth(member(first, "truth"), answer, err);
-    if (status != STATUS_OK) {
+    if (status) {
         motif_answer_close(answer);
         return status;
     }

@@ -69,7 +69,7 @@ static bool is_json(const char *text)
     cJSON *parsed = NULL;
     enum status status = json_parse(text, strlen(text), &parsed, NULL);
     cJSON_Delete(parsed);
-    return status != STATUS_CORRUPT && (status == STATUS_OK || !isalpha((unsigned char)text[0]));
+    return status != STATUS_CORRUPT && (!status || !isalpha((unsigned char)text[0]));
 }
 
 /* Returns a value of the command line: text that is valid JSON unchanged, everything else as a string. */

@@ -107,7 +107,7 @@ enum status safetensors_open(const struct snapshot_reader *from, const struct sa
     struct snapshot_entry *entries;
     size_t count;
     enum status status = snapshot_contents(from, &entries, &count, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     struct safetensors *file = calloc(1, sizeof *file);
     struct piece *pieces = calloc(count + 1, sizeof *pieces);
@@ -123,7 +123,7 @@ enum status safetensors_open(const struct snapshot_reader *from, const struct sa
     find_pieces(file, entries, count);
     status = safetensors_head(entries, count, notes, note_count, &file->header, err);
     free(entries);
-    if (status != STATUS_OK) {
+    if (status) {
         safetensors_close(file);
         return status;
     }
@@ -179,7 +179,7 @@ enum status safetensors_read(struct safetensors *file, uint64_t offset, void *to
         size_t here = left < count ? (size_t)left : count;
         if (here > 0) {
             enum status status = file->from.read(file->from.context, piece->stored_at + inside, out, here, err);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
         }
         out += here;

@@ -94,7 +94,7 @@ static enum status read_tensor(const cJSON *item, uint64_t data_bytes, struct sa
     if (!cJSON_IsString(type) || !read_type(type->valuestring, &tensor->type))
         return safetensors_parse_fault(item->string, "dtype", err, "must be F32, F64, I64, U64 or U8");
     enum status status = read_shape(cJSON_GetObjectItemCaseSensitive(item, "shape"), tensor, &elements, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 ||
         !safetensors_parse_whole(offsets->child, &tensor->begin) ||
@@ -155,7 +155,7 @@ static enum status read_head(struct safetensors_content *content, uint64_t data_
         } else {
             status = read_tensor(item, data_bytes, &content->tensors[content->count++], err);
         }
-        if (status != STATUS_OK)
+        if (status)
             return status;
     }
     qsort(content->tensors, content->count, sizeof *content->tensors, by_place);
@@ -176,11 +176,11 @@ enum status safetensors_parse(const void *bytes, size_t count, struct safetensor
     struct error inner;
     error_clear(&inner);
     enum status status = json_parse((const char *)from + 8, (size_t)length, &out->head, &inner);
-    if (status == STATUS_OK) {
+    if (!status) {
         out->data = from + 8 + length;
         status = read_head(out, count - 8 - length, &inner);
     }
-    if (status != STATUS_OK) {
+    if (status) {
         safetensors_content_close(out);
         return error_set(err, status == STATUS_NO_MEMORY ? status : STATUS_INVALID, inner.pointer, "%s", inner.message);
     }
@@ -217,12 +217,12 @@ enum status safetensors_to_snapshot(const struct safetensors_content *content, s
     struct snapshot *snapshot = NULL;
     struct snapshot_writer to = {out, safetensors_parse_append};
     enum status status = snapshot_create(&snapshot, err);
-    for (size_t i = 0; status == STATUS_OK && i < content->count; i++) {
+    for (size_t i = 0; !status && i < content->count; i++) {
         const struct safetensors_tensor *tensor = &content->tensors[i];
         status =
             snapshot_add(snapshot, SNAPSHOT_WEIGHT, tensor->type, tensor->name, tensor->rank, tensor->dim, NULL, err);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = snapshot_write_head(snapshot, &to, err);
     snapshot_destroy(snapshot);
     return status;

@@ -121,7 +121,7 @@ cJSON *exchange_object_in(struct exchange *x, size_t bytes)
         respond_problem(x, PROBLEM_BAD_JSON, "%s", err.message);
         return NULL;
     }
-    if (status != STATUS_OK) {
+    if (status) {
         respond_error(x, &err);
         return NULL;
     }

@@ -79,7 +79,7 @@ static enum status cut(const char *path, size_t bytes, struct segments *out, str
         const char *slash = memchr(path + at, '/', bytes - at);
         size_t length = slash != NULL ? (size_t)(slash - path) - at : bytes - at;
         enum status status = uri_decode(path + at, length, false, scratch, sizeof scratch, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         if (out->count == SEGMENTS || strlen(scratch) >= ROUTE_PARAM_BYTES)
             out->overflow = true; /* continue: wrong encoding in a later segment must still give 400 */

@@ -73,14 +73,14 @@ enum status query_parse(const char *text, struct query *query, struct error *err
         size_t value = name < pair ? name + 1 : pair;
         char *name_at = query->text + used;
         enum status status = uri_decode(text, name, true, name_at, sizeof query->text - used, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         used += strlen(name_at) + 1;
         char *value_at = query->text + used;
         status = used < sizeof query->text
                      ? uri_decode(text + value, pair - value, true, value_at, sizeof query->text - used, err)
                      : error_set(err, STATUS_LIMIT, NULL, "too long");
-        if (status != STATUS_OK)
+        if (status)
             return status;
         used += strlen(value_at) + 1;
         if (query_get(query, name_at) != NULL)

@@ -107,7 +107,7 @@ static enum status write_versions(struct exchange *x, const char *job, struct er
     struct storage_checkpoint *checkpoints;
     size_t count;
     enum status status = storage_checkpoint_list(x->api->options.storage, job, &x->arena, &checkpoints, &count, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sink_begin_list(x->out, "versions");
     for (size_t i = 0; i < count; i++) {
@@ -130,7 +130,7 @@ void inference_model(struct exchange *x)
         return;
     enum status status =
         model_cache_get(x->api->models, target.method, &target.job, target.checkpoint.seq, &lease, &err);
-    if (status == STATUS_OK) {
+    if (!status) {
         char platform[80];
         (void)snprintf(platform, sizeof platform, "motifd_%.60s", target.job.kind);
         sink_begin_object(x->out, NULL);
@@ -142,7 +142,7 @@ void inference_model(struct exchange *x)
         model_cache_release(x->api->models, &lease);
     }
     queries_leave(&run);
-    if (status == STATUS_OK)
+    if (!status)
         respond_json(x, 200);
     else
         respond_error(x, &err);

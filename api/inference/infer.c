@@ -72,7 +72,7 @@ static enum status infer_one(struct inference *f, struct query_run *run, size_t 
                                              .stop = queries_stopped,
                                              .stop_context = run};
     enum status status = method->infer(&question, outputs, err);
-    for (size_t t = 0; t < method->output_count && status == STATUS_OK; t++) {
+    for (size_t t = 0; t < method->output_count && !status; t++) {
         if (outputs[t] == NULL || !wants(f->r, t, false))
             continue;
         inference_infer_gather(f, t, input, before[t]);
@@ -124,7 +124,7 @@ static bool infer_all(struct inference *f, struct query_run *run)
             (void)error_set(&full, status, "/inputs/0", "does not fit the model (input %zu): %s", i, err.message);
             err = full;
         }
-        if (status != STATUS_OK) {
+        if (status) {
             respond_error(f->x, &err);
             return false;
         }

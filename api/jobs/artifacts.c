@@ -55,7 +55,7 @@ void artifacts_get(struct exchange *x)
         respond_problem(x, PROBLEM_NOT_FOUND, "Job %s has no artifact '%s'.", job.id, name);
         return;
     }
-    if (status != STATUS_OK) {
+    if (status) {
         respond_error(x, &err);
         return;
     }

@@ -100,7 +100,7 @@ static enum status open_download(struct exchange *x, const struct storage_job *j
     struct storage_checkpoint info;
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = seq};
     enum status status = storage_checkpoint_open(x->api->options.storage, job->id, pick, &download->reader, &info, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     char number[24], step[24], samples[24], density[32], accuracy[32];
     (void)snprintf(number, sizeof number, "%lld", (long long)info.seq);
@@ -172,7 +172,7 @@ void checkpoints_get(struct exchange *x)
         respond_problem(x, PROBLEM_NOT_FOUND, "Job %s has no checkpoint '%s'.", job.id, text);
         return;
     }
-    if (status != STATUS_OK) {
+    if (status) {
         respond_error(x, &err);
         return;
     }

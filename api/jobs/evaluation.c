@@ -144,7 +144,7 @@ static void store_evaluation(struct exchange *x, const struct storage_job *job,
         error_clear(&err);
         (void)error_set(&err, STATUS_INVALID, "/checkpoint", "job %s has no such checkpoint", job->id);
     }
-    if (status != STATUS_OK) {
+    if (status) {
         respond_error(x, &err);
         return;
     }

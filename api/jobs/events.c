@@ -35,7 +35,7 @@ static enum status write_points(struct storage *storage, const struct storage_ev
     struct storage_series *series;
     size_t count;
     enum status status = storage_metric_read(storage, event->job, &query, arena, &series, &count, err);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
+    if (status && status != STATUS_NOT_FOUND)
         return status;
     sink_begin_object(out, "series");
     for (size_t i = 0; i < count; i++)
@@ -56,7 +56,7 @@ static enum status write_verdict(struct storage *storage, const struct storage_e
     enum status status = storage_job_get(storage, event->job, arena, &job, err);
     if (status == STATUS_NOT_FOUND)
         return STATUS_OK; /* the job has been deleted since */
-    if (status == STATUS_OK && json_member_text(job.result, "verdict", verdict, sizeof verdict))
+    if (!status && json_member_text(job.result, "verdict", verdict, sizeof verdict))
         sink_text(out, "verdict", verdict);
     return status;
 }
@@ -91,7 +91,7 @@ enum status event_write(struct storage *storage, const struct storage_event *eve
     json_sink_init(&json, out);
     buf_format(out, "id: %lld\nevent: %s\ndata: ", (long long)event->id, event->type);
     enum status status = write_data(storage, event, arena, &json, err);
-    if (status == STATUS_OK && !json_sink_done(&json)) {
+    if (!status && !json_sink_done(&json)) {
         status =
             error_set(err, out->failed ? STATUS_LIMIT : STATUS_INTERNAL, NULL, "an event does not fit into the buffer");
     }

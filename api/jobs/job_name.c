@@ -22,7 +22,7 @@ static enum status newest(struct exchange *x, const char *owner, bool with_model
         .owner = owner, .by_task = true, .task = JOB_TRAIN, .has_checkpoint = with_model, .limit = 1};
     id[0] = '\0';
     enum status status = storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
-    if (status == STATUS_OK && count > 0)
+    if (!status && count > 0)
         memcpy(id, jobs[0].id, STORAGE_ID);
     return status;
 }
@@ -34,9 +34,9 @@ static enum status find_latest(struct exchange *x, bool with_model, char id[STOR
     id[0] = '\0';
     if (who != NULL && who[0] != '\0')
         status = newest(x, who, with_model, id, err);
-    if (status == STATUS_OK && id[0] == '\0')
+    if (!status && id[0] == '\0')
         status = newest(x, NULL, with_model, id, err);
-    if (status == STATUS_OK && id[0] == '\0')
+    if (!status && id[0] == '\0')
         status =
             error_set(err, STATUS_NOT_FOUND, NULL, "There is no job%s yet.", with_model ? " with a checkpoint" : "");
     return status;
@@ -53,7 +53,7 @@ enum status job_name_find(struct exchange *x, const char *wanted, bool with_mode
     if (job_name_is_id(wanted) || wanted[0] == '\0')
         return STATUS_OK;
     enum status status = storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (count == 1)
         memcpy(id, jobs[0].id, STORAGE_ID);
@@ -94,9 +94,9 @@ bool job_name_resolve(struct exchange *x)
     if (match->route->scope == API_SCOPE_TRAINER || match->count == 0 || strcmp(match->names[0], "id") != 0)
         return true;
     enum status status = job_name_find(x, match->values[0], needs_model(x), id, &err);
-    if (status != STATUS_OK)
+    if (status)
         respond_error(x, &err);
     else if (id[0] != '\0') /* without an id, the name stays, and the handler says that there is no such job */
         memcpy(match->values[0], id, sizeof id);
-    return status == STATUS_OK;
+    return !status;
 }

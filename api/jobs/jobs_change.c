@@ -108,7 +108,7 @@ void jobs_patch(struct exchange *x)
     if (status == STATUS_CONFLICT && patch.expected_version != 0) {
         respond_problem(x, PROBLEM_PRECONDITION,
                         "Another request changed the job in the meantime: read it again and repeat the change.");
-    } else if (status != STATUS_OK) {
+    } else if (status) {
         respond_error(x, &err);
     } else {
         if (patch.priority != NULL && x->api->options.daemon.jobs_waiting != NULL)
@@ -135,7 +135,7 @@ static void request(struct exchange *x, enum job_event event, const char *partic
                         requested == REQUESTED_CANCELLED ? " and about to be cancelled" : "", participle);
         return;
     }
-    if (status != STATUS_OK) {
+    if (status) {
         respond_error(x, &err);
         return;
     }
@@ -175,7 +175,7 @@ void jobs_delete(struct exchange *x)
         return;
     }
     enum status status = storage_job_delete(x->api->options.storage, job.id, &err);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+    if (status && status != STATUS_NOT_FOUND) {
         respond_error(x, &err);
         return;
     }

@@ -85,7 +85,7 @@ static enum status read_header(struct rows_job *j, struct error *err)
     const struct npy_header *head = &j->head;
     j->a->query->row_widths(j->question->model, &j->width, &j->answer_width);
     enum status status = npy_header_read(&j->from, &j->head, &cause);
-    if (status != STATUS_OK)
+    if (status)
         return error_set(err, STATUS_INVALID, "", "%s", cause.message);
     if (head->rank != 2 || head->element >= NPY_BYTES || head->dim[1] != j->width || head->dim[0] < 1)
         return error_set(err, STATUS_INVALID, "", "must be an array of numbers, [rows][%d]", j->width);
@@ -108,10 +108,10 @@ static enum status answer_piece(struct rows_job *j, int64_t first, struct error 
     int rows = (int)(left < PIECE ? left : PIECE);
     size_t numbers = (size_t)rows * (size_t)j->width;
     enum status status = npy_values_read(&j->from, &j->head, (size_t)first * (size_t)j->width, numbers, j->in, &cause);
-    if (status != STATUS_OK)
+    if (status)
         return error_set(err, STATUS_INVALID, "", "%s", cause.message);
     status = j->a->query->rows(j->question, j->in, rows, j->out, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return spool_add(j->spool, j->out, (size_t)rows * (size_t)j->answer_width * sizeof *j->out, err);
 }
@@ -124,7 +124,7 @@ static enum status answer_rows(struct rows_job *j, struct error *err)
     npy_header_write(&head, "<f4", 2, dim);
     enum status status = head.failed ? error_memory(err, "an answer") : spool_add(j->spool, head.data, head.size, err);
     buf_close(&head);
-    for (int64_t at = 0; status == STATUS_OK && at < j->head.dim[0]; at += PIECE) {
+    for (int64_t at = 0; !status && at < j->head.dim[0]; at += PIECE) {
         if (at > 0 && !queries_yield(j->a->run))
             return error_set(err, STATUS_CANCELLED, NULL, "the query was stopped");
         status = answer_piece(j, at, err);
@@ -144,17 +144,17 @@ static enum status check_end(struct rows_job *j, struct error *err)
 static enum status run_job(struct rows_job *j, struct error *err)
 {
     enum status status = read_header(j, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     j->in = malloc((size_t)PIECE * (size_t)j->width * sizeof *j->in);
     j->out = malloc((size_t)PIECE * (size_t)j->answer_width * sizeof *j->out);
     if (j->in == NULL || j->out == NULL)
         return error_memory(err, "rows");
     status = spool_open(j->x->api->options.data, &j->spool, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = answer_rows(j, err);
-    return status == STATUS_OK ? check_end(j, err) : status;
+    return status ? status : check_end(j, err);
 }
 
 void query_rows_answer(struct exchange *x, const struct query_request *a, const struct method_question *question)
@@ -167,7 +167,7 @@ void query_rows_answer(struct exchange *x, const struct query_request *a, const 
     enum status status = run_job(&j, &err);
     free(j.in);
     free(j.out);
-    if (status != STATUS_OK) {
+    if (status) {
         spool_close(j.spool);
         if (err.code == STATUS_CANCELLED)
             queries_respond_stopped(a->run);

@@ -55,7 +55,7 @@ static enum status read_job(struct submitting *s, size_t index, struct error *er
         return error_memory(err, "the jobs of a study");
     error_clear(&refused);
     enum status status = submission_read(s->x, body, true, s->dry, &s->jobs[index], &found, &refused);
-    if (status == STATUS_OK) {
+    if (!status) {
         add_cost(&s->totals, s->x, &s->jobs[index]);
         status = submission_row(s->x, &s->jobs[index], &s->rows[index], &refused);
     } else if (found.count > 0) {
@@ -64,7 +64,7 @@ static enum status read_job(struct submitting *s, size_t index, struct error *er
     }
     submission_close(&s->jobs[index]);
     cJSON_Delete(body);
-    return status == STATUS_OK ? STATUS_OK : error_set(err, status, refused.pointer, "%s", refused.message);
+    return status ? error_set(err, status, refused.pointer, "%s", refused.message) : STATUS_OK;
 }
 
 static enum status read_jobs(struct submitting *s, struct error *err)
@@ -72,7 +72,7 @@ static enum status read_jobs(struct submitting *s, struct error *err)
     s->jobs = arena_zalloc(&s->x->arena, s->spec.count, sizeof *s->jobs);
     s->rows = arena_zalloc(&s->x->arena, s->spec.count, sizeof *s->rows);
     enum status status = s->jobs != NULL && s->rows != NULL ? STATUS_OK : error_memory(err, "the jobs of a study");
-    for (size_t i = 0; i < s->spec.count && status == STATUS_OK; i++)
+    for (size_t i = 0; i < s->spec.count && !status; i++)
         status = read_job(s, i, err);
     return status;
 }
@@ -186,13 +186,13 @@ void studies_submit(struct exchange *x)
     s.faults = arena_zalloc(&x->arena, 1, sizeof *s.faults);
     enum status status =
         s.faults != NULL ? study_spec_read(&rules, body, &s.spec, s.faults, &err) : error_memory(&err, "faults");
-    if (status == STATUS_OK)
+    if (!status)
         status = read_jobs(&s, &err);
-    if (status == STATUS_OK && (grid = grid_text(&s)) == NULL)
+    if (!status && (grid = grid_text(&s)) == NULL)
         status = error_memory(&err, "a grid");
     if (s.faults != NULL && s.faults->count > 0)
         respond_faults(x, PROBLEM_INVALID, "pointer", s.faults);
-    else if (status != STATUS_OK)
+    else if (status)
         respond_error(x, &err);
     else if (s.dry)
         respond_dry(&s, grid);
@@ -269,7 +269,7 @@ static enum status find_named(struct exchange *x, const char *wanted, struct sto
     if (latest && who != NULL && who[0] != '\0')
         filter.owner = who;
     enum status status = storage_study_list(x->api->options.storage, &filter, &x->arena, studies, count, &more, err);
-    if (status != STATUS_OK || *count > 0 || filter.owner == NULL)
+    if (status || *count > 0 || filter.owner == NULL)
         return status;
     filter.owner = NULL;
     return storage_study_list(x->api->options.storage, &filter, &x->arena, studies, count, &more, err);
@@ -310,7 +310,7 @@ static enum status notify_running(struct exchange *x, const char *study, struct 
     size_t count;
     bool more;
     enum status status = storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
-    for (size_t i = 0; status == STATUS_OK && i < count && daemon->job_requested != NULL; i++)
+    for (size_t i = 0; !status && i < count && daemon->job_requested != NULL; i++)
         daemon->job_requested(daemon->context, jobs[i].id);
     return status;
 }
@@ -328,9 +328,9 @@ static void request(struct exchange *x, enum job_event event, const char *partic
         respond_problem(x, PROBLEM_CONFLICT, "No job of the study is in a state in which it can be %s.", participle);
         return;
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = notify_running(x, study.id, &err);
-    if (status != STATUS_OK) {
+    if (status) {
         respond_error(x, &err);
         return;
     }
@@ -377,7 +377,7 @@ void studies_delete(struct exchange *x)
     if (!study_table_read(x, &study, &table, forget_model))
         return;
     enum status status = storage_study_delete(x->api->options.storage, study.id, &err);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
+    if (status && status != STATUS_NOT_FOUND)
         respond_error(x, &err);
     else
         respond_empty(x, 204);

@@ -212,7 +212,7 @@ static void study_chart_draw(struct drawing *d, const struct storage_study *stud
                                 .height = 400};
     struct buf *out = &d->x->response->body;
     enum status status = svg ? chart_svg(&chart, out, &err) : chart_png(&chart, out, &err);
-    if (status != STATUS_OK)
+    if (status)
         respond_error(d->x, &err);
     else
         respond_body(d->x, 200, svg ? "image/svg+xml" : "image/png");

@@ -73,11 +73,11 @@ struct trainer_stripe *trainer_enter(struct exchange *x, struct storage_lease *l
     error_clear(&err);
     (void)pthread_mutex_lock(&stripe->lock);
     enum status status = storage_lease_get(x->api->options.storage, job, &x->arena, lease, &err);
-    if (status == STATUS_OK && (lease->state == LEASE_HELD || lease->state == LEASE_ENDED) &&
+    if (!status && (lease->state == LEASE_HELD || lease->state == LEASE_ENDED) &&
         lease->epoch == exchange_query_integer(x, "epoch", 0))
         return stripe;
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
+    if (status && status != STATUS_NOT_FOUND)
         respond_error(x, &err);
     else
         respond_problem(x, PROBLEM_CONFLICT, "Another trainer has taken over the job, or the run has ended.");

@@ -103,7 +103,7 @@ void trainer_checkpoint(struct exchange *x)
     enum status status = stored != NULL
                              ? storage_checkpoint_open(x->api->options.storage, id, pick, &stored->reader, &info, &err)
                              : error_memory(&err, "a checkpoint");
-    if (status != STATUS_OK) {
+    if (status) {
         free(stored);
         respond_error(x, &err);
         return;
@@ -168,7 +168,7 @@ static enum status stored_already(struct exchange *x, const char *job, const str
     struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
     enum status status = storage_checkpoint_find(x->api->options.storage, job, latest, &info, err);
     *seq = 0;
-    if (status == STATUS_OK && info.step == announced->what.step && info.stage_end == announced->what.stage_end &&
+    if (!status && info.step == announced->what.step && info.stage_end == announced->what.stage_end &&
         memcmp(info.sha256, announced->sha256, sizeof info.sha256) == 0)
         *seq = info.seq;
     return status == STATUS_NOT_FOUND ? STATUS_OK : status;
@@ -193,7 +193,7 @@ static enum status begin_upload(struct exchange *x, struct trainer_stripe *strip
     hash_init(&upload->hash);
     enum status status =
         storage_checkpoint_begin(x->api->options.storage, lease->job, &upload->what, &upload->writer, err);
-    if (status != STATUS_OK) {
+    if (status) {
         free(upload);
         return status;
     }
@@ -225,12 +225,12 @@ void trainer_announce(struct exchange *x)
     if (stripe == NULL)
         return;
     enum status status = stored_already(x, lease.job, &announced, &seq, &err);
-    if (status == STATUS_OK) /* storage_lease_message() fails if the lease has ended */
+    if (!status) /* storage_lease_message() fails if the lease has ended */
         status = storage_lease_message(x->api->options.storage, lease.job, lease.epoch, 0, &err);
-    if (status == STATUS_OK && seq == 0)
+    if (!status && seq == 0)
         status = begin_upload(x, stripe, &lease, &announced, &received, &err);
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK)
+    if (status)
         respond_error(x, &err);
     else
         respond_received(x, seq > 0 ? announced.bytes : received, seq);
@@ -249,7 +249,7 @@ static enum status finish_upload(struct exchange *x, struct trainer_stripe *stri
     enum status status = storage_checkpoint_commit(upload->writer, seq, err);
     trainer_upload_forget(stripe, upload);
     const struct api_daemon *daemon = &x->api->options.daemon;
-    if (status == STATUS_OK && daemon->saved != NULL)
+    if (!status && daemon->saved != NULL)
         daemon->saved(daemon->context);
     return status;
 }
@@ -262,7 +262,7 @@ static enum status add_piece(struct exchange *x, struct trainer_stripe *stripe, 
         return error_set(err, STATUS_INVALID, "", "the piece exceeds the announced number of bytes");
     hash_add(&upload->hash, x->request->body, count);
     enum status status = storage_checkpoint_write(upload->writer, x->request->body, count, err);
-    if (status != STATUS_OK) {
+    if (status) {
         trainer_upload_drop(stripe, upload->job);
         return status;
     }
@@ -288,7 +288,7 @@ void trainer_piece(struct exchange *x)
     else
         status = add_piece(x, stripe, upload, &received, &seq, &err);
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK)
+    if (status)
         respond_error(x, &err);
     else
         respond_received(x, received, seq);

@@ -46,9 +46,9 @@ bool trainer_admit(struct exchange *x)
     enum status status = STATUS_NOT_FOUND;
     if (trainer_token(authorization) && lease_token_hash(bearer(authorization), hash))
         status = storage_lease_find(x->api->options.storage, hash, &x->arena, &lease, &err);
-    if (status == STATUS_OK && strcmp(lease.job, exchange_param(x, "id")) == 0)
+    if (!status && strcmp(lease.job, exchange_param(x, "id")) == 0)
         return true;
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+    if (status && status != STATUS_NOT_FOUND) {
         respond_error(x, &err);
         return false;
     }
@@ -90,9 +90,9 @@ static enum status rewind_points(struct storage *storage, const struct storage_j
     if (job->task != JOB_TRAIN)
         return STATUS_OK;
     enum status status = storage_checkpoint_find(storage, job->id, latest, &info, NULL);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
+    if (status && status != STATUS_NOT_FOUND)
         return error_set(err, status, NULL, "the checkpoints cannot be read");
-    return storage_job_rewind(storage, job->id, status == STATUS_OK ? info.samples : -1, err);
+    return storage_job_rewind(storage, job->id, !status ? info.samples : -1, err);
 }
 
 static void write_registration(const struct sink *out, const struct storage_job *job, int64_t epoch)
@@ -130,12 +130,12 @@ void trainer_register(struct exchange *x)
     struct trainer_stripe *stripe = trainer_stripe_of(x->api->trainers, job.id);
     (void)pthread_mutex_lock(&stripe->lock);
     enum status status = storage_lease_register(storage, job.id, &epoch, &err);
-    if (status == STATUS_OK) {
+    if (!status) {
         trainer_upload_drop(stripe, job.id);
         status = rewind_points(storage, &job, &err);
     }
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK) {
+    if (status) {
         respond_error(x, &err);
         return;
     }
@@ -271,19 +271,19 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
     if (sequence < 1 || given != floor(given))
         return error_set(err, STATUS_INVALID, "/sequence", "must be a whole number of at least 1");
     enum status status = read_series(x, cJSON_GetObjectItemCaseSensitive(root, "series"), &points, &count, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = read_progress(cJSON_GetObjectItemCaseSensitive(root, "progress"), &progress, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (sequence > lease->sequence) {
         status = count > 0 ? storage_metric_append(storage, lease->job, points, count, err) : STATUS_OK;
-        if (status == STATUS_OK && progress != NULL)
+        if (!status && progress != NULL)
             status = storage_job_progress(storage, lease->job, progress, err);
         pass_lines(x, cJSON_GetObjectItemCaseSensitive(root, "lines"));
         pass_counts(x, root);
     }
-    return status == STATUS_OK ? storage_lease_message(storage, lease->job, lease->epoch, sequence, err) : status;
+    return status ? status : storage_lease_message(storage, lease->job, lease->epoch, sequence, err);
 }
 
 /* Reads which state a client has requested for the job, for the answer to the trainer. Usually this is job.requested.
@@ -296,7 +296,7 @@ static enum status read_requested(const struct exchange *x, const char *id, enum
     struct arena arena;
     arena_init(&arena, 4096, 0);
     enum status status = storage_job_get(x->api->options.storage, id, &arena, &job, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         *requested = job.state == JOB_PAUSED      ? REQUESTED_PAUSED
                      : job.state == JOB_CANCELLED ? REQUESTED_CANCELLED
                                                   : job.requested;
@@ -325,9 +325,9 @@ void trainer_report(struct exchange *x)
     enum status status = store_report(x, &lease, root, &err);
     (void)pthread_mutex_unlock(&stripe->lock);
     cJSON_Delete(root);
-    if (status == STATUS_OK)
+    if (!status)
         status = read_requested(x, lease.job, &requested, &err);
-    if (status != STATUS_OK) {
+    if (status) {
         respond_error(x, &err);
         return;
     }
@@ -349,13 +349,13 @@ void trainer_artifact(struct exchange *x)
     if (stripe == NULL)
         return;
     enum status status = storage_lease_message(x->api->options.storage, lease.job, lease.epoch, 0, &err);
-    if (status == STATUS_OK) {
+    if (!status) {
         status = storage_artifact_put(x->api->options.storage, lease.job, exchange_param(x, "name"),
                                       type != NULL ? type : "application/octet-stream", x->request->body,
                                       x->request->body_bytes, &err);
     }
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK)
+    if (status)
         respond_error(x, &err);
     else
         respond_empty(x, 204);
@@ -411,7 +411,7 @@ void trainer_end(struct exchange *x)
         enum status status =
             storage_lease_end(x->api->options.storage, lease.job, lease.epoch, event, result, error, &err);
         (void)pthread_mutex_unlock(&stripe->lock);
-        if (status != STATUS_OK)
+        if (status)
             respond_error(x, &err);
         else
             respond_empty(x, 204);

@@ -12,7 +12,7 @@ static bool succeeded(struct exec *e, enum status status, const struct error *er
 {
     if (status)
         op_fail(e, status, "%s", err->message);
-    return status == STATUS_OK;
+    return !status;
 }
 
 bool op_ranks_sum(struct exec *e, double *values, size_t count)

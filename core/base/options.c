@@ -175,7 +175,7 @@ enum status options_integer(const struct options *options, const char *name, lon
     struct value value;
     bool set;
     enum status status = value_of(options, name, &value, &set, err);
-    if (status == STATUS_OK && set)
+    if (!status && set)
         *out = value.integer;
     return status;
 }
@@ -185,7 +185,7 @@ enum status options_number(const struct options *options, const char *name, doub
     struct value value;
     bool set;
     enum status status = value_of(options, name, &value, &set, err);
-    if (status == STATUS_OK && set)
+    if (!status && set)
         *out = value.number;
     return status;
 }

@@ -173,7 +173,7 @@ enum status snapshot_add_rows(struct snapshot *snapshot, enum snapshot_role role
                               const struct snapshot_row *rows, size_t count, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < count && !status; i++) {
         char name[2 * SNAPSHOT_NAME];
         if (rows[i].name == NULL)
             continue;
@@ -261,11 +261,11 @@ enum status snapshot_write(const struct snapshot *snapshot, const struct snapsho
     static const unsigned char zeros[ALIGNMENT];
     enum status status = snapshot_write_head(snapshot, to, err);
     uint64_t written = 0;
-    for (size_t i = 0; i < snapshot->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < snapshot->count && !status; i++) {
         const struct snapshot_entry *entry = &snapshot->entries[i];
         if (entry->offset > written)
             status = to->write(to->context, zeros, (size_t)(entry->offset - written), err);
-        if (status == STATUS_OK)
+        if (!status)
             status = write_entry(entry, to, err);
         written = entry->offset + entry->bytes;
     }
@@ -340,7 +340,7 @@ static enum status decode_table(const unsigned char *table, uint64_t data_bytes,
     if (sorted == NULL)
         return error_memory(err, "a table of contents");
     enum status status = STATUS_OK;
-    for (size_t i = 1; i < count && status == STATUS_OK; i++)
+    for (size_t i = 1; i < count && !status; i++)
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
             status = error_set(err, STATUS_CORRUPT, NULL, "entry %s occurs twice", sorted[i]->name);
     free(sorted);
@@ -355,7 +355,7 @@ static enum status read_header(const struct snapshot_reader *from, size_t *count
     if (from->total_bytes < HEADER_BYTES)
         return error_set(err, STATUS_CORRUPT, NULL, "too short for a snapshot");
     enum status status = from->read(from->context, 0, header, sizeof header, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (memcmp(header, MAGIC, 8) != 0 || get_u32(header + 12) != 0)
         return error_set(err, STATUS_CORRUPT, NULL, "not a snapshot: the first bytes are not " MAGIC);
@@ -375,18 +375,18 @@ enum status snapshot_contents(const struct snapshot_reader *from, struct snapsho
     size_t found = 0;
     uint64_t data_bytes = 0;
     enum status status = read_header(from, &found, &data_bytes, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     unsigned char *table = malloc(found * ENTRY_BYTES + 1);
     struct snapshot_entry *list = calloc(found + 1, sizeof *list);
     if (table == NULL || list == NULL)
         status = error_memory(err, "a table of contents");
-    if (status == STATUS_OK && found > 0)
+    if (!status && found > 0)
         status = from->read(from->context, HEADER_BYTES, table, found * ENTRY_BYTES, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = decode_table(table, data_bytes, list, found, err);
     free(table);
-    if (status != STATUS_OK) {
+    if (status) {
         free(list);
         return status;
     }
@@ -420,7 +420,7 @@ static enum status read_entry(const struct snapshot_entry *entry, uint64_t offse
     if (packed == NULL)
         return error_memory(err, "a table of numbers");
     enum status status = from->read(from->context, offset, packed, (size_t)entry->bytes, err);
-    if (status == STATUS_OK)
+    if (!status)
         copy_elements(entry, packed, true);
     free(packed);
     return status;
@@ -443,7 +443,7 @@ static enum status match(const struct snapshot *snapshot, const struct snapshot_
         if (!same_shape(found, wanted))
             return error_set(err, STATUS_CORRUPT, NULL, "entry %s has another type or shape", wanted->name);
         enum status status = fill ? read_entry(wanted, found->offset, from, err) : STATUS_OK;
-        if (status != STATUS_OK)
+        if (status)
             return status;
     }
     return STATUS_OK;
@@ -456,14 +456,14 @@ static enum status snapshot_take(const struct snapshot *snapshot, const struct s
     struct snapshot_entry *entries;
     size_t count;
     enum status status = snapshot_contents(from, &entries, &count, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     const struct snapshot_entry **sorted = by_name(entries, count);
     if (sorted == NULL) {
         status = error_memory(err, "a table of contents");
     } else {
         status = match(snapshot, from, roles, sorted, count, false, err);
-        if (status == STATUS_OK && fill)
+        if (!status && fill)
             status = match(snapshot, from, roles, sorted, count, true, err);
     }
     free(sorted);
@@ -488,9 +488,9 @@ enum status snapshot_read_rows(const struct snapshot_reader *from, const struct 
 {
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", rows, count, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = snapshot_read(snapshot, from, 1U << SNAPSHOT_STATE, err);
     snapshot_destroy(snapshot);
     return status;
@@ -501,11 +501,11 @@ enum status snapshot_save(snapshot_declare *declare, void *owner, const struct s
 {
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = declare(owner, snapshot, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = snapshot_write(snapshot, to, err);
-    if (status == STATUS_OK)
+    if (!status)
         *bytes = snapshot_bytes(snapshot);
     snapshot_destroy(snapshot);
     return status;
@@ -516,9 +516,9 @@ enum status snapshot_load(snapshot_declare *declare, void *owner, const struct s
 {
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = declare(owner, snapshot, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = snapshot_read(snapshot, from, roles, err);
     snapshot_destroy(snapshot);
     return status;

@@ -267,7 +267,7 @@ enum status value_take(const struct config_field *field, enum value_source sourc
 {
     struct value value;
     enum status status = value_read(field, source, text, &value, err);
-    if (status == STATUS_OK)
+    if (!status)
         value_store(field, config, &value);
     return status;
 }

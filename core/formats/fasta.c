@@ -102,7 +102,7 @@ static enum status read_records(struct reader *r, size_t size, struct error *err
     while (!status && plain_next(&r->lines, &line))
         if (line.size > 0)
             status = line.at[0] == '>' ? begin_record(r, line, err) : add_letters(r, line, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (r->fasta->count == 0)
         return fault(r->lines.number, STATUS_INVALID, baseless, err);

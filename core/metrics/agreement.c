@@ -57,7 +57,7 @@ void agreement_add(struct agreement *a, const struct motif *motifs, int count, c
 enum status agreement_match(const struct agreement *a, int *other_of, double *share, struct error *err)
 {
     enum status status = assignment_best(a->together, a->channels, a->others, other_of, NULL, NULL, err);
-    for (int i = 0; status == STATUS_OK && i < a->channels; i++) {
+    for (int i = 0; !status && i < a->channels; i++) {
         int other = other_of[i];
         int64_t either = a->motifs[i] + (other >= 0 ? a->of_other[other] : 0);
         share[i] = other >= 0 && either > 0 ? 2 * a->together[i * a->others + other] / (double)either : 0;

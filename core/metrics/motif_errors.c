@@ -214,7 +214,7 @@ enum status motif_errors_add(struct motif_errors *errors, const struct motif *mo
                              const struct box *boxes, int box_count, struct error *err)
 {
     enum status status = check_input(errors, motifs, motif_count, boxes, box_count, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (motif_count > errors->owner_room) {
         int *owner = realloc(errors->owner, (size_t)motif_count * sizeof *owner);

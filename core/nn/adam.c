@@ -149,8 +149,7 @@ enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate
             *grad_norm = norm;
         if (!isfinite(norm)) {
             enum status status = params_check(adam->params, err);
-            return status != STATUS_OK ? status
-                                       : error_set(err, STATUS_NUMERIC, NULL, "the norm of the gradient is not finite");
+            return status ? status : error_set(err, STATUS_NUMERIC, NULL, "the norm of the gradient is not finite");
         }
         if (config->clip_norm > 0.0 && norm > config->clip_norm)
             factor = config->clip_norm / norm;
@@ -201,7 +200,7 @@ enum status adam_snapshot_as(struct adam *adam, const char *prefix, struct snaps
                 dim[d] = (uint64_t)w->dim[d];
             enum status status = snapshot_add(snapshot, SNAPSHOT_OPTIMISER, type, name, w->rank, dim,
                                               (which == 0 ? adam->m : adam->v) + at, err);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
             at += adam_padded(w->count);
         }

@@ -312,7 +312,7 @@ enum status params_snapshot(struct params *params, struct snapshot *snapshot, st
                 dim[d] = (uint64_t)p->weight.dim[d];
             enum status status =
                 snapshot_add(snapshot, SNAPSHOT_WEIGHT, type, p->name, p->weight.rank, dim, p->weight.value, err);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
         }
     }
@@ -325,9 +325,9 @@ enum status params_fit(struct params *params, const struct snapshot_reader *from
     if (params->error.code != STATUS_OK)
         return error_set(err, params->error.code, NULL, "%s", params->error.message);
     enum status status = snapshot_create(&snapshot, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = params_snapshot(params, snapshot, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = snapshot_fits(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
     snapshot_destroy(snapshot);
     return status;

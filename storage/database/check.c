@@ -48,7 +48,7 @@ static enum status run_all(struct db *db, const char *const *checks, size_t coun
                            struct error *err)
 {
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < count && status == STATUS_OK && (stop == NULL || !atomic_load(stop)); i++)
+    for (size_t i = 0; i < count && !status && (stop == NULL || !atomic_load(stop)); i++)
         status = db_check(db, checks[i], err);
     return status;
 }
@@ -60,17 +60,17 @@ enum status check_at_start(struct storage *storage, struct error *err)
     int64_t pages = 0, page = 0;
     int64_t most = storage->options.check_bytes > 0 ? storage->options.check_bytes : CHECK_MOST;
     enum status status = db_integer(db, &pages, 0, err, "PRAGMA page_count", "");
-    if (status == STATUS_OK)
+    if (!status)
         status = db_integer(db, &page, 0, err, "PRAGMA page_size", "");
     bool whole = pages * page <= most;
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = run_all(db, small_tables, SMALL, NULL, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (whole)
         status = run_all(db, large_tables, LARGE, NULL, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     atomic_store(&storage->check.state, whole ? STORAGE_CHECK_SOUND : STORAGE_CHECK_RUNNING);
     log_line(&storage->log, LOG_LEVEL_INFO, "the last process did not close the store; %s checked in %.3f s%s",
@@ -84,7 +84,7 @@ enum status check_at_start(struct storage *storage, struct error *err)
 static void conclude(struct storage *storage, enum status status, const struct error *err, double seconds)
 {
     struct check *check = &storage->check;
-    enum storage_check state = status == STATUS_OK        ? STORAGE_CHECK_SOUND
+    enum storage_check state = !status                    ? STORAGE_CHECK_SOUND
                                : status == STATUS_CORRUPT ? STORAGE_CHECK_DAMAGED
                                                           : STORAGE_CHECK_UNREADABLE;
     if (atomic_load(&check->stop))
@@ -150,7 +150,7 @@ static enum status read_table(struct storage *storage, const char *const *sql, s
 static enum status read_large(struct storage *storage, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < LARGE && status == STATUS_OK && !atomic_load(&storage->check.stop); i++)
+    for (size_t i = 0; i < LARGE && !status && !atomic_load(&storage->check.stop); i++)
         status = read_table(storage, &large_tables[i], err);
     return status;
 }
@@ -176,9 +176,9 @@ enum status check_start(struct storage *storage, struct error *err)
     if (atomic_load(&check->state) != STORAGE_CHECK_RUNNING)
         return STATUS_OK;
     enum status status = reader_open(storage, &check->db, err);
-    if (status == STATUS_OK && pthread_create(&check->thread, NULL, check_thread, storage) != 0)
+    if (!status && pthread_create(&check->thread, NULL, check_thread, storage) != 0)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "cannot start the thread that checks the database");
-    check->started = status == STATUS_OK;
+    check->started = !status;
     return status;
 }
 

@@ -116,15 +116,15 @@ static enum status open_from(struct copying *c, struct error *err)
     if (access(c->options->from, F_OK) != 0 && errno == ENOENT)
         return error_set(err, STATUS_IO, NULL, "the file to be copied does not exist");
     enum status status = db_open(&c->from, c->options->from, SQLITE_OPEN_READONLY, NULL, &c->options->log, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sqlite3_busy_timeout(c->from.handle, 5000);
     sqlite3_db_config(c->from.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     status = db_exec(&c->from, "BEGIN", err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = schema_check(&storage_schema, &c->from, &version, err); /* the first read begins the snapshot */
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (version == 0)
         return error_set(err, STATUS_CORRUPT, NULL, "the database is empty: there is nothing to copy");
@@ -143,13 +143,13 @@ static enum status check_digest(struct copying *c, int64_t id, int64_t bytes, co
     int64_t seen = 0;
     hash_init(&hash);
     enum status status = db_query(&c->copy, &stmt, err, sql, "ii", id << CHUNK_BITS, (id + 1) << CHUNK_BITS);
-    while (status == STATUS_OK && db_row(&c->copy, stmt, &status, err)) {
+    while (!status && db_row(&c->copy, stmt, &status, err)) {
         int count = sqlite3_column_bytes(stmt, 0);
         hash_add(&hash, sqlite3_column_blob(stmt, 0), (size_t)count);
         seen += count;
     }
     hash_finish(&hash, digest);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (seen != bytes || memcmp(digest, expected, HASH_BYTES) != 0)
         return error_set(err, STATUS_CORRUPT, NULL, "the bytes of a checkpoint do not match their digest");
@@ -162,10 +162,10 @@ static enum status check_checkpoints(struct copying *c, struct storage_copy_repo
     int64_t all, done = 0;
     sqlite3_stmt *stmt;
     enum status status = db_integer(&c->copy, &all, 0, err, "SELECT sum(bytes) FROM checkpoint WHERE complete", "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_query(&c->copy, &stmt, err, sql, "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     while (db_row(&c->copy, stmt, &status, err)) {
         int64_t bytes = sqlite3_column_int64(stmt, 1);
@@ -174,7 +174,7 @@ static enum status check_checkpoints(struct copying *c, struct storage_copy_repo
             status = error_set(err, STATUS_CORRUPT, NULL, "a checkpoint has no digest");
         else
             status = check_digest(c, sqlite3_column_int64(stmt, 0), bytes, digest, err);
-        if (status != STATUS_OK) {
+        if (status) {
             db_done(stmt);
             break;
         }
@@ -187,11 +187,11 @@ static enum status check_checkpoints(struct copying *c, struct storage_copy_repo
 static enum status check_copy(struct copying *c, struct storage_copy_report *report, struct error *err)
 {
     enum status status = db_check(&c->copy, "PRAGMA integrity_check(1)", err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_check(&c->copy, "PRAGMA foreign_key_check", err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_integer(&c->copy, &report->jobs, 0, err, "SELECT count(*) FROM job", "");
-    return status == STATUS_OK ? check_checkpoints(c, report, err) : status;
+    return status ? status : check_checkpoints(c, report, err);
 }
 
 /* ---- the final name ---------------------------------------------------------------------------------- */
@@ -232,17 +232,17 @@ static enum status give_name(struct copying *c, struct storage_copy_report *repo
     int fd = open(c->part, O_RDONLY | O_CLOEXEC);
     enum status status =
         fd >= 0 && fsync(fd) == 0 ? STATUS_OK : error_set(err, STATUS_IO, NULL, "cannot sync the copy");
-    if (status == STATUS_OK)
+    if (!status)
         status = hash_file(fd, report, err);
     descriptor_close(&fd);
-    if (status == STATUS_OK && link(c->part, c->options->to) != 0)
+    if (!status && link(c->part, c->options->to) != 0)
         status = errno == EEXIST
                      ? error_set(err, STATUS_CONFLICT, NULL, "the target file exists already")
                      : error_set(err, STATUS_IO, NULL, "cannot give the copy its final name: %s", strerror(errno));
-    if (status == STATUS_OK) {
+    if (!status) {
         (void)unlink(c->part);
         status = sync_folder(c->options->to, err);
-        if (status != STATUS_OK)
+        if (status)
             (void)unlink(c->options->to);
     }
     return status;
@@ -251,22 +251,22 @@ static enum status give_name(struct copying *c, struct storage_copy_report *repo
 static enum status make_copy(struct copying *c, struct storage_copy_report *report, struct error *err)
 {
     enum status status = must_be_free(c->options->to, "", err);
-    if (status == STATUS_OK)
+    if (!status)
         status = must_be_free(c->options->to, "-wal", err);
-    if (status == STATUS_OK)
+    if (!status)
         status = take_lock(c, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = open_from(c, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = create_part(c, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = copy_pages(c, err);
-    if (status == STATUS_OK) /* without a log file, the copy is one file that can be read on a read-only disk */
+    if (!status) /* without a log file, the copy is one file that can be read on a read-only disk */
         status = db_exec(&c->copy, "PRAGMA journal_mode=DELETE", err);
-    if (status == STATUS_OK)
+    if (!status)
         status = check_copy(c, report, err);
     db_close(&c->copy);
-    return status == STATUS_OK ? give_name(c, report, err) : status;
+    return status ? status : give_name(c, report, err);
 }
 
 enum status storage_copy(const struct storage_copy_options *options, struct storage_copy_report *report,
@@ -279,7 +279,7 @@ enum status storage_copy(const struct storage_copy_options *options, struct stor
                              ? make_copy(&c, report, err)
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to copy the database");
     db_close(&c.from);
-    if (status != STATUS_OK && c.part != NULL)
+    if (status && c.part != NULL)
         (void)unlink(c.part);
     descriptor_close(&c.lock_fd);
     free(c.part);

@@ -149,7 +149,7 @@ static enum status query(struct db *db, sqlite3_stmt **stmt, struct error *err, 
                          va_list *args)
 {
     enum status status = db_prepare(db, sql, stmt, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     int code = bind_all(*stmt, format, args);
     return code == SQLITE_OK ? STATUS_OK : db_fail(db, code, err);
@@ -191,7 +191,7 @@ enum status db_run(struct db *db, struct error *err, const char *sql, const char
     va_start(args, format);
     enum status status = query(db, &stmt, err, sql, format, &args);
     va_end(args);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     while (db_row(db, stmt, &status, err)) {
     }
@@ -237,7 +237,7 @@ enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct err
     enum status status = query(db, &stmt, err, sql, format, &args);
     va_end(args);
     *value = absent;
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (db_row(db, stmt, &status, err)) {
         if (sqlite3_column_type(stmt, 0) != SQLITE_NULL)
@@ -268,7 +268,7 @@ static enum status check_once(struct db *db, const char *sql, struct error *err)
 {
     sqlite3_stmt *stmt;
     enum status status = db_query(db, &stmt, err, sql, "");
-    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    if (!status && db_row(db, stmt, &status, err)) {
         status = verdict(db, (const char *)sqlite3_column_text(stmt, 0), err);
         db_done(stmt);
     }
@@ -283,7 +283,7 @@ enum status db_check(struct db *db, const char *sql, struct error *err)
         return error_set(err, STATUS_IO, NULL,
                          "a first check of the database failed because of a read error or a lack of memory; the second "
                          "check found it sound");
-    return status == STATUS_OK ? STATUS_OK : error_set(err, status, NULL, "%s", first.message);
+    return status ? error_set(err, status, NULL, "%s", first.message) : STATUS_OK;
 }
 
 int64_t db_changes(const struct db *db)

@@ -39,7 +39,7 @@ enum status id_resume(struct id_source *ids, struct db *db, struct error *err)
     sqlite3_stmt *stmt;
     ids->high = ids->low = 0;
     enum status status = db_query(db, &stmt, err, "SELECT coalesce(max(id), '') FROM job", "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (db_row(db, stmt, &status, err)) {
         char last[STORAGE_ID + 1];

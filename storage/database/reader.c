@@ -12,14 +12,14 @@ static const char begin_sql[] = "BEGIN", commit_sql[] = "COMMIT";
 enum status reader_open(struct storage *storage, struct db *db, struct error *err)
 {
     enum status status = db_open(db, storage->path, SQLITE_OPEN_READONLY, storage->vfs, &storage->log, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
     status = db_exec(db, "PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-2048", err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_keep(db, begin_sql, err);
-    return status == STATUS_OK ? db_keep(db, commit_sql, err) : status;
+    return status ? status : db_keep(db, commit_sql, err);
 }
 
 enum status readers_open(struct storage *storage, int count, struct error *err)
@@ -30,7 +30,7 @@ enum status readers_open(struct storage *storage, int count, struct error *err)
     if (r->db == NULL || r->busy == NULL)
         return error_memory(err, "the database");
     enum status status = STATUS_OK;
-    for (; r->count < count && status == STATUS_OK; r->count++)
+    for (; r->count < count && !status; r->count++)
         status = reader_open(storage, &r->db[r->count], err);
     return status;
 }
@@ -83,7 +83,7 @@ enum status reader_begin(struct storage *storage, struct db **db, struct error *
 {
     *db = reader_take(storage);
     enum status status = db_run(*db, err, begin_sql, "");
-    if (status != STATUS_OK) {
+    if (status) {
         reader_give(storage, *db);
         *db = NULL;
     }

@@ -66,7 +66,7 @@ static bool is_held(struct storage *storage, int64_t checkpoint)
 enum status delete_checkpoint_later(struct db *db, int64_t checkpoint, struct error *err)
 {
     enum status status = db_run(db, err, "INSERT INTO pending_delete VALUES ('checkpoint', ?)", "i", checkpoint);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_run(db, err, "DELETE FROM checkpoint WHERE id = ?", "i", checkpoint);
 }
@@ -75,16 +75,16 @@ enum status delete_job_later(struct db *db, int64_t job, struct error *err)
 {
     enum status status =
         db_run(db, err, "INSERT INTO pending_delete SELECT 'checkpoint', id FROM checkpoint WHERE job = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_run(db, err, "INSERT INTO pending_delete SELECT 'series', id FROM series WHERE job = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_run(db, err, "INSERT INTO pending_delete VALUES ('events', ?)", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_run(db, err, "DELETE FROM checkpoint WHERE job = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_run(db, err, "DELETE FROM series WHERE job = ?", "i", job);
 }
@@ -96,14 +96,14 @@ static enum status pick(struct storage *storage, struct db *db, char kind[KIND],
     sqlite3_stmt *stmt;
     *found = false;
     enum status status = db_query(db, &stmt, err, "SELECT kind, id FROM pending_delete", "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     while (db_row(db, stmt, &status, err)) {
         *id = sqlite3_column_int64(stmt, 1);
         if (!db_copy(stmt, 0, kind, KIND))
             status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to remove old rows");
         *found = strcmp(kind, "checkpoint") != 0 || !is_held(storage, *id);
-        if (*found || status != STATUS_OK)
+        if (*found || status)
             break;
     }
     db_done(stmt);
@@ -117,7 +117,7 @@ enum status sweep_step(struct storage *storage, struct db *db, bool *more, struc
     *more = false;
     bool found;
     enum status status = pick(storage, db, kind, &id, &found, err);
-    if (status != STATUS_OK || !found)
+    if (status || !found)
         return status;
     if (strcmp(kind, "checkpoint") == 0)
         status = db_run(db, err,
@@ -132,11 +132,11 @@ enum status sweep_step(struct storage *storage, struct db *db, bool *more, struc
     else
         status = db_run(db, err, "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE job = ? LIMIT ?)", "in", id,
                         SWEEP_EVENTS);
-    bool bare = status == STATUS_OK && db_changes(db) == 0;
+    bool bare = !status && db_changes(db) == 0;
     if (bare && strcmp(kind, "series") == 0)
         status = db_run(db, err, "DELETE FROM pyramid WHERE series = ?", "i", id);
-    if (bare && status == STATUS_OK)
+    if (bare && !status)
         status = db_run(db, err, "DELETE FROM pending_delete WHERE kind = ? AND id = ?", "ti", kind, id);
-    *more = status == STATUS_OK;
+    *more = !status;
     return status;
 }

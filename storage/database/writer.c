@@ -61,7 +61,7 @@ static enum status enqueue(struct writer *w, struct command *command, enum manne
         pthread_cond_wait(&w->change, &w->lock);
         w->blocked--;
     }
-    if (status != STATUS_OK)
+    if (status)
         return status;
     command->manner = manner;
     command->full = false;
@@ -97,10 +97,10 @@ enum status writer_call(struct storage *storage, struct command *command, struct
     struct writer *w = &storage->writer;
     pthread_mutex_lock(&w->lock);
     enum status status = enqueue(w, command, MANNER_URGENT, err);
-    while (status == STATUS_OK && !command->done)
+    while (!status && !command->done)
         pthread_cond_wait(&w->change, &w->lock);
     pthread_mutex_unlock(&w->lock);
-    return status == STATUS_OK ? outcome(command, err) : status;
+    return status ? status : outcome(command, err);
 }
 
 enum status writer_post(struct storage *storage, struct command *command, struct error *err)
@@ -109,7 +109,7 @@ enum status writer_post(struct storage *storage, struct command *command, struct
     pthread_mutex_lock(&w->lock);
     enum status status = enqueue(w, command, MANNER_LAZY, err);
     pthread_mutex_unlock(&w->lock);
-    if (status != STATUS_OK)
+    if (status)
         command->destroy(command);
     return status;
 }
@@ -139,7 +139,7 @@ enum status writer_bulk(struct storage *storage, struct command *command, struct
     struct writer *w = &storage->writer;
     pthread_mutex_lock(&w->lock);
     enum status status = writer_refuse(w, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         command->manner = MANNER_BULK;
         command->status = STATUS_OK;
         error_clear(&command->error);
@@ -194,7 +194,7 @@ static enum status keep_statements(struct db *db, struct error *err)
 {
     const char *const all[] = {begin_sql, commit_sql, rollback_sql, savepoint_sql, undo_sql, release_sql};
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && status == STATUS_OK; i++)
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && !status; i++)
         status = db_keep(db, all[i], err);
     return status;
 }
@@ -213,7 +213,7 @@ static enum status set_synchronous(struct storage *storage, int level, struct er
                                  : level == 1 ? "PRAGMA synchronous=NORMAL"
                                               : "PRAGMA synchronous=OFF",
                                  err);
-    if (status == STATUS_OK)
+    if (!status)
         w->synchronous = level;
     return status;
 }
@@ -245,7 +245,7 @@ static void run_one(struct storage *storage, struct command *c)
         }
     }
     enum status status = db_run(db, &c->error, release_sql, "");
-    if (status != STATUS_OK) /* the change may or may not remain, so roll back the whole group */
+    if (status) /* the change may or may not remain, so roll back the whole group */
         (void)db_run(db, NULL, rollback_sql, "");
     if (c->status == STATUS_OK)
         c->status = status;
@@ -261,11 +261,11 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         (void)db_run(db, NULL, rollback_sql, "");
     db->last_code = SQLITE_OK;
     enum status status = set_synchronous(storage, synchronous, &err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_run(db, &err, begin_sql, "");
     bool waiting = false; /* true: a command of this group goes to the retry queue, and later ones that can be retried
                              must not overtake it */
-    for (struct command *c = list; c != NULL && status == STATUS_OK; c = c->next) {
+    for (struct command *c = list; c != NULL && !status; c = c->next) {
         if (waiting && c->retry != NULL) {
             c->full = true;
             c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
@@ -279,11 +279,11 @@ static void run_group(struct storage *storage, struct command *list, int synchro
                             c->error.code != STATUS_OK ? c->error.message : "the database cannot be written");
         }
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = file_in_place(storage, &err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_run(db, &err, commit_sql, "");
-    if (status == STATUS_OK)
+    if (!status)
         return;
     bool full = disk_is_full(db);
     if (!sqlite3_get_autocommit(db->handle))
@@ -429,7 +429,7 @@ static enum status sweep_command(struct storage *storage, struct db *db, struct 
 {
     bool more = false;
     enum status status = sweep_step(storage, db, &more, err);
-    if (status == STATUS_OK && more)
+    if (!status && more)
         writer_want_sweep(storage);
     return status;
 }
@@ -604,7 +604,7 @@ enum status writer_start(struct storage *storage, struct error *err)
     w->wal_next = WAL_PORTION;
     sqlite3_wal_hook(w->db.handle, on_commit, w);
     enum status status = keep_statements(&w->db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (pthread_create(&w->thread, NULL, writer_main, storage) != 0)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "cannot start the writing thread");

@@ -17,7 +17,7 @@ static enum status put_run(struct storage *storage, struct db *db, struct comman
     struct put *p = (struct put *)command;
     int64_t job;
     enum status status = job_number(db, p->id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_run(db, err, "INSERT OR REPLACE INTO artifact VALUES (?, ?, ?, ?, ?)", "ittib", job, p->name,
                   p->media_type, db_stamp(db), p->bytes, p->count);
@@ -58,9 +58,9 @@ static enum status artifact_list(struct db *db, const char *id, struct arena *ar
     int64_t job, rows = 0;
     sqlite3_stmt *stmt = NULL;
     enum status status = job_number(db, id, &job, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_integer(db, &rows, 0, err, "SELECT count(*) FROM artifact WHERE job = ?", "i", job);
-    if (status != STATUS_OK || rows == 0)
+    if (status || rows == 0)
         return status;
     *out = arena_zalloc(arena, (size_t)rows, sizeof **out);
     if (*out == NULL)
@@ -68,7 +68,7 @@ static enum status artifact_list(struct db *db, const char *id, struct arena *ar
     status = db_query(db, &stmt, err,
                       "SELECT name, media_type, created_at, length(data) FROM artifact WHERE job = ? ORDER BY name",
                       "i", job);
-    while (status == STATUS_OK && *count < (size_t)rows && db_row(db, stmt, &status, err))
+    while (!status && *count < (size_t)rows && db_row(db, stmt, &status, err))
         status = read_row(stmt, arena, &(*out)[(*count)++], err);
     db_done(stmt);
     return status;
@@ -81,7 +81,7 @@ enum status storage_artifact_list(struct storage *storage, const char *id, struc
     *artifacts = NULL;
     *count = 0;
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = artifact_list(db, id, arena, artifacts, count, err);
     reader_end(storage, db);
@@ -94,23 +94,23 @@ static enum status get(struct db *db, const char *id, const char *name, struct a
     int64_t job;
     sqlite3_stmt *stmt;
     enum status status = job_number(db, id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_query(db, &stmt, err,
                       "SELECT name, media_type, created_at, length(data), data FROM artifact"
                       " WHERE job = ? AND name = ?",
                       "it", job, name);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!db_row(db, stmt, &status, err))
-        return status != STATUS_OK ? status : error_set(err, STATUS_NOT_FOUND, NULL, "no such artifact");
+        return status ? status : error_set(err, STATUS_NOT_FOUND, NULL, "no such artifact");
     status = read_row(stmt, arena, out, err);
     const void *data = sqlite3_column_blob(stmt, 4);
     size_t count = (size_t)sqlite3_column_bytes(stmt, 4);
-    void *copy = status == STATUS_OK ? arena_alloc(arena, count > 0 ? count : 1) : NULL;
-    if (status == STATUS_OK && (copy == NULL || (count > 0 && data == NULL)))
+    void *copy = !status ? arena_alloc(arena, count > 0 ? count : 1) : NULL;
+    if (!status && (copy == NULL || (count > 0 && data == NULL)))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read an artifact");
-    if (status == STATUS_OK && count > 0)
+    if (!status && count > 0)
         memcpy(copy, data, count);
     *bytes = copy;
     db_done(stmt);
@@ -123,7 +123,7 @@ enum status storage_artifact_get(struct storage *storage, const char *id, const 
     struct db *db;
     *bytes = NULL;
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = get(db, id, name, arena, out, bytes, err);
     reader_end(storage, db);

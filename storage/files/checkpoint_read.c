@@ -38,7 +38,7 @@ static enum status checkpoint_read_find(struct db *db, const char *job_id, struc
     int64_t job;
     sqlite3_stmt *stmt = NULL;
     enum status status = job_number(db, job_id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     switch (pick.by) {
     case STORAGE_LATEST:
@@ -60,12 +60,12 @@ static enum status checkpoint_read_find(struct db *db, const char *job_id, struc
     default:
         return error_set(err, STATUS_INVALID, NULL, "unknown way to choose a checkpoint");
     }
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (db_row(db, stmt, &status, err)) {
         status = read_row(stmt, id, out, err);
         db_done(stmt);
-    } else if (status == STATUS_OK) {
+    } else if (!status) {
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such checkpoint");
     }
     return status;
@@ -77,7 +77,7 @@ enum status storage_checkpoint_find(struct storage *storage, const char *id, str
     struct db *db;
     int64_t number;
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = checkpoint_read_find(db, id, pick, &number, out, err);
     reader_end(storage, db);
@@ -90,15 +90,15 @@ static enum status checkpoint_read_list(struct db *db, const char *id, struct ar
     int64_t job, rows = 0, number;
     sqlite3_stmt *stmt = NULL;
     enum status status = job_number(db, id, &job, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_integer(db, &rows, 0, err, "SELECT count(*)" FROM, "i", job);
-    if (status != STATUS_OK || rows == 0)
+    if (status || rows == 0)
         return status;
     *out = arena_zalloc(arena, (size_t)rows, sizeof **out);
     if (*out == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list checkpoints");
     status = db_query(db, &stmt, err, "SELECT " COLUMNS FROM " ORDER BY seq", "i", job);
-    while (status == STATUS_OK && *count < (size_t)rows && db_row(db, stmt, &status, err))
+    while (!status && *count < (size_t)rows && db_row(db, stmt, &status, err))
         status = read_row(stmt, &number, &(*out)[(*count)++], err);
     db_done(stmt);
     return status;
@@ -111,7 +111,7 @@ enum status storage_checkpoint_list(struct storage *storage, const char *id, str
     *checkpoints = NULL;
     *count = 0;
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = checkpoint_read_list(db, id, arena, checkpoints, count, err);
     reader_end(storage, db);
@@ -143,21 +143,21 @@ static enum status find_and_hold(struct storage *storage, const char *job, struc
         int64_t still = 0;
         struct db *db;
         enum status status = reader_begin(storage, &db, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         status = checkpoint_read_find(db, job, pick, id, info, err);
         reader_end(storage, db);
-        if (status == STATUS_OK)
+        if (!status)
             status = hold_add(storage, *id, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         db = reader_take(storage);
         status = db_integer(db, &still, 0, err, "SELECT id FROM checkpoint WHERE id = ?", "i", *id);
         reader_give(storage, db);
-        if (status == STATUS_OK && still == *id)
+        if (!status && still == *id)
             return STATUS_OK;
         checkpoint_read_release(storage, *id);
-        if (status != STATUS_OK)
+        if (status)
             return status;
     }
     return error_set(err, STATUS_UNAVAILABLE, NULL, "the checkpoints of the job change too fast to be read: try again");
@@ -173,7 +173,7 @@ enum status storage_checkpoint_open(struct storage *storage, const char *id, str
     if (r == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open a checkpoint");
     enum status status = find_and_hold(storage, id, pick, &r->id, &found, err);
-    if (status != STATUS_OK) {
+    if (status) {
         free(r);
         return status;
     }
@@ -209,7 +209,7 @@ enum status storage_checkpoint_read(void *reader, uint64_t offset, void *bytes, 
     sqlite3_blob *blob = NULL;
     enum status status = STATUS_OK;
     struct db *db = reader_take(r->storage);
-    while (count > 0 && status == STATUS_OK) {
+    while (count > 0 && !status) {
         size_t within = (size_t)(offset % STORAGE_CHUNK);
         size_t some = STORAGE_CHUNK - within < count ? STORAGE_CHUNK - within : count;
         status = read_blob(db, (r->id << CHUNK_BITS) + (int64_t)(offset / STORAGE_CHUNK), within, to, some, &blob, err);
@@ -231,16 +231,16 @@ enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, 
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to verify a checkpoint");
     hash_init(&hash);
     enum status status = STATUS_OK;
-    for (uint64_t at = 0; at < reader->bytes && status == STATUS_OK;) {
+    for (uint64_t at = 0; at < reader->bytes && !status;) {
         size_t some = reader->bytes - at < STORAGE_CHUNK ? (size_t)(reader->bytes - at) : STORAGE_CHUNK;
         status = storage_checkpoint_read(reader, at, piece, some, err);
-        if (status == STATUS_OK)
+        if (!status)
             hash_add(&hash, piece, some);
         at += some;
     }
     hash_finish(&hash, digest);
     free(piece);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (memcmp(digest, reader->sha256, sizeof digest) != 0)
         return error_set(err, STATUS_CORRUPT, NULL, "the bytes of the checkpoint do not match its SHA-256");

@@ -351,7 +351,7 @@ enum status dataset_part_open(const char *root, const char *owner, const char *h
     if (hash)
         write_part_name(owner, hash, name);
     enum status status = make_folders(root, uploads, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = path_of(path, uploads, name, "", err);
     if (status)
@@ -412,10 +412,10 @@ enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct e
 {
     char uploads[DATASET_FILES];
     enum status status = make_folders(root, uploads, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = path_of(folder, uploads, "stage-XXXXXX", "", err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!mkdtemp(folder))
         return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");

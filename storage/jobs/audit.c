@@ -24,7 +24,7 @@ static enum status begin_run(struct storage *storage, struct db *db, struct comm
                                 "INSERT INTO audit(time, who, peer, request, method, target)"
                                 " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                                 "ittttt", e->time, e->who, e->peer, e->request, e->method, e->target);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_run(db, err, "DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?", "i",
                   (int64_t)STORAGE_AUDIT_KEPT);
@@ -91,7 +91,7 @@ enum status storage_audit_list(struct storage *storage, int64_t before, int limi
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list the audit log");
     struct db *db = reader_take(storage);
     enum status status = db_query(db, &stmt, err, sql, "in", before, limit);
-    while (status == STATUS_OK && db_row(db, stmt, &status, err))
+    while (!status && db_row(db, stmt, &status, err))
         status = read_row(stmt, &(*entries)[(*count)++], err);
     db_done(stmt);
     reader_give(storage, db);

@@ -17,7 +17,7 @@ enum status event_add(struct db *db, int64_t job, const char *type, const char *
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err)
 {
     enum status status = event_add(db, job, "progress", data, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_run(db, err,
                   "DELETE FROM event WHERE job = ?1 AND type = 'progress' AND id <= (SELECT id FROM event"
@@ -61,7 +61,7 @@ static enum status posted_run(struct storage *storage, struct db *db, struct com
     struct posted *p = (struct posted *)command;
     int64_t job;
     enum status status = job_number(db, p->id, &job, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = event_add(db, job, p->type, p->data, err);
     command->adds_events = true;
     return status;
@@ -96,7 +96,7 @@ static enum status query_events(struct db *db, sqlite3_stmt **stmt, const char *
                         "in", after, limit);
     int64_t job;
     enum status status = job_number(db, id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_query(db, stmt, err,
                     "SELECT e.id, ?1, e.type, e.data, e.time FROM event e WHERE e.job = ?2 AND e.id > ?3"
@@ -117,10 +117,10 @@ enum status storage_event_read(struct storage *storage, const char *id, int64_t 
     struct db *db;
     sqlite3_stmt *stmt = NULL;
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = query_events(db, &stmt, id, after, limit, err);
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    while (!status && db_row(db, stmt, &status, err)) {
         struct storage_event *e = &list[*count];
         bool ok = db_copy(stmt, 1, e->job, sizeof e->job);
         e->id = sqlite3_column_int64(stmt, 0);
@@ -144,7 +144,7 @@ enum status storage_event_newest(struct storage *storage, int64_t *id, struct er
     struct db *db;
     *id = 0;
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_integer(db, id, 0, err, "SELECT seq FROM sqlite_sequence WHERE name = 'event'", "");
     reader_end(storage, db);

@@ -34,7 +34,7 @@ static enum status put_chunks(struct db *db, int64_t checkpoint, const struct st
     enum status status =
         chunk != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to store a checkpoint");
     int64_t number = 0;
-    for (size_t at = 0; status == STATUS_OK && at < total; at += STORAGE_CHUNK) {
+    for (size_t at = 0; !status && at < total; at += STORAGE_CHUNK) {
         size_t some = total - at < STORAGE_CHUNK ? total - at : STORAGE_CHUNK;
         storage_import_copy(bytes, at, chunk, some);
         status = db_run(db, err, "INSERT INTO chunk VALUES (?, ?)", "ib", (checkpoint << CHUNK_BITS) + number++,
@@ -66,12 +66,12 @@ static enum status put_checkpoint(struct storage *storage, struct db *db, int64_
                                 in->what.accuracy, (int64_t)storage_import_total(&in->bytes), (const void *)sha256,
                                 sizeof sha256, (int)in->what.stage_end, now);
     int64_t checkpoint = sqlite3_last_insert_rowid(db->handle);
-    if (status == STATUS_OK)
+    if (!status)
         status = put_chunks(db, checkpoint, &in->bytes, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = chain_add(storage, db, checkpoint, err);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)in->seq);
-    return status == STATUS_OK ? event_add(db, job, "checkpoint", seq, err) : status;
+    return status ? status : event_add(db, job, "checkpoint", seq, err);
 }
 
 static enum status put_job(struct storage *storage, struct db *db, const struct import *import, int64_t now,
@@ -95,7 +95,7 @@ static enum status put_job(struct storage *storage, struct db *db, const struct 
         .started_at = now,
         .finished_at = now,
     };
-    return status == STATUS_OK ? job_insert(db, import->id, &row, last, job, err) : status;
+    return status ? status : job_insert(db, import->id, &row, last, job, err);
 }
 
 /* Checks the limit of the owner's bytes in the transaction that stores the job, so that simultaneous imports cannot
@@ -108,7 +108,7 @@ static enum status check_limit(struct db *db, const struct storage_import *in, s
     for (size_t i = 0; i < in->count; i++)
         bytes += (int64_t)storage_import_total(&in->checkpoints[i].bytes);
     enum status status = owner_bytes(db, in->owner, &used, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (bytes > in->owner_bytes - used)
         return error_set(err, STATUS_LIMIT, NULL,
@@ -125,18 +125,18 @@ static enum status import_run(struct storage *storage, struct db *db, struct com
     int64_t now = db_stamp(db), job = 0;
     const struct submit_key key = {or_empty(in->owner), in->key, in->fingerprint, clock_now_ms()};
     enum status status = submit_key_find(db, &key, import->id, &import->outcome, err);
-    if (status != STATUS_OK || import->outcome != STORAGE_CREATED)
+    if (status || import->outcome != STORAGE_CREATED)
         return status;
     status = check_limit(db, in, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = put_job(storage, db, import, now, &job, err);
-    for (size_t i = 0; status == STATUS_OK && i < in->count; i++)
+    for (size_t i = 0; !status && i < in->count; i++)
         status = put_checkpoint(storage, db, job, &in->checkpoints[i], now, err);
-    for (size_t i = 0; status == STATUS_OK && i < in->series_count; i++)
+    for (size_t i = 0; !status && i < in->series_count; i++)
         status = metric_fill(db, job, &in->series[i], err);
-    if (status == STATUS_OK)
+    if (!status)
         status = submit_key_keep(db, &key, job, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = event_add(db, job, "state", job_state_name(JOB_SUCCEEDED), err);
     command->adds_events = true;
     return status;
@@ -162,9 +162,9 @@ enum status storage_job_import(struct storage *storage, const struct storage_imp
     struct import import = {.base = {.run = import_run}, .in = in, .id = id};
     id[0] = '\0';
     enum status status = jobs_import_check(in, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = writer_call(storage, &import.base, err);
-    if (status != STATUS_OK)
+    if (status)
         id[0] = '\0';
     *outcome = import.outcome;
     return status;

@@ -14,7 +14,7 @@ enum status job_apply_event(struct db *db, int64_t job, enum job_event event, st
     sqlite3_stmt *stmt;
     bool known = false; /* whether the job exists and its state is valid */
     enum status status = db_query(db, &stmt, err, "SELECT state, requested_state FROM job WHERE num = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (db_row(db, stmt, &status, err)) {
         char name[JOB_STATE_NAME];
@@ -24,7 +24,7 @@ enum status job_apply_event(struct db *db, int64_t job, enum job_event event, st
         *requested = (enum requested_state)sqlite3_column_int(stmt, 1);
         db_done(stmt);
     }
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!known)
         return error_set(err, STATUS_CORRUPT, NULL, "a job in the database has an unknown state");
@@ -42,9 +42,9 @@ enum status job_apply_event(struct db *db, int64_t job, enum job_event event, st
                " started_at = CASE WHEN ?1 = 'running' AND started_at = 0 THEN ?3 ELSE started_at END,"
                " finished_at = CASE WHEN ?4 THEN ?3 ELSE finished_at END WHERE num = ?5",
                "tnini", job_state_name(next_state), (int)next_requested, now, (int)job_state_final(next_state), job);
-    if (status == STATUS_OK && next_state != *state) {
+    if (!status && next_state != *state) {
         status = event_add(db, job, "state", job_state_name(next_state), err);
-        if (status == STATUS_OK && db->notices && job_state_final(next_state))
+        if (!status && db->notices && job_state_final(next_state))
             status = notice_add(db, job, err);
         if (command != NULL)
             command->adds_events = true;
@@ -62,10 +62,10 @@ enum status job_recover(struct db *db, int64_t *count, struct error *err)
         enum job_state state;
         enum requested_state requested;
         enum status status = db_integer(db, &job, 0, err, "SELECT num FROM job WHERE state = 'running' LIMIT 1", "");
-        if (status != STATUS_OK || job == 0)
+        if (status || job == 0)
             return status;
         status = job_apply_event(db, job, JOB_EVENT_YIELD, NULL, &state, &requested, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         ++*count;
     }
@@ -84,10 +84,10 @@ static enum status patch_run(struct storage *storage, struct db *db, struct comm
     struct patch *p = (struct patch *)command;
     int64_t job, version;
     enum status status = job_number(db, p->id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_integer(db, &version, 0, err, "SELECT version FROM job WHERE num = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (p->in->expected_version != 0 && p->in->expected_version != version)
         return error_set(err, STATUS_CONFLICT, NULL, "the job has changed since it was read: read it again");
@@ -95,13 +95,13 @@ static enum status patch_run(struct storage *storage, struct db *db, struct comm
         return STATUS_OK;
     if (p->in->name != NULL)
         status = db_run(db, err, "UPDATE job SET name = ? WHERE num = ?", "ti", p->in->name, job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (p->in->priority != NULL)
         status = db_run(db, err, "UPDATE job SET priority = ? WHERE num = ?", "ni", *p->in->priority, job);
-    if (status == STATUS_OK && p->in->tags != NULL)
+    if (!status && p->in->tags != NULL)
         status = job_set_tags(db, job, p->in->tags, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_run(db, err, "UPDATE job SET version = version + 1 WHERE num = ?", "i", job);
 }
@@ -132,15 +132,15 @@ static enum status change_run(struct storage *storage, struct db *db, struct com
     struct change *c = (struct change *)command;
     int64_t job;
     enum status status = job_number(db, c->id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->result != NULL || c->error != NULL) /* stored before the state changes, because the notice of the new state
                                                   contains the result's verdict */
         status = db_run(db, err, "UPDATE job SET result = ?, error = ? WHERE num = ?", "tti", c->result, c->error, job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = job_apply_event(db, job, c->event, command, &c->state, &c->requested, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->event == JOB_EVENT_YIELD || c->event == JOB_EVENT_SUCCEED || c->event == JOB_EVENT_FAIL)
         return db_run(db, err,
@@ -192,13 +192,13 @@ static enum status claim_run(struct storage *storage, struct db *db, struct comm
                  " FROM job AS r WHERE r.owner = job.owner AND r.owner <> '' AND r.state = 'running'))"
                  " ORDER BY priority DESC, num LIMIT 1",
                  "iiin", (int64_t)c->by_task, (int64_t)c->task, options->owner_threads, options->threads_of_job);
-    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    if (!status && db_row(db, stmt, &status, err)) {
         job = sqlite3_column_int64(stmt, 0);
         if (!db_copy(stmt, 1, c->claimed, STORAGE_ID))
             status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to claim a job");
         db_done(stmt);
     }
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (job == 0)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no job is queued");
@@ -211,7 +211,7 @@ static enum status claim(struct storage *storage, struct change *change, char id
     change->claimed = id;
     id[0] = '\0';
     enum status status = writer_call(storage, &change->base, err);
-    if (status != STATUS_OK)
+    if (status)
         id[0] = '\0';
     return status;
 }
@@ -251,12 +251,12 @@ static enum status progress_run(struct storage *storage, struct db *db, struct c
                                 "UPDATE job SET progress = ?, progress_version = progress_version + 1"
                                 " WHERE id = ? AND state NOT IN ('succeeded', 'failed', 'cancelled')",
                                 "tt", p->text, p->id);
-    if (status != STATUS_OK || db_changes(db) == 0)
+    if (status || db_changes(db) == 0)
         return status;
     status = job_number(db, p->id, &job, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = event_add_progress(db, job, p->text, err);
-    command->adds_events = status == STATUS_OK;
+    command->adds_events = !status;
     return status;
 }
 
@@ -306,7 +306,7 @@ static enum status rewind_run(struct storage *storage, struct db *db, struct com
     struct rewind *r = (struct rewind *)command;
     int64_t job;
     enum status status = job_number(db, r->id, &job, err);
-    return status == STATUS_OK ? metric_rewind(db, job, r->last_step, err) : status;
+    return status ? status : metric_rewind(db, job, r->last_step, err);
 }
 
 enum status storage_job_rewind(struct storage *storage, const char *id, int64_t last_step, struct error *err)
@@ -323,7 +323,7 @@ enum status job_delete_finished(struct db *db, int64_t job, struct error *err)
                                     " AND source_job = (SELECT id FROM job WHERE num = ?)"
                                     " AND state IN ('queued', 'running', 'paused')",
                                     "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (waiting > 0)
         return error_set(err, STATUS_CONFLICT, NULL, "%lld unfinished jobs start from this one", (long long)waiting);
@@ -335,10 +335,10 @@ enum status job_delete_finished(struct db *db, int64_t job, struct error *err)
                     " AND j.study <> '' AND EXISTS (SELECT 1 FROM job AS o WHERE o.study = j.study AND o.study <> ''"
                     " AND o.num <> ?1)",
                     "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = delete_job_later(db, job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_run(db, err, "DELETE FROM job WHERE num = ?", "i", job);
 }
@@ -348,11 +348,11 @@ static enum status delete_run(struct storage *storage, struct db *db, struct com
     struct rewind *r = (struct rewind *)command;
     int64_t job, final;
     enum status status = job_number(db, r->id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_integer(db, &final, 0, err,
                         "SELECT state IN ('succeeded', 'failed', 'cancelled') FROM job WHERE num = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!final)
         return error_set(err, STATUS_CONFLICT, NULL, "only a finished job can be deleted: cancel it first");
@@ -363,7 +363,7 @@ enum status storage_job_delete(struct storage *storage, const char *id, struct e
 {
     struct rewind r = {.base = {.run = delete_run}, .id = id};
     enum status status = writer_call(storage, &r.base, err);
-    if (status == STATUS_OK)
+    if (!status)
         writer_want_sweep(storage);
     return status;
 }

@@ -26,7 +26,7 @@ static enum status read_state(struct db *db, int64_t job, enum lease_state *stat
     *state = LEASE_NONE;
     *epoch = 0;
     enum status status = db_query(db, &stmt, err, "SELECT state, epoch FROM lease WHERE job = ?", "i", job);
-    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    if (!status && db_row(db, stmt, &status, err)) {
         char name[LEASE_STATE_NAME];
         if (!db_copy(stmt, 0, name, sizeof name))
             status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a lease");
@@ -34,9 +34,8 @@ static enum status read_state(struct db *db, int64_t job, enum lease_state *stat
         *epoch = sqlite3_column_int64(stmt, 1);
         db_done(stmt);
     }
-    return status == STATUS_OK && !known
-               ? error_set(err, STATUS_CORRUPT, NULL, "a lease in the database has an unknown state")
-               : status;
+    return !status && !known ? error_set(err, STATUS_CORRUPT, NULL, "a lease in the database has an unknown state")
+                             : status;
 }
 
 /* Stores a new lease and counts the leases since the newest checkpoint: a new checkpoint resets the count. */
@@ -44,18 +43,18 @@ static enum status grant(struct db *db, int64_t job, struct change *c, struct er
 {
     int64_t running, newest, before, tries;
     enum status status = db_integer(db, &running, 0, err, "SELECT state = 'running' FROM job WHERE num = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!running)
         return error_set(err, STATUS_CONFLICT, NULL, "the job is not running");
     status = db_integer(db, &newest, 0, err, "SELECT max(seq) FROM checkpoint WHERE job = ? AND complete", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_integer(db, &before, -1, err, "SELECT newest FROM lease WHERE job = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_integer(db, &tries, 0, err, "SELECT tries FROM lease WHERE job = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     c->tries = newest > before ? 1 : (int)tries + 1;
     return db_run(db, err,
@@ -98,10 +97,10 @@ static enum status change_run(struct storage *storage, struct db *db, struct com
     struct lease_place lease;
     int64_t job;
     enum status status = job_number(db, c->id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = read_state(db, job, &lease.state, &lease.epoch, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     enum lease_verdict verdict = lease_apply(&lease, c->event, c->epoch);
     if (verdict == LEASE_OTHER_EPOCH)
@@ -141,11 +140,11 @@ static enum status foreign_run(struct storage *storage, struct db *db, struct co
     struct change *c = (struct change *)command;
     int64_t job;
     enum status status = job_number(db, c->id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status =
         db_run(db, err, "UPDATE lease SET foreign_id = ? WHERE job = ? AND state <> 'none'", "ti", c->foreign_id, job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (db_changes(db) == 0)
         return error_set(err, STATUS_CONFLICT, NULL, "the job has no lease");
@@ -227,11 +226,11 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
 static enum status take_row(struct storage *storage, struct db *db, sqlite3_stmt *stmt, enum status status,
                             struct arena *arena, struct storage_lease *out, struct error *err)
 {
-    if (status == STATUS_OK) {
+    if (!status) {
         if (db_row(db, stmt, &status, err)) {
             status = read_row(stmt, arena, out, err);
             db_done(stmt);
-        } else if (status == STATUS_OK) {
+        } else if (!status) {
             status = error_set(err, STATUS_NOT_FOUND, NULL, "no such lease");
         }
     }

@@ -38,7 +38,7 @@ enum status storage_notice_next(struct storage *storage, int64_t now, struct are
                                   "SELECT id, job, state, data, time, tries FROM outbox"
                                   " WHERE due_at <= ?1 OR due_at > ?1 + ?2 ORDER BY due_at, id LIMIT 1",
                                   "ii", now, STORAGE_NOTICE_DELAY_MAX);
-    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    if (!status && db_row(db, stmt, &status, err)) {
         found = true;
         memset(out, 0, sizeof *out);
         out->id = sqlite3_column_int64(stmt, 0);
@@ -50,9 +50,9 @@ enum status storage_notice_next(struct storage *storage, int64_t now, struct are
         db_done(stmt);
     }
     reader_give(storage, db);
-    if (status == STATUS_OK && !ok)
+    if (!status && !ok)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a notice");
-    if (status == STATUS_OK && !found)
+    if (!status && !found)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no notice is due");
     return status;
 }

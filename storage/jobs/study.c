@@ -54,11 +54,11 @@ enum status storage_study_get(struct storage *storage, const char *id, struct ar
     sqlite3_stmt *stmt;
     struct db *db = reader_take(storage);
     enum status status = db_query(db, &stmt, err, SELECT("id = ?"), "t", id);
-    if (status == STATUS_OK) {
+    if (!status) {
         if (db_row(db, stmt, &status, err)) {
             status = study_row(stmt, arena, out, err);
             db_done(stmt);
-        } else if (status == STATUS_OK) {
+        } else if (!status) {
             status = no_such_study(err);
         }
     }
@@ -86,12 +86,12 @@ enum status storage_study_list(struct storage *storage, const struct storage_stu
                                   SELECT("id < ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR owner = ?3)"
                                          " AND (?4 IS NULL OR kind = ?4) ORDER BY id DESC LIMIT ?5"),
                                   "ttttn", before, filter->name, filter->owner, filter->kind, limit + 1);
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    while (!status && db_row(db, stmt, &status, err)) {
         if (*count == (size_t)limit)
             *more = true;
         else
             status = study_row(stmt, arena, &list[(*count)++], err);
-        if (*more || status != STATUS_OK) {
+        if (*more || status) {
             db_done(stmt);
             break;
         }
@@ -117,9 +117,9 @@ enum status storage_study_jobs(struct storage *storage, const char *id, const ch
                                   "SELECT " JOB_COLUMNS " FROM job INDEXED BY job_by_study"
                                   " WHERE study = ?1 AND study <> '' AND id > ?2 ORDER BY num LIMIT ?3",
                                   "ttn", id, after, limit);
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    while (!status && db_row(db, stmt, &status, err)) {
         status = job_row_read(stmt, arena, &list[(*count)++], err);
-        if (status != STATUS_OK)
+        if (status)
             db_done(stmt);
     }
     reader_give(storage, db);
@@ -150,24 +150,24 @@ static enum status request_run(struct storage *storage, struct db *db, struct co
     int64_t job = 0;
     c->changed = 0;
     enum status status = next_job(db, c->id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (job == 0)
         return no_such_study(err);
-    while (status == STATUS_OK && job != 0) {
+    while (!status && job != 0) {
         enum job_state state;
         enum requested_state requested;
         struct error refused;
         error_clear(&refused);
         status = job_apply_event(db, job, c->event, command, &state, &requested, &refused);
-        c->changed += status == STATUS_OK;
+        c->changed += !status;
         if (status == STATUS_CONFLICT) /* the state of this job does not allow it, but that of others may */
             status = STATUS_OK;
-        else if (status != STATUS_OK)
+        else if (status)
             return error_set(err, status, NULL, "%s", refused.message);
         status = next_job(db, c->id, &job, err);
     }
-    if (status != STATUS_OK || c->changed > 0)
+    if (status || c->changed > 0)
         return status;
     return error_set(err, STATUS_CONFLICT, NULL, "no job of the study is in a state that allows it");
 }
@@ -185,7 +185,7 @@ static enum status delete_run(struct storage *storage, struct db *db, struct com
     struct study_change *c = (struct study_change *)command;
     int64_t job = 0, unfinished;
     enum status status = next_job(db, c->id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (job == 0)
         return no_such_study(err);
@@ -193,15 +193,15 @@ static enum status delete_run(struct storage *storage, struct db *db, struct com
                         "SELECT count(*) FROM job WHERE study = ?1 AND study <> ''"
                         " AND state NOT IN ('succeeded', 'failed', 'cancelled')",
                         "t", c->id);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (unfinished > 0)
         return error_set(err, STATUS_CONFLICT, NULL,
                          "only a study whose jobs are all finished can be deleted; %lld are not: cancel it first",
                          (long long)unfinished);
-    while (status == STATUS_OK && job != 0) {
+    while (!status && job != 0) {
         status = job_delete_finished(db, job, err);
-        if (status == STATUS_OK)
+        if (!status)
             status = next_job(db, c->id, &job, err);
     }
     return status;
@@ -211,7 +211,7 @@ enum status storage_study_delete(struct storage *storage, const char *id, struct
 {
     struct study_change c = {.base = {.run = delete_run}, .id = id};
     enum status status = writer_call(storage, &c.base, err);
-    if (status == STATUS_OK)
+    if (!status)
         writer_want_sweep(storage);
     return status;
 }

@@ -18,11 +18,11 @@ static enum status check_source(struct db *db, const struct storage_submit *in, 
 {
     int64_t source, checkpoint;
     enum status status = job_number(db, in->source_job, &source, err);
-    if (status != STATUS_OK)
+    if (status)
         return status == STATUS_NOT_FOUND ? error_set(err, status, NULL, "no such source job") : status;
     status = db_integer(db, &checkpoint, 0, err, "SELECT id FROM checkpoint WHERE job = ? AND seq = ? AND complete",
                         "ii", source, in->source_checkpoint);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (checkpoint == 0)
         return error_set(err, STATUS_NOT_FOUND, NULL, "the source job has no such checkpoint");
@@ -39,7 +39,7 @@ static enum status owner_is_full(struct db *db, const struct submit *s, bool *fu
         db, &jobs, 0, err,
         "SELECT count(*) FROM job WHERE owner = ? AND owner <> '' AND state IN ('queued', 'running', 'paused')", "t",
         in->owner);
-    *full = status == STATUS_OK && jobs + (int64_t)s->count > in->owner_limit;
+    *full = !status && jobs + (int64_t)s->count > in->owner_limit;
     return status;
 }
 
@@ -49,10 +49,10 @@ static enum status check_queue(struct storage *storage, struct db *db, size_t co
     if (limit <= 0)
         return STATUS_OK;
     enum status status = db_integer(db, &queued, 0, err, "SELECT number FROM tally WHERE what = 'queued'", "");
-    if (status == STATUS_OK && queued + (int64_t)count > limit && count == 1)
+    if (!status && queued + (int64_t)count > limit && count == 1)
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "the queue is full (%lld jobs): try again later",
                            (long long)queued);
-    else if (status == STATUS_OK && queued + (int64_t)count > limit)
+    else if (!status && queued + (int64_t)count > limit)
         status = error_set(err, STATUS_UNAVAILABLE, NULL,
                            "the queue has no room for %zu jobs (%lld of at most %lld are queued): try again later",
                            count, (long long)queued, (long long)limit);
@@ -64,11 +64,11 @@ static enum status add_job(struct storage *storage, struct db *db, const struct 
 {
     bool sourced = in->source_job != NULL && in->source_job[0] != '\0';
     enum status status = sourced ? check_source(db, in, err) : STATUS_OK;
-    if (status != STATUS_OK)
+    if (status)
         return status;
     int64_t now = db_stamp(db);
     status = id_next(&storage->ids, now, id, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     const struct storage_job row = {
         .kind = in->kind,
@@ -90,9 +90,9 @@ static enum status add_job(struct storage *storage, struct db *db, const struct 
         .created_at = now,
     };
     status = job_insert(db, id, &row, 0, job, err);
-    if (status == STATUS_OK && in->tags != NULL)
+    if (!status && in->tags != NULL)
         status = job_set_tags(db, *job, in->tags, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return event_add(db, *job, "state", job_state_name(JOB_QUEUED), err);
 }
@@ -102,7 +102,7 @@ static enum status add_study(struct storage *storage, struct db *db, struct subm
     const struct storage_submit *first = s->jobs;
     int64_t now = db_stamp(db);
     enum status status = id_next(&storage->ids, now, s->id, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     const struct db_value values[] = {
         DB_TEXT("id", s->id),
@@ -124,7 +124,7 @@ static enum status find_study(struct db *db, struct submit *s, struct error *err
     if (s->study == NULL)
         return STATUS_OK;
     enum status status = db_query(db, &stmt, err, "SELECT study FROM job WHERE id = ? AND study <> ''", "t", s->id);
-    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    if (!status && db_row(db, stmt, &status, err)) {
         if (!db_copy(stmt, 0, s->id, STORAGE_ID))
             status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to find a study");
         db_done(stmt);
@@ -141,22 +141,22 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
     int64_t job = 0;
     const struct submit_key key = {or_empty(in->owner), in->key, in->fingerprint, clock_now_ms()};
     enum status status = submit_key_find(db, &key, s->id, &s->outcome, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (s->outcome != STORAGE_CREATED)
         return find_study(db, s, err);
     status = owner_is_full(db, s, &full, err);
-    if (status != STATUS_OK || full) {
+    if (status || full) {
         s->outcome = STORAGE_OWNER_FULL;
         return status;
     }
     status = check_queue(storage, db, s->count, err);
-    if (status == STATUS_OK && s->study != NULL)
+    if (!status && s->study != NULL)
         status = add_study(storage, db, s, err);
-    for (size_t i = 0; status == STATUS_OK && i < s->count; i++) {
+    for (size_t i = 0; !status && i < s->count; i++) {
         status = add_job(storage, db, &s->jobs[i], s->study != NULL ? s->id : NULL, s->study != NULL ? id : s->id, &job,
                          err);
-        if (status == STATUS_OK && i == 0)
+        if (!status && i == 0)
             status = submit_key_keep(db, &key, job, err);
     }
     s->base.adds_events = true;
@@ -178,11 +178,11 @@ static enum status submit_call(struct storage *storage, struct submit *s, enum s
     s->base.run = submit_run;
     s->id[0] = '\0';
     enum status status = submit_key_check(s->jobs[0].key, err);
-    for (size_t i = 0; status == STATUS_OK && i < s->count; i++)
+    for (size_t i = 0; !status && i < s->count; i++)
         status = check_texts(&s->jobs[i], err);
-    if (status == STATUS_OK)
+    if (!status)
         status = writer_call(storage, &s->base, err);
-    if (status != STATUS_OK)
+    if (status)
         s->id[0] = '\0';
     *outcome = s->outcome;
     return status;

@@ -20,7 +20,7 @@ static enum status add_run(struct storage *storage, struct db *db, struct comman
     enum status status =
         db_integer(db, &taken, 0, err, "SELECT count(*) FROM token WHERE hash = ?3 OR (name = ?2 AND" LIVE ")", "itb",
                    now, t->name, (const void *)t->hash, sizeof t->hash);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (taken > 0)
         return error_set(err, STATUS_CONFLICT, NULL, "a token of that name exists already");
@@ -41,7 +41,7 @@ static enum status revoke_run(struct storage *storage, struct db *db, struct com
     struct change *c = (struct change *)command;
     enum status status =
         db_run(db, err, "UPDATE token SET revoked = 1 WHERE name = ?2 AND" LIVE, "it", clock_now_ms(), c->name);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (db_changes(db) == 0)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no such token");
@@ -79,11 +79,11 @@ enum status storage_token_find(struct storage *storage, const uint8_t hash[32], 
                                   "SELECT hash, name, scope, created_at, expires_at, revoked FROM token"
                                   " WHERE hash = ?2 AND" LIVE,
                                   "ib", clock_now_ms(), (const void *)hash, (size_t)32);
-    if (status == STATUS_OK) {
+    if (!status) {
         if (db_row(db, stmt, &status, err)) {
             status = read_row(stmt, out, err);
             db_done(stmt);
-        } else if (status == STATUS_OK) {
+        } else if (!status) {
             status = error_set(err, STATUS_NOT_FOUND, NULL, "no such token");
         }
     }
@@ -100,10 +100,10 @@ enum status storage_token_list(struct storage *storage, struct arena *arena, str
     *tokens = NULL;
     *count = 0;
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_integer(db, &rows, 0, err, "SELECT count(*) FROM token", "");
-    if (status == STATUS_OK && rows > 0) {
+    if (!status && rows > 0) {
         *tokens = arena_zalloc(arena, (size_t)rows, sizeof **tokens);
         if (*tokens == NULL)
             status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list tokens");
@@ -112,7 +112,7 @@ enum status storage_token_list(struct storage *storage, struct arena *arena, str
                               "SELECT hash, name, scope, created_at, expires_at, revoked FROM token"
                               " ORDER BY created_at, name",
                               "");
-        while (status == STATUS_OK && *count < (size_t)rows && db_row(db, stmt, &status, err))
+        while (!status && *count < (size_t)rows && db_row(db, stmt, &status, err))
             status = read_row(stmt, &(*tokens)[(*count)++], err);
         db_done(stmt);
     }

@@ -36,11 +36,11 @@ static enum status tail_open(struct db *db, int64_t job, const char *name, struc
     tail->changed = false;
     enum status status =
         db_integer(db, &tail->series, 0, err, "SELECT id FROM series WHERE job = ? AND name = ?", "it", job, name);
-    if (status == STATUS_OK && tail->series == 0) {
+    if (!status && tail->series == 0) {
         status = db_run(db, err, "INSERT INTO series(job, name) VALUES (?, ?)", "it", job, name);
         tail->series = sqlite3_last_insert_rowid(db->handle);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = block_last(db, tail->series, &tail->id, &tail->block, err);
     if (tail->id < 0)
         tail->id = tail->series << BLOCK_BITS;
@@ -67,12 +67,12 @@ static enum status tail_add(struct storage *storage, struct db *db, struct tail 
         block->count--;
     if (block->count == BLOCK_POINTS) {
         enum status status = tail_write(db, tail, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         if (((tail->id + 1) >> BLOCK_BITS) != tail->series)
             return error_set(err, STATUS_LIMIT, NULL, "a metric series is full");
         status = pyramid_seal(db, tail->series, tail->id - (tail->series << BLOCK_BITS), block, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         tail->id++;
         block->count = 0;
@@ -85,7 +85,7 @@ static enum status tail_add(struct storage *storage, struct db *db, struct tail 
 static enum status write_tails(struct db *db, struct tail *tails, int *count, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (int i = 0; i < *count && status == STATUS_OK; i++)
+    for (int i = 0; i < *count && !status; i++)
         status = tail_write(db, &tails[i], err);
     *count = 0;
     return status;
@@ -110,13 +110,13 @@ static enum status batch_run(struct storage *storage, struct db *db, struct comm
     struct batch *batch = (struct batch *)command;
     int64_t job;
     enum status status = job_number(db, batch->id, &job, NULL);
-    if (status != STATUS_OK)
+    if (status)
         return status == STATUS_NOT_FOUND ? STATUS_OK : error_set(err, status, NULL, "metric points cannot be stored");
     struct tail *tails = calloc(TAILS, sizeof *tails);
     if (tails == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to store metric points");
     int open = 0;
-    for (size_t i = 0; i < batch->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < batch->count && !status; i++) {
         const struct entry *entry = &batch->entries[i];
         int t = 0;
         while (t < open && strcmp(tails[t].name, entry->name) != 0)
@@ -125,18 +125,18 @@ static enum status batch_run(struct storage *storage, struct db *db, struct comm
             if (open == TAILS)
                 status = write_tails(db, tails, &open, err);
             t = open;
-            if (status == STATUS_OK)
+            if (!status)
                 status = tail_open(db, job, entry->name, &tails[open++], err);
         }
-        if (status == STATUS_OK)
+        if (!status)
             status = tail_add(storage, db, &tails[t], entry->point, err);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = write_tails(db, tails, &open, err);
     free(tails);
-    if (status == STATUS_OK)
+    if (!status)
         status = announce(db, job, batch, err);
-    command->adds_events = status == STATUS_OK;
+    command->adds_events = !status;
     return status;
 }
 
@@ -229,7 +229,7 @@ enum status storage_metric_append(struct storage *storage, const char *id, const
         if (metrics[i].name[0] == '\0' || strlen(metrics[i].name) >= NAME_BYTES)
             return error_set(err, STATUS_INVALID, NULL, "a metric's name must have 1 to %d bytes", NAME_BYTES - 1);
     enum status status = STATUS_OK;
-    for (size_t done = 0; done < count && status == STATUS_OK;) {
+    for (size_t done = 0; done < count && !status;) {
         size_t some = count - done < BATCH_MAX ? count - done : BATCH_MAX;
         struct offer offer = {.id = id, .metrics = metrics + done, .count = some};
         status = append_some(storage, &offer, err);
@@ -254,15 +254,15 @@ enum status metric_fill(struct db *db, int64_t job, const struct storage_series 
 {
     struct block block;
     enum status status = check_series(series, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_run(db, err, "INSERT INTO series(job, name) VALUES (?, ?)", "it", job, series->name);
     int64_t number = sqlite3_last_insert_rowid(db->handle);
-    for (size_t at = 0; status == STATUS_OK && at < series->count; at += BLOCK_POINTS) {
+    for (size_t at = 0; !status && at < series->count; at += BLOCK_POINTS) {
         size_t left = series->count - at;
         block.count = left < BLOCK_POINTS ? (int)left : BLOCK_POINTS;
         memcpy(block.points, series->points + at, (size_t)block.count * sizeof *block.points);
         status = block_write(db, (number << BLOCK_BITS) + (int64_t)(at / BLOCK_POINTS), &block, err);
-        if (status == STATUS_OK && left > BLOCK_POINTS)
+        if (!status && left > BLOCK_POINTS)
             status = pyramid_seal(db, number, (int64_t)(at / BLOCK_POINTS), &block, err);
     }
     return status;
@@ -276,13 +276,13 @@ static enum status rewind_series(struct db *db, int64_t series, int64_t last_ste
     int64_t id;
     enum status status = db_run(db, err, "DELETE FROM block WHERE id >= ? AND id < ? AND first > ?", "iii",
                                 series << BLOCK_BITS, (series + 1) << BLOCK_BITS, last_step);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = block_last(db, series, &id, &block, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = pyramid_cut(db, series, id < 0 ? 0 : id - (series << BLOCK_BITS), err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (id < 0)
         return db_run(db, err, "DELETE FROM series WHERE id = ?", "i", series);
@@ -302,10 +302,10 @@ enum status metric_rewind(struct db *db, int64_t job, int64_t last_step, struct 
         enum status status =
             db_integer(db, &series, 0, err, "SELECT id FROM series WHERE job = ? AND id > ? ORDER BY id LIMIT 1", "ii",
                        job, series);
-        if (status != STATUS_OK || series == 0)
+        if (status || series == 0)
             return status;
         status = rewind_series(db, series, last_step, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
     }
 }

@@ -15,7 +15,7 @@ static enum status find_start(struct db *db, int64_t series, int64_t last_number
 {
     int64_t low = 0, high = last_number + 1; /* the last step of each block below `low` is at most `since` */
     enum status status = STATUS_OK;
-    while (low < high && status == STATUS_OK) {
+    while (low < high && !status) {
         int64_t middle = low + (high - low) / 2, last;
         status = db_integer(db, &last, INT64_MAX, err, "SELECT last FROM block WHERE id = ?", "i",
                             (series << BLOCK_BITS) + middle);
@@ -25,12 +25,12 @@ static enum status find_start(struct db *db, int64_t series, int64_t last_number
             high = middle;
     }
     *start = low * BLOCK_POINTS;
-    if (status != STATUS_OK || low > last_number)
+    if (status || low > last_number)
         return status;
     sqlite3_stmt *stmt;
     struct block block = {0};
     status = db_query(db, &stmt, err, "SELECT points FROM block WHERE id = ?", "i", (series << BLOCK_BITS) + low);
-    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    if (!status && db_row(db, stmt, &status, err)) {
         status = block_decode(stmt, 0, &block, err);
         db_done(stmt);
     }
@@ -57,13 +57,13 @@ static enum status stretch_hold(struct stretch *stretch, int64_t number, int cou
     stretch->block.count = 0;
     enum status status = db_query(stretch->db, &stmt, err, "SELECT points FROM block WHERE id = ?", "i",
                                   (stretch->series << BLOCK_BITS) + number);
-    if (status == STATUS_OK && db_row(stretch->db, stmt, &status, err)) {
+    if (!status && db_row(stretch->db, stmt, &status, err)) {
         status = block_decode(stmt, 0, &stretch->block, err);
         db_done(stmt);
     }
-    if (status == STATUS_OK && stretch->block.count < count)
+    if (!status && stretch->block.count < count)
         status = error_set(err, STATUS_CORRUPT, NULL, "a block of a metric series is missing");
-    if (status == STATUS_OK)
+    if (!status)
         stretch->number = number;
     return status;
 }
@@ -74,11 +74,11 @@ static enum status stretch_each(struct stretch *stretch, int64_t from, int64_t t
                                 struct error *err)
 {
     enum status status = STATUS_OK;
-    while (from < to && status == STATUS_OK) {
+    while (from < to && !status) {
         int64_t number = from / BLOCK_POINTS, begin = number * BLOCK_POINTS;
         int end = (int)(to - begin < BLOCK_POINTS ? to - begin : BLOCK_POINTS);
         status = stretch_hold(stretch, number, end, err);
-        for (int i = (int)(from - begin); i < end && status == STATUS_OK; i++)
+        for (int i = (int)(from - begin); i < end && !status; i++)
             take(context, stretch->block.points[i]);
         from = begin + end;
     }
@@ -109,10 +109,10 @@ static enum status metric_read_summarise(struct stretch *stretch, struct pyramid
     if (first >= last)
         return stretch_each(stretch, from, to, take_summary, out, err);
     enum status status = stretch_each(stretch, from, first * BLOCK_POINTS, take_summary, out, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = pyramid_join(pyramid, first, last, out, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return stretch_each(stretch, last * BLOCK_POINTS, to, take_summary, out, err);
 }
@@ -126,11 +126,11 @@ static enum status reduce_series(struct stretch *stretch, int64_t start, int64_t
     pyramid_reader_init(pyramid, stretch->db, stretch->series);
     enum status status = STATUS_OK;
     int64_t n = end - start;
-    for (int64_t b = 0; b < buckets && status == STATUS_OK; b++) {
+    for (int64_t b = 0; b < buckets && !status; b++) {
         struct summary summary;
         status = metric_read_summarise(stretch, pyramid, start + b * n / buckets, start + (b + 1) * n / buckets, sealed,
                                        &summary, err);
-        if (status == STATUS_OK)
+        if (!status)
             out->count += summary_points(&summary, out->points + out->count);
     }
     free(pyramid);
@@ -143,13 +143,13 @@ static enum status read_series(struct db *db, int64_t series, const struct stora
     struct block block;
     int64_t last_id, start, max = query->max_points;
     enum status status = block_last(db, series, &last_id, &block, err);
-    if (status != STATUS_OK || last_id < 0)
+    if (status || last_id < 0)
         return status;
     int64_t last_number = last_id - (series << BLOCK_BITS), end = last_number * BLOCK_POINTS + block.count;
     status = find_start(db, series, last_number, query->since, &start, err);
-    if (status == STATUS_OK && query->until != NULL && block.points[block.count - 1].step > *query->until)
+    if (!status && query->until != NULL && block.points[block.count - 1].step > *query->until)
         status = find_start(db, series, last_number, *query->until, &end, err);
-    if (status != STATUS_OK || start >= end)
+    if (status || start >= end)
         return status;
     out->total = end - start;
     if (max > 0 && max < 3)
@@ -187,13 +187,13 @@ static enum status list_series(struct db *db, int64_t job, const struct storage_
     int64_t rows;
     enum status status = db_integer(db, &rows, 0, err, "SELECT count(*) FROM series WHERE job = ?", "i", job);
     *count = 0;
-    if (status != STATUS_OK || rows == 0)
+    if (status || rows == 0)
         return status;
     *found = arena_zalloc(arena, (size_t)rows, sizeof **found);
     if (*found == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list metric series");
     status = db_query(db, &stmt, err, "SELECT id, name FROM series WHERE job = ? ORDER BY name", "i", job);
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    while (!status && db_row(db, stmt, &status, err)) {
         const char *name = (const char *)sqlite3_column_text(stmt, 1);
         bool ok = name != NULL;
         if (ok && *count < (size_t)rows && is_wanted(query, name)) {
@@ -220,19 +220,19 @@ enum status storage_metric_read(struct storage *storage, const char *id, const s
     if (query->max_points < 0)
         return error_set(err, STATUS_INVALID, NULL, "max_points must not be negative");
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = job_number(db, id, &job, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = list_series(db, job, query, arena, &found, count, err);
-    if (status == STATUS_OK && *count > 0 && (*series = arena_zalloc(arena, *count, sizeof **series)) == NULL)
+    if (!status && *count > 0 && (*series = arena_zalloc(arena, *count, sizeof **series)) == NULL)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read metric series");
-    for (size_t i = 0; i < *count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < *count && !status; i++) {
         (*series)[i].name = found[i].name;
         status = read_series(db, found[i].id, query, arena, &(*series)[i], err);
     }
     reader_end(storage, db);
-    if (status != STATUS_OK) {
+    if (status) {
         *series = NULL;
         *count = 0;
     }

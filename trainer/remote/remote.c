@@ -31,22 +31,22 @@ static enum status take_metrics(void *context, const struct storage_metric *poin
     struct remote *remote = context;
     enum status status = STATUS_OK;
     (void)pthread_mutex_lock(&remote->lock);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+    for (size_t i = 0; !status && i < count; i++) {
         if (remote->pending->count == REMOTE_POINTS)
             status = remote_flush(remote, err);
-        if (status == STATUS_OK)
+        if (!status)
             status = grow_points(remote->pending, err);
-        if (status == STATUS_OK) {
+        if (!status) {
             struct remote_point *point = &remote->pending->points[remote->pending->count++];
             (void)snprintf(point->name, sizeof point->name, "%s", points[i].name);
             point->step = points[i].point.step;
             point->value = points[i].point.value;
         }
     }
-    while (status == STATUS_OK && (int64_t)remote->queued_bytes > remote->options.buffer_bytes &&
-           !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK)
+    while (!status && (int64_t)remote->queued_bytes > remote->options.buffer_bytes && !atomic_load(&remote->lost) &&
+           remote->failure.code == STATUS_OK)
         (void)pthread_cond_wait(&remote->change, &remote->lock);
-    if (status == STATUS_OK && remote->failure.code != STATUS_OK)
+    if (!status && remote->failure.code != STATUS_OK)
         status = error_set(err, remote->failure.code, NULL, "%s", remote->failure.message);
     (void)pthread_mutex_unlock(&remote->lock);
     return status;
@@ -78,7 +78,7 @@ static enum status take_artifact(void *context, const char *name, const char *me
     buf_init(&message->body, STORAGE_ARTIFACT_BYTES);
     buf_append(&message->body, bytes, count);
     enum status status = buf_status(&message->body, "a file", err);
-    if (status != STATUS_OK) {
+    if (status) {
         message_free(message);
         return status;
     }
@@ -193,20 +193,20 @@ static enum status remote_list(void *context, enum run_of of, struct arena *aren
     struct http_answer answer;
     char path[128];
     enum status status = remote_settle(remote, err); /* wait until the daemon has stored all checkpoints */
-    if (status != STATUS_OK)
+    if (status)
         return status;
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/checkpoints?epoch=%lld&of=%s", remote->options.job,
                    (long long)remote->epoch, of_name(of));
     status = remote_call(remote, remote->http, &(struct http_request){.method = "GET", .path = path}, &answer, err);
-    cJSON *root = status == STATUS_OK ? message_json(&answer) : NULL;
+    cJSON *root = status ? NULL : message_json(&answer);
     const cJSON *items = cJSON_GetObjectItemCaseSensitive(root, "checkpoints"), *item;
-    if (status == STATUS_OK && !cJSON_IsArray(items))
+    if (!status && !cJSON_IsArray(items))
         status = error_set(err, STATUS_CORRUPT, NULL, "the daemon's list of checkpoints is not understood");
     *count = 0;
-    *out = status == STATUS_OK ? arena_zalloc(arena, (size_t)cJSON_GetArraySize(items) + 1, sizeof **out) : NULL;
-    if (status == STATUS_OK && *out == NULL)
+    *out = status ? NULL : arena_zalloc(arena, (size_t)cJSON_GetArraySize(items) + 1, sizeof **out);
+    if (!status && *out == NULL)
         status = error_memory(err, "a list of checkpoints");
-    if (status == STATUS_OK)
+    if (!status)
         cJSON_ArrayForEach (item, items)
             read_entry(item, &(*out)[(*count)++]);
     cJSON_Delete(root);
@@ -265,7 +265,7 @@ static enum status remote_fetch(struct remote *remote, enum run_of of, const str
         buf_clear(to);
         enum status status = remote_call(remote, remote->http, &request, &answer, err);
         http_answer_close(&answer);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         if (to->failed) {
             return to->full ? error_set(err, STATUS_CORRUPT, NULL, "checkpoint %lld is longer than announced",
@@ -298,17 +298,17 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     *reader = NULL;
     arena_init(&arena, 16384, 0);
     enum status status = remote_list(context, of, &arena, &entries, &count, err);
-    const struct storage_checkpoint *found = status == STATUS_OK ? pick_from(entries, count, pick) : NULL;
+    const struct storage_checkpoint *found = status ? NULL : pick_from(entries, count, pick);
     struct buf *buf = found != NULL ? calloc(1, sizeof *buf) : NULL;
-    if (status == STATUS_OK && found == NULL)
+    if (!status && found == NULL)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such checkpoint");
-    else if (status == STATUS_OK && buf == NULL)
+    else if (!status && buf == NULL)
         status = error_memory(err, "a checkpoint");
-    if (status == STATUS_OK) {
+    if (!status) {
         buf_init(buf, (size_t)found->bytes);
         status = remote_fetch(context, of, found, buf, err);
     }
-    if (status == STATUS_OK) {
+    if (!status) {
         *reader = buf;
         *from = (struct snapshot_reader){.context = buf, .total_bytes = (uint64_t)found->bytes, .read = read_bytes};
         if (info != NULL)
@@ -459,7 +459,7 @@ static enum status register_trainer(struct remote *remote, struct arena *arena, 
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/run", remote->options.job);
     enum status status =
         remote_call(remote, remote->http, &(struct http_request){.method = "POST", .path = path}, &answer, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         cJSON *root = message_json(&answer);
         status = read_job(remote, root, arena, job, err);
         cJSON_Delete(root);
@@ -491,11 +491,11 @@ enum status remote_open(const struct remote_options *options, struct arena *aren
     remote->options = *options;
     remote->last_answer = run_now();
     enum status status = http_create(options->server, options->token, &remote->http, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = http_create(options->server, options->token, &remote->sender_http, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = register_trainer(remote, arena, job, err);
-    return status == STATUS_OK ? remote_start(remote, err) : status;
+    return status ? status : remote_start(remote, err);
 }
 
 bool remote_ended(struct remote *remote)

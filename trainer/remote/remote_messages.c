@@ -175,7 +175,7 @@ static enum status send_report(struct remote *remote, const struct message *mess
     }
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
     enum status status = remote_call(remote, remote->sender_http, &request, &answer, err);
-    if (status == STATUS_OK)
+    if (!status)
         read_request(remote, &answer);
     http_answer_close(&answer);
     buf_close(&body);
@@ -191,7 +191,7 @@ static enum status send_artifact(struct remote *remote, const struct message *me
                (long long)remote->epoch);
     http_escape(&path, message->type);
     enum status status = buf_status(&path, "the name of a file", err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     struct http_request request = {.method = "PUT",
                                    .path = path.data,
@@ -251,9 +251,9 @@ static enum status send_part(struct remote *remote, const struct http_request *r
     struct http_answer answer;
     int64_t before = upload->received;
     enum status status = remote_call(remote, remote->sender_http, request, &answer, err);
-    if (status == STATUS_OK && !read_received(&answer, most, upload))
+    if (!status && !read_received(&answer, most, upload))
         status = error_set(err, STATUS_CORRUPT, NULL, "the daemon's answer to a checkpoint is not understood");
-    if (status == STATUS_OK && (upload->seq > 0 || upload->received > before)) {
+    if (!status && (upload->seq > 0 || upload->received > before)) {
         upload->moved = run_now();
         upload->pause = PAUSE_FIRST_MS;
     }
@@ -290,7 +290,7 @@ static enum status send_pieces(struct remote *remote, const struct message *mess
         enum status status = send_part(remote, &request, message->body.size, upload, &failure);
         if (status == STATUS_NOT_FOUND) /* the daemon was restarted and no longer has the announcement */
             return wait_for_progress(remote, upload, err);
-        if (status != STATUS_OK)
+        if (status)
             return error_set(err, status, NULL, "%s", failure.message);
         if (upload->seq == 0 && upload->received <= before && wait_for_progress(remote, upload, err) != STATUS_OK)
             return STATUS_CANCELLED;
@@ -310,9 +310,9 @@ static enum status send_checkpoint(struct remote *remote, const struct message *
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
     enum status status =
         body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to announce a checkpoint") : STATUS_OK;
-    while (status == STATUS_OK && upload.seq == 0) {
+    while (!status && upload.seq == 0) {
         status = send_part(remote, &request, message->body.size, &upload, err);
-        if (status == STATUS_OK)
+        if (!status)
             status = send_pieces(remote, message, &upload, err);
     }
     buf_close(&body);

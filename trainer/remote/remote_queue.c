@@ -76,19 +76,19 @@ enum status remote_post(struct remote *remote, struct message *message, struct e
 {
     (void)pthread_mutex_lock(&remote->lock);
     enum status status = remote_flush(remote, err); /* the points measured before this message go first */
-    while (status == STATUS_OK && must_wait(remote, message)) {
+    while (!status && must_wait(remote, message)) {
         status = state_of(remote, err);
-        if (status == STATUS_OK) {
+        if (!status) {
             struct timespec until = in_ms(HEARTBEAT_MS);
             (void)pthread_cond_timedwait(&remote->change, &remote->lock, &until);
         }
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = state_of(remote, err);
-    if (status == STATUS_OK)
+    if (!status)
         remote_queue_append(remote, message);
     (void)pthread_mutex_unlock(&remote->lock);
-    if (status != STATUS_OK)
+    if (status)
         message_free(message);
     return status;
 }
@@ -97,12 +97,12 @@ enum status remote_settle(struct remote *remote, struct error *err)
 {
     (void)pthread_mutex_lock(&remote->lock);
     enum status status = remote_flush(remote, err);
-    while (status == STATUS_OK && remote->head != NULL) {
+    while (!status && remote->head != NULL) {
         struct timespec until = in_ms(HEARTBEAT_MS);
         (void)pthread_cond_timedwait(&remote->change, &remote->lock, &until);
         status = state_of(remote, err);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = state_of(remote, err);
     (void)pthread_mutex_unlock(&remote->lock);
     return status;
@@ -117,7 +117,7 @@ static void send_head(struct remote *remote)
     (void)pthread_mutex_unlock(&remote->lock);
     enum status status = message_send(remote, message, &err);
     (void)pthread_mutex_lock(&remote->lock);
-    if (status != STATUS_OK && !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK)
+    if (status && !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK)
         remote->failure = err;
     remote->head = message->next;
     if (remote->head == NULL)

@@ -189,9 +189,9 @@ static int export_fetch(struct export *export, struct error *err)
     } else if (answer.status == 416 && export->have > 0) {
         code = CTL_SUCCESS; /* the file is complete */
     } else if (answer.status == 200 || answer.status == 206) {
-        code = status == STATUS_OK ? CTL_SUCCESS : CTL_UNREACHABLE;
+        code = status ? CTL_UNREACHABLE : CTL_SUCCESS;
     } else {
-        code = status != STATUS_OK ? CTL_UNREACHABLE : ctl_refused(export->ctl, &answer);
+        code = status ? CTL_UNREACHABLE : ctl_refused(export->ctl, &answer);
         if (export->have == 0)
             unlink(export->part);
     }

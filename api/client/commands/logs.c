@@ -99,13 +99,13 @@ static int read_stream(struct logs *logs, const char *path)
     event_stream_begin(&logs->events, on_event, logs);
     enum status status = http_call(logs->ctl->http, &request, &answer, &err);
     int code = CTL_SUCCESS;
-    if (status == STATUS_OK && answer.status == 204) /* the job has ended, and all its events were read */
+    if (!status && answer.status == 204) /* the job has ended, and all its events were read */
         logs->stopped = true;
-    else if (status == STATUS_OK && !http_succeeded(answer.status))
+    else if (!status && !http_succeeded(answer.status))
         code = ctl_refused(logs->ctl, &answer);
-    else if (status != STATUS_OK && !logs->stopped && !logs->events.last[0])
+    else if (status && !logs->stopped && !logs->events.last[0])
         code = ctl_fault(logs->ctl, CTL_UNREACHABLE, &err);
-    else if (status == STATUS_OK && !logs->broken && !logs->follow && strcmp(before, logs->events.last) == 0)
+    else if (!status && !logs->broken && !logs->follow && strcmp(before, logs->events.last) == 0)
         logs->stopped = true; /* the stream ended and brought no new event, so all stored events have been read */
     http_answer_close(&answer);
     return code;

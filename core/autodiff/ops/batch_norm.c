@@ -283,7 +283,7 @@ static bool merge_ranks(struct exec *e, double *moments, int64_t *count, int pad
     mine[2 * padded] = (double)*count;
     struct error err = {0};
     enum status status = comm_gather(e->comm, mine, each * sizeof *mine, all, &err);
-    if (status != STATUS_OK) {
+    if (status) {
         op_fail(e, status, "%s", err.message);
         return false;
     }

@@ -85,7 +85,7 @@ static enum status to_rate(struct audio_corpus *c, struct audio_wave *wave, stru
     for (int i = 0; wave->rate != c->rate && i < RATES; i++) {
         if (c->resampler[i] == NULL) {
             enum status status = audio_resampler_create(wave->rate, c->rate, &c->resampler[i], err);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
             c->rates[i] = wave->rate;
         }
@@ -120,12 +120,12 @@ enum status audio_corpus_add(struct audio_corpus *c, const char *class, const ch
                              struct audio_wave *wave, struct error *err)
 {
     enum status status = to_rate(c, wave, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = make_room(c, wave->count, err);
-    if (status == STATUS_OK && wave->count == 0)
+    if (!status && wave->count == 0)
         status = error_set(err, STATUS_INVALID, NULL, "%.40s is empty", file);
     int class_index = 0, speaker_index = 0;
-    if (status == STATUS_OK) {
+    if (!status) {
         class_index = intern(&c->classes, class, AUDIO_CLASSES_MAX);
         speaker_index = intern(&c->speakers, speaker, AUDIO_SPEAKERS_MAX);
         if (class_index < 0 || speaker_index < 0) {
@@ -133,7 +133,7 @@ enum status audio_corpus_add(struct audio_corpus *c, const char *class, const ch
                                AUDIO_SPEAKERS_MAX);
         }
     }
-    if (status != STATUS_OK) {
+    if (status) {
         audio_wave_close(wave);
         return status;
     }
@@ -209,9 +209,9 @@ static enum status place_names(struct audio_corpus *c, struct error *err)
     int *to = work, *speaker_place = work + 2 * speakers, *class_place = work + 3 * speakers;
     shuffled_places(to, work + speakers, speakers);
     enum status status = audio_corpus_settle(&c->speakers, to, speaker_place, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = audio_corpus_settle(&c->classes, NULL, class_place, err);
-    for (int i = 0; status == STATUS_OK && i < c->count; i++) {
+    for (int i = 0; !status && i < c->count; i++) {
         c->clips[i].speaker = speaker_place[c->clips[i].speaker];
         c->clips[i].class = class_place[c->clips[i].class];
     }
@@ -260,9 +260,9 @@ enum status audio_corpus_seal(struct audio_corpus *c, struct error *err)
     }
     c->training = speakers - (test > 0 ? test : 1);
     enum status status = place_names(c, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = index_clips(c, err);
-    return status == STATUS_OK ? check_parts(c, err) : status;
+    return status ? status : check_parts(c, err);
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */
@@ -300,7 +300,7 @@ static enum status scan(struct audio_corpus *c, const char *folder, const char *
     if (dir == NULL)
         return error_set(err, STATUS_NOT_FOUND, NULL, "the folder %.60s cannot be read", folder_name);
     enum status status = STATUS_OK;
-    for (struct dirent *entry; status == STATUS_OK && (entry = readdir(dir)) != NULL;) {
+    for (struct dirent *entry; !status && (entry = readdir(dir)) != NULL;) {
         struct stat what;
         int written = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (entry->d_name[0] == '.' || written < 0 || (size_t)written >= sizeof path || stat(path, &what) != 0)
@@ -311,7 +311,7 @@ static enum status scan(struct audio_corpus *c, const char *folder, const char *
                    strlen(folder_name) < AUDIO_NAME) {
             struct audio_wave wave;
             status = audio_wave_read(path, &wave, err);
-            if (status == STATUS_OK)
+            if (!status)
                 status = audio_corpus_add(c, class[0] != '\0' ? class : folder_name, speaker, file, &wave, err);
         }
     }
@@ -324,11 +324,11 @@ enum status audio_corpus_load(const char *folder, int rate, struct audio_corpus 
     struct audio_corpus *c = NULL;
     const char *slash = strrchr(folder, '/');
     enum status status = audio_corpus_create(rate, &c, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = scan(c, folder, slash != NULL ? slash + 1 : folder, MAX_DEPTH, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = audio_corpus_seal(c, err);
-    if (status != STATUS_OK) {
+    if (status) {
         audio_corpus_destroy(c);
         return status;
     }

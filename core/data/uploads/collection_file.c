@@ -53,45 +53,45 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
 {
     int64_t labels = c->label_start[c->count];
     enum status status = collection_file_add(snapshot, SNAPSHOT_I64, "head", HEAD, 1, head, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = collection_file_add(snapshot, SNAPSHOT_I64, "start", c->count + 1, 1, c->start, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = collection_file_add(snapshot, SNAPSHOT_I64, "label_start", c->count + 1, 1, c->label_start, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (labels > 0)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "label", labels, sizeof *c->label, c->label, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->number)
         status = collection_file_add(snapshot, SNAPSHOT_F32, "number", c->count, c->vocabulary.count, c->number, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->profile)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "profile", 1, 1, &c->profile, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->rna)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "rna", 1, 1, &c->rna, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->group)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "group", c->count, sizeof *c->group, c->group, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->boxes > 0)
         status = collection_file_add(snapshot, SNAPSHOT_I64, "box_start", c->count + 1, 1, c->box_start, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->boxes > 0)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "box", c->boxes, sizeof *c->box, c->box, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->moments.count > 0)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "moments", 1, sizeof c->moments, &c->moments, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->values)
         return collection_file_add(snapshot, SNAPSHOT_F32, "values", c->start[c->count], (int64_t)c->channels * c->rows,

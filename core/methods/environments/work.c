@@ -179,13 +179,13 @@ static enum status simulate(struct method_run *run, int *nodes, int *count, stru
     status = choose_unseen(run, nodes, *count, err);
     *count = tree_leaves(run->tree, nodes); /* lists the leaves again, because choose_unseen() shuffled them */
     *count = drop_unseen(run, nodes, *count);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = environments_work_draw(run, nodes, *count, c->samples, SET_TRAINING, &run->train, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = environments_work_draw(run, nodes, *count, c->test_samples, SET_TEST, &run->test, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (run->unseen_count)
         return environments_work_draw(run, run->unseen_node, run->unseen_count, c->test_samples, SET_TEST, &run->unseen,

@@ -253,7 +253,7 @@ enum status pathways_artifacts(struct method_run *run, struct error *err)
     enum status status = bounds_chart(run, err);
     bool sizes =
         run->config.sweep == SWEEP_SIZES || run->config.sweep == SWEEP_SIGNS || run->config.sweep == SWEEP_REFERENCE;
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (sizes)
         return scaling_chart(run, err);

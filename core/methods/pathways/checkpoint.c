@@ -88,7 +88,7 @@ static enum status read_back(struct method_run *run, const struct snapshot_reade
 enum status pathways_load(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
     enum status status = read_back(run, from, SNAPSHOT_ALL, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!sound(run))
         return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");

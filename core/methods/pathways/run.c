@@ -184,10 +184,10 @@ static enum status do_batch(struct method_run *run, struct curve_point *point, b
     if (!thread_pool_run(run->env.pool, do_unit, &b, (int)own.count))
         return thread_pool_check(run->env.pool, err);
     enum status status = comm_complete(run->env.comm, b.status, count, sizeof b.status[0], err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = comm_complete(run->env.comm, b.error, count, sizeof b.error[0], err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = comm_complete(run->env.comm, b.outcome, count, sizeof b.outcome[0], err);
     if (status)

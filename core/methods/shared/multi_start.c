@@ -122,7 +122,7 @@ enum status multi_start_choose(struct method_run *run, struct multi_start *multi
         }
         worst = fmax(worst, objective);
     }
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = multi_start_keep(run, multi_start, best, err);
     if (status)

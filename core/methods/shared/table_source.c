@@ -78,7 +78,7 @@ enum status source_folder(const char *source, const char *hash, const char *data
     if (status || hash[0] == '\0')
         return status;
     status = dataset_hash(folder, now, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (strcmp(now, hash) != 0)
         return error_set(err, STATUS_CONFLICT, "/config/dataset_hash",

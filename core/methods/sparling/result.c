@@ -224,7 +224,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     if (e->chance.samples > 0)
         write_chance(out, &e->chance, run->config.chance_shuffles);
     status = theorem_result(run, out, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = write_coherence(run->network, run->env.pool, out, err);
     if (status)

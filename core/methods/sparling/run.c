@@ -94,7 +94,7 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
     if (status)
         return status;
     status = extents_open(run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return motif_errors_init(&e->errors, shape->symbols, (int)c->channels_motif, sparling_geometry(c).reach, err);
 }
@@ -103,19 +103,19 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
 static enum status open_run(struct method_run *run, struct error *err)
 {
     enum status status = check_ranks(run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = open_data(run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = presence_open(run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = run_begin(run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = batch_source_create(run->direct ? &run->single : &run->domain, (int)run->config.batch, &run->source, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return allocate_tables(run, err);
 }

@@ -103,7 +103,7 @@ static enum status open_rug(struct method_run *run, const struct superposition_s
     }
     size_t reals = 2 * n * (n > HADAMARD_ROW ? 1 : threads) + hadamard_scratch(run->base.env.pool, c->n_s);
     run->scratch = aligned_alloc(64, (reals * sizeof(float) + 63) / 64 * 64);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!run->scratch)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a rug of %d features", c->n_s);

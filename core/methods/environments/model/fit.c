@@ -293,10 +293,10 @@ enum status tree_fit_update(struct tree_fit *f, struct error *err)
     if (!isfinite(loss))
         return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)f->updates);
     status = tape_backward(e, y, f->slope, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = gradients_finish(&f->gradients, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = adam_step(f->adam, e, rate, NULL, err);
     if (status)

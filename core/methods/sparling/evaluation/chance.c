@@ -91,7 +91,7 @@ enum status chance_add(struct method_run *run, const struct tensor *motifs, cons
 {
     struct exec *e = &run->exec;
     enum status status = exec_status(e, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!run->evaluation.collected)
         status = open_samples(run, err);

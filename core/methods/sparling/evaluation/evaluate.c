@@ -277,7 +277,7 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
     struct evaluation_row *row = &e->row[e->at];
     struct motif_report boxes, windows;
     enum status status = motif_errors_report(&e->errors, MOTIF_BOXES, &boxes, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = motif_errors_report(&e->errors, MOTIF_WINDOWS, &windows, err);
     if (status)

@@ -111,7 +111,7 @@ static enum status try_sample(struct method_run *run, struct network *network, c
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to move motifs");
     tensor_to_planes(motifs, planes);
     status = perturb_move(run, symbol_of, change.from, change.channel, planes, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = read_map(run, network, tensor_from_planes(e, planes, &motifs->map, false), &decoded, err);
     if (status)

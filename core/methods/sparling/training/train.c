@@ -213,7 +213,7 @@ enum status run_update(struct method_run *run, struct error *err)
     if (!isfinite(value))
         return not_finite(run, "loss", err);
     status = tape_backward(e, f.total, NULL, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = gradients_finish(&run->gradients, err);
     if (status)
