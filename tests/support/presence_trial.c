@@ -1,12 +1,7 @@
 /* Drives a small run of SPARLING with the presence objective (presence_trial.h). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "tests/support/presence_trial.h"
 #include "tests/support/tiny_network.h"
 

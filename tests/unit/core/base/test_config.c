@@ -1,12 +1,7 @@
 /* Tests the configuration tables of core/base/config.h: defaults, overrides, refusals, and when a field applies. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/values.h"
 
 struct settings {

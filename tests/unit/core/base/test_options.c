@@ -1,11 +1,5 @@
 /* Tests the option parser: "--name value" and "--name=value", faults and their messages, ranges of values, help. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/base/options.h"
 
 static const struct config_field own[] = {OPTION_TEXT("preset", "NAME", ""),

@@ -1,14 +1,8 @@
 /* Tests trees, edges that data can tell apart, least squares, identification, simulations and tables. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/unit.h"
 #include "core/data/trees/environments.h"
 #include "core/data/uploads/collection.h"
 #include "core/methods/environments/model/least.h"

@@ -1,14 +1,7 @@
 /* Tests how an uploaded table becomes features. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/data/tables/features.h"
 #include "core/data/uploads/collection.h"
 #include "tests/support/assert_ok.h"

@@ -1,14 +1,7 @@
 /* Tests charts: ticks, colours, positions of what is drawn, and the numbers as CSV. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/draw/chart_int.h"
 #include "core/draw/png.h"
 

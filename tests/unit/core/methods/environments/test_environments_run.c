@@ -1,17 +1,10 @@
 /* Tests runs of environments: uploaded tables, recovery, results, artifacts,
  * queries, faults. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/environments/environments.h"
 #include "core/methods/environments/run.h"
 #include "core/methods/environments/run_int.h"

@@ -1,16 +1,9 @@
 /* Tests runs of factors: tables, restarts, results, artifacts,
  * queries, faults. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/data/tables/synthetic.h"
 #include "core/data/uploads/collection.h"
 #include "core/methods/factors/factors.h"

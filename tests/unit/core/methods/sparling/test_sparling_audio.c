@@ -1,16 +1,9 @@
 /* Tests spoken words as a domain of SPARLING, on a data set of tones: speakers, shapes, scales, inputs of clients,
  * refusals, and a run that resumes with the same bits. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/data/audio/audio_corpus.h"
 #include "core/data/audio/audio_spectrum.h"
 #include "core/methods/sparling/run_state.h"

@@ -1,14 +1,7 @@
 /* Tests baselines and ablations of the paper: other bottlenecks, frozen weights, single motifs, and the analyses. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/sparling/evaluation/analyses.h"
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"

@@ -1,14 +1,7 @@
 /* Tests checkpoints of SPARLING: warm start, evaluation jobs, estimated sizes, non-finite numbers, damaged streams. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"

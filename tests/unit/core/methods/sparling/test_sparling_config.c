@@ -1,13 +1,7 @@
 /* Tests the configuration table of SPARLING: presets, faults, costs, and the description of each field. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/training/plan.h"
 

@@ -1,17 +1,10 @@
 /* Tests uploaded data as a domain of SPARLING: sizes, splits, refusals, and a run on data without true boxes. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "core/data/uploads/collection.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"

@@ -1,18 +1,11 @@
 /* Tests uploaded data of every kind as a domain of SPARLING: scales, boxes, labels at positions, spectrograms, split of
  * groups, pictures, refusals, damaged files, and failing allocations. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/unit.h"
 #include "core/data/audio/audio_spectrum.h"
 #include "core/data/uploads/collection.h"
 #include "core/formats/audio_wave.h"

@@ -1,13 +1,8 @@
 /* Tests how a run of SPARLING decides when to end. The run continues the best of several starts and ends when it no
  * longer improves. Then a calibration follows. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/sparling/training/calibrate.h"
 #include "core/methods/sparling/training/phases/head_phase.h"
 #include "core/methods/sparling/training/train.h"

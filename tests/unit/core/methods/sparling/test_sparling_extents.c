@@ -1,15 +1,8 @@
 /* Tests the extents of channels: the interval along an axis, the measurement with planted weights whose extent is
  * known, and the comparison with true boxes. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"

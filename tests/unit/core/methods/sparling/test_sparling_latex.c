@@ -1,14 +1,7 @@
 /* Tests LaTeX-OCR as a domain of SPARLING: the size of the published network, samples, curriculum, and a small run. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"

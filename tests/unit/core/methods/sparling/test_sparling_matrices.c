@@ -1,18 +1,11 @@
 /* Tests the fit of position matrices to the motifs of channels. The data have two names: the motif of "one" is a word
  * with substitutions; that of "either" is one of two unrelated words, which no single matrix describes. Words lie on
  * either strand. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <malloc.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/support/unit.h"
 #include "core/kernels/kernels.h"
 #include "core/methods/sparling/genomics/scan.h"
 #include "core/methods/sparling/run_state.h"

@@ -1,17 +1,10 @@
 /* Tests the search for motifs in misread samples, which are samples that a model answers wrongly. In the test data,
  * each sample with the label "bound" contains one of two words, each equally often. The sequences are so long that
  * random positions rarely lie on a word. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/methods/sparling/genomics/enriched_filters.h"
 #include "core/methods/sparling/run_state.h"

@@ -1,17 +1,10 @@
 /* Tests numbers as targets of SPARLING: what the domain draws, and what it refuses. A planted word must be learned and
  * named. Answers must be in the units of the data set. Pauses and threads must change no bit. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
+#include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/data/uploads/collection.h"
 #include "core/kernels/kernels.h"

@@ -1,13 +1,8 @@
 /* Tests the presence objective of SPARLING: the first phase trains the motif model alone and ends in time, and
  * threads and pauses do not change the bits of a run. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/methods/sparling/training/label_counts.h"
 #include "core/methods/sparling/training/presence.h"

@@ -1,14 +1,7 @@
 /* Tests queries of a model: answers, refusals, pictures, damaged streams. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/data/digitcircle/digitcircle.h"
 #include "core/draw/picture.h"

@@ -1,14 +1,8 @@
 /* Tests rules between motifs: trials recover a planted rule from the answers of a reader that follows this rule. */
 #include <malloc.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/queries/rules/rules_int.h"
 #include "core/methods/sparling/run_state.h"

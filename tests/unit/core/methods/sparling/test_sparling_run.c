@@ -1,14 +1,7 @@
 /* Tests runs of SPARLING: exact resume, stages, the learning rate, progress and evaluation. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/hash.h"
 #include "core/methods/sparling/queries/annotation.h"
 #include "core/methods/sparling/run_state.h"

@@ -1,17 +1,10 @@
 /* Tests SPARLING with a label at every position: exact resume, figures, motif errors of shuffled positions ("errors of
  * chance"), queries, real genes. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/base/random/mt19937.h"
 #include "core/data/splicing/splicing.h"

@@ -4,15 +4,8 @@
  * Most tests start with an untrained run and fill in the figures of a good training. Each test then changes the figures
  * that its finding depends on. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "core/methods/sparling/run.h"
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/sparling.h"
