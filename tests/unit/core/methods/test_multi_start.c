@@ -186,13 +186,15 @@ static void single_fit_is_kept_unchanged(void **state)
 
 static void after_the_choice_only_the_chosen_fit_is_opened(void **state)
 {
-    struct method_run *run = make(pool);
-    struct error err = {0};
-    run->multi_start.chosen = 3;
-    assert_int_equal(multi_start_open(run, &run->multi_start, FITS, &err), STATUS_OK);
-    assert_true(run->multi_start.count == 1 && fit_of(run, 0)->start == 3 && !fit_of(run, 0)->alone);
-    assert_string_equal(fit_of(run, 0)->prefix, "");
-    unmake(run);
+    for (int chosen = 0; chosen < FITS; chosen++) {
+        struct method_run *run = make(pool);
+        struct error err = {0};
+        run->multi_start.chosen = chosen;
+        assert_int_equal(multi_start_open(run, &run->multi_start, FITS, &err), STATUS_OK);
+        assert_true(run->multi_start.count == 1 && fit_of(run, 0)->start == chosen && !fit_of(run, 0)->alone);
+        assert_string_equal(fit_of(run, 0)->prefix, "");
+        unmake(run);
+    }
 }
 
 static void first_error_in_order_of_fits_is_returned(void **state)
