@@ -177,7 +177,7 @@ static int teardown(void **state)
 static void queries_survive_any_failing_allocation_or_read(void **state)
 {
     struct models *m = *state;
-    const int own_stride = SANITIZED ? 3 : 1;
+    const int part = SANITIZED ? 3 : 1;
     complaints = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct request_case c = cases[i].c;
@@ -189,10 +189,10 @@ static void queries_survive_any_failing_allocation_or_read(void **state)
         for (int k = 0; k < 2 * SWEEP_FAULTS; k++) {
             const struct sweep_fault *fault = &sweep_faults[k / 2];
             m->sweep.fault = fault;
-            int stride = fault_stride(k / 2 == 0 ? 5 : own_stride);
-            int calls = sweep_read(&m->sweep, &c, m->job[c.subject], k % 2, stride);
+            int stride = (k / 2 == 0 ? 5 : 1) * part * (SANITIZED && k % 2 ? 5 : 1);
+            int calls = sweep_read(&m->sweep, &c, m->job[c.subject], k % 2, fault_stride(stride));
             print_message("%-4s %-40.40s %s %s: %d\n", c.method, c.target, fault->name, sweep_mode(k % 2), calls);
-            assert_true(calls > 5 || k / 2 > 0);
+            assert_true(calls > (SANITIZED ? 0 : 5) || k / 2 > 0);
         }
     }
     assert_int_equal(complaints, 0);
