@@ -116,8 +116,8 @@ static void unknown_bases_are_not_counted(void **state)
 {
     struct planted *p = malloc(sizeof *p);
     struct position_matrix m;
-    struct site_windows windows = windows_of(p);
     plant(p, 3, true);
+    struct site_windows windows = windows_of(p);
     for (int n = 0; n < WINDOWS; n++)
         memset(p->base[n], BASE_UNKNOWN, (size_t)p->first[n]);
     assert_int_equal(position_matrix_align(&windows, WIDTH, SHIFT, true, &m, NULL, NULL), STATUS_OK);
