@@ -4,6 +4,7 @@
  *   CLOSED(...)   a number in [low, high]        REAL_IN(name, default, low, high, low_open, high_open, unit, ...)
  *   FLAG(name, default, group, level, applies, meaning)
  *   CHOICE(name, default, group, level, applies, meaning)                        NAMED_CHOICE(name, member, ...)
+ *   CHOICE_OF(name, values, ...)   a choice of the array `values`
  *   TEXT(name, default, unit, group, level, applies, meaning)
  *   PART(name) ... PART_END(name)   the rows between them are members of `struct name_config name` within the struct
  *
@@ -11,7 +12,8 @@
  * for always (core/base/config.h). FIELD_PREFIX is a text before the names of fields, and FIELD_PLACE is `name.`
  * between PART(name) and PART_END(name); both are empty unless the list defines them anew. A choice NAME takes its
  * values from the array NAME_names. field_members.inc makes members of the configuration's struct from the rows of
- * FIELDS_FILE, and field_rows.inc makes rows of its table. */
+ * FIELDS_FILE, and field_rows.inc makes rows of its table, that of FIELD_STRUCT. Short lists, such as the parameters of
+ * a query, may be a macro, FIELDS_LIST, instead of a file. */
 #ifndef MOTIF_CORE_METHODS_SHARED_FIELDS_H
 #define MOTIF_CORE_METHODS_SHARED_FIELDS_H
 

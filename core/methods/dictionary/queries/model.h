@@ -46,12 +46,30 @@ extern const struct method_query dictionary_queries[DICTIONARY_QUERIES];
 extern const struct method_schema dictionary_schemas[DICTIONARY_SCHEMAS];
 
 /* Parameters of several queries. */
+/* clang-format off */
+#define SEED_LIST                                                                                                      \
+    INTEGER(dictionary, "0", 0, DICTIONARY_SEEDS - 1, "", EVALUATION, BASIC, NULL,                                     \
+            "Index of the seed whose dictionary answers.")
+#define STEER_LIST                                                                                                     \
+    SEED_LIST                                                                                                          \
+    TEXT(set, "", "", EVALUATION, BASIC, NULL,                                                                         \
+            "New codes of latents, separated by commas: \"12=3.5,40=0\" gives latent 12 the code 3.5 and removes "     \
+            "latent 40.")
+#define LATENTS_LIST                                                                                                   \
+    INTEGER(first, "0", 0, 65535, "latents", EVALUATION, BASIC, NULL,                                                  \
+            "Place in the list from which latents are returned.")                                                      \
+    INTEGER(count, "64", 1, 1024, "latents", EVALUATION, BASIC, NULL,                                                  \
+            "Largest number of latents that are returned.")                                                            \
+    CHOICE(sort, "number", EVALUATION, BASIC, NULL,                                                                    \
+            "Order of the list: by number, by the share of samples in which a latent is active, or by its "            \
+            "strongest activation; the largest first.")
+#define COMPARE_LIST                                                                                                   \
+    CLOSED(shared, "0.7", 0, 1, "", EVALUATION, BASIC, NULL,                                                           \
+            "Minimum |cosine| of two latents that count as shared; a larger one counts fewer.")
+/* clang-format on */
 struct dictionary_question {
-    int64_t dictionary;    /* index of the seed whose dictionary answers */
-    char set[CONFIG_TEXT]; /* steer */
-    int64_t first, count;  /* latents */
-    int sort;
-    double shared; /* compare */
+#define FIELDS_LIST STEER_LIST LATENTS_LIST COMPARE_LIST
+#include "core/methods/shared/field_members.inc"
 };
 
 /* codes.c */

@@ -3,32 +3,28 @@
 
 #include "core/methods/dictionary/queries/model.h"
 
-#define SEED_FIELD                                                                                                     \
-    {                                                                                                                  \
-        "dictionary", FIELD_INT, offsetof(struct dictionary_question, dictionary), "0", 0, DICTIONARY_SEEDS - 1,       \
-            false, false, NULL, "", "Index of the seed whose dictionary answers.", GROUP_EVALUATION, LEVEL_BASIC, NULL \
-    }
+static const char *const sort_names[] = {"number", "rate", "strength", NULL};
 
-static const char *const sorts[] = {"number", "rate", "strength", NULL};
-static const struct config_field seed_fields[] = {SEED_FIELD};
+static const struct config_field seed_fields[] = {
+#define FIELD_STRUCT struct dictionary_question
+#define FIELDS_LIST SEED_LIST
+#include "core/methods/shared/field_rows.inc"
+};
 static const struct config_field steer_fields[] = {
-    SEED_FIELD,
-    {"set", FIELD_TEXT, offsetof(struct dictionary_question, set), "", 0, 0, false, false, NULL, "",
-     "New codes of latents, separated by commas: \"12=3.5,40=0\" gives latent 12 the code 3.5 and removes latent 40.",
-     GROUP_EVALUATION, LEVEL_BASIC, NULL}};
+#define FIELD_STRUCT struct dictionary_question
+#define FIELDS_LIST STEER_LIST
+#include "core/methods/shared/field_rows.inc"
+};
 static const struct config_field latents_fields[] = {
-    {"first", FIELD_INT, offsetof(struct dictionary_question, first), "0", 0, 65535, false, false, NULL, "latents",
-     "Place in the list from which latents are returned.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
-    {"count", FIELD_INT, offsetof(struct dictionary_question, count), "64", 1, 1024, false, false, NULL, "latents",
-     "Largest number of latents that are returned.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
-    {"sort", FIELD_CHOICE, offsetof(struct dictionary_question, sort), "number", 0, 0, false, false, sorts, "",
-     "Order of the list: by number, by the share of samples in which a latent is active, or by its strongest "
-     "activation; the largest first.",
-     GROUP_EVALUATION, LEVEL_BASIC, NULL}};
+#define FIELD_STRUCT struct dictionary_question
+#define FIELDS_LIST LATENTS_LIST
+#include "core/methods/shared/field_rows.inc"
+};
 static const struct config_field compare_fields[] = {
-    {"shared", FIELD_REAL, offsetof(struct dictionary_question, shared), "0.7", 0, 1, false, false, NULL, "",
-     "Minimum |cosine| of two latents that count as shared; a larger one counts fewer.", GROUP_EVALUATION, LEVEL_BASIC,
-     NULL}};
+#define FIELD_STRUCT struct dictionary_question
+#define FIELDS_LIST COMPARE_LIST
+#include "core/methods/shared/field_rows.inc"
+};
 static const struct config_table dictionary_seed_table = CONFIG_TABLE(seed_fields, struct dictionary_question);
 static const struct config_table dictionary_steer_table = CONFIG_TABLE(steer_fields, struct dictionary_question);
 static const struct config_table dictionary_latents_table = CONFIG_TABLE(latents_fields, struct dictionary_question);

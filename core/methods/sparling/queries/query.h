@@ -3,6 +3,7 @@
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_QUERY_H
 
 #include "core/methods/method.h"
+#include "core/methods/shared/fields.h"
 
 enum status sparling_open(const void *config, const struct kernels *kernels, const char *data,
                           const struct snapshot_reader *from, struct method_model **model, struct error *err);
@@ -25,35 +26,104 @@ extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 /* Where the inputs of the channel queries come from. The parameter `set` has its choices in this order. */
 enum channel_set { CHANNELS_EXAMPLES, CHANNELS_TEST, CHANNELS_VALIDATION, CHANNELS_TRAINING };
 extern const char *const channel_sets[]; /* names of the sets; NULL ends the list */
+
+/* Parameters of the queries about channels. */
+/* clang-format off */
+#define CHANNEL_ROWS(default_top, most_top, top_meaning)                                                               \
+    CHOICE_OF(set, channel_sets, "examples", EVALUATION, BASIC, NULL,                                                  \
+            "Inputs to use: the samples of the test, validation or training set, or examples, which are the "          \
+            "samples that other queries select by a seed.")                                                            \
+    INTEGER(samples, "100", 1, 1000, "inputs", EVALUATION, BASIC, NULL,                                                \
+            "Number of inputs; more inputs give more reliable counts and take longer.")                                \
+    INTEGER(first, "0", 0, 4294966295.0, "", EVALUATION, BASIC, NULL,                                                  \
+            "Index of the first input in the set.")                                                                    \
+    INTEGER(top, default_top, 1, most_top, "inputs", EVALUATION, BASIC, NULL,                                          \
+            top_meaning)                                                                                               \
+    TEXT(against, "", "", EVALUATION, BASIC, NULL,                                                                     \
+            "Name of a data set of motifs, such as JASPAR; the answer then names the motifs of this set that are "     \
+            "most similar to each channel. T and U count as one letter, so a model of RNA can be compared with "       \
+            "motifs of DNA, on one strand.")
+#define CHANNEL_LIST                                                                                                   \
+    CHANNEL_ROWS("16", 64,                                                                                             \
+            "Number of inputs that the answer lists or draws, the strongest activation first; a larger number also"    \
+            " shows weaker activations.")
+#define CHANNELS_LIST                                                                                                  \
+    CHANNEL_ROWS("8", 16,                                                                                              \
+            "Number of inputs that the answer lists or draws for each channel, the strongest activation first; a "     \
+            "larger number also shows weaker activations.")                                                            \
+    FLAG(merge, "false", EVALUATION, BASIC, NULL,                                                                      \
+            "For DNA and RNA: channels that show one motif become one matrix, that of the channel with the most "      \
+            "sites; its same_as lists the others, which have no matrix.")
+/* clang-format on */
 struct channels_parameters {
-    int set;                /* enum channel_set; EXAMPLES: the samples that other queries draw by seed */
-    int64_t samples, first; /* the inputs are `samples` samples of the set, from index `first` on */
-    int64_t top; /* number of inputs to list or draw for each channel, 1 to 64; the strongest activation comes first */
-    char against[CONFIG_TEXT]; /* data set of motifs with which channels are compared; "": none */
-    bool merge;                /* channels that show one motif become one matrix */
+#define FIELDS_LIST CHANNELS_LIST
+#include "core/methods/shared/field_members.inc"
 };
 /* Parameters of the queries "sites" and "signal". With GET, `set` (an enum sites_set), `samples` and `first` select
  * records of the job's data set. */
 enum sites_set { SITES_ALL, SITES_TEST, SITES_VALIDATION };
 extern const char *const sites_sets[]; /* names of the sets; NULL ends the list */
+/* clang-format off */
+#define RECORDS_LIST                                                                                                   \
+    CHOICE_OF(set, sites_sets, "all", EVALUATION, BASIC, NULL,                                                         \
+            "The records of the data set: all in the order of the upload, or those of the test or validation set.")    \
+    INTEGER(samples, "4194304", 1, 4194304, "inputs", EVALUATION, BASIC, NULL,                                         \
+            "Largest number of records; more records give more sites and take longer.")                                \
+    INTEGER(first, "0", 0, 4294966295.0, "", EVALUATION, BASIC, NULL,                                                  \
+            "Index of the first record in the set.")
+#define WHERE_LIST                                                                                                     \
+    CHOICE_OF(coordinates, coordinates_names, "record", EVALUATION, BASIC, NULL,                                       \
+            "What the names of records mean: record counts positions in each record from 0; bedtools reads "           \
+            "chr1:100-200 as positions of a genome counted from 0, ucsc as positions counted from 1. A name that "     \
+            "contains no place has positions of the record in each case.")                                             \
+    INTEGER(channel, "-1", -1, 4095, "", EVALUATION, BASIC, NULL,                                                      \
+            "Channel of the sites or of the signal; -1: the sites of all channels, or their largest activation.")
+#define REGIONS_LIST                                                                                                   \
+    TEXT(genome, "", "", EVALUATION, BASIC, NULL,                                                                      \
+            "For a body of regions in BED: name of the genome, a folder of the operator with genome.fa and its "       \
+            "index.")                                                                                                  \
+    INTEGER(window, "0", 0, 1000000, "bases", EVALUATION, BASIC, NULL,                                                 \
+            "For a body of regions: length of the window around each summit or middle; a larger window gives the "     \
+            "model more bases, and 0 takes the whole region.")
+/* clang-format on */
 struct sites_parameters {
-    int set; /* enum sites_set */
-    int64_t samples, first;
-    int coordinates;          /* enum coordinates (core/genomics/sites/region.h) */
-    int64_t channel;          /* -1: all channels */
-    char genome[CONFIG_TEXT]; /* for regions in the body: name of the genome */
-    /* For regions in the body: length of the window around each summit or middle; 0: the whole region. */
-    int64_t window;
+#define FIELDS_LIST RECORDS_LIST WHERE_LIST REGIONS_LIST
+#include "core/methods/shared/field_members.inc"
 };
 /* Parameters of the query "rules". */
+/* clang-format off */
+#define RULES_LIST                                                                                                     \
+    INTEGER(samples, "60", 1, 1000, "inputs", EVALUATION, BASIC, NULL,                                                 \
+            "Number of samples of the test set; more samples give narrower intervals and take longer.")                \
+    INTEGER(support, "22", 1, 10000, "inputs", EVALUATION, BASIC, NULL,                                                \
+            "Least number of samples that must contain two motifs in an order and a range of gaps, of the samples "    \
+            "of the data set that are read (searched, at most 10,000); about rarer arrangements there is no rule. "    \
+            "With fewer than 22 samples, even the data could not show a difference of 15 %.")                          \
+    INTEGER(trials, "20000", 1, 1000000, "trials", EVALUATION, BASIC, NULL,                                            \
+            "Largest number of trials, a trial being one sample of one pair. If there are more, the most frequent "    \
+            "pairs are tried, and the answer lists the others as left_out; ask for them with channel and other, "      \
+            "with fewer samples, or with more trials and a larger --query-seconds. The same limit holds for the "      \
+            "controls of pairs that seem to have a rule, together with the trials of single motifs. It does not "      \
+            "count the samples that are searched, and for DNA one reading of each sample for each motif.")             \
+    INTEGER(channel, "-1", -1, 4095, "", EVALUATION, BASIC, NULL,                                                      \
+            "Channel that every pair must contain; -1 allows all channels.")                                           \
+    INTEGER(other, "-1", -1, 4095, "", EVALUATION, BASIC, NULL,                                                        \
+            "Second channel that every pair must contain, so that the answer is about one pair and lists all "         \
+            "names; -1 allows all channels.")
+/* clang-format on */
 struct rules_parameters {
-    int64_t samples;        /* samples of the test set */
-    int64_t support;        /* a rule is about arrangements that at least so many samples of the data set contain */
-    int64_t trials;         /* most trials, a trial being one sample of one pair */
-    int64_t channel, other; /* only pairs with these channels are tried; -1: any channel */
+#define FIELDS_LIST RULES_LIST
+#include "core/methods/shared/field_members.inc"
 };
+/* Parameters of the query "compare". */
+/* clang-format off */
+#define COMPARE_LIST                                                                                                   \
+    INTEGER(samples, "100", 1, 1000, "inputs", EVALUATION, BASIC, NULL,                                                \
+            "Number of inputs; more inputs give a more reliable agreement and take longer.")
+/* clang-format on */
 struct compare_parameters {
-    int64_t samples; /* number of samples, drawn from the first model's domain */
+#define FIELDS_LIST COMPARE_LIST
+#include "core/methods/shared/field_members.inc"
 };
 
 /* Answers, pictures and arrays of the queries; see struct method_query. */

@@ -3,77 +3,20 @@
  * The api makes one route from each row, for instance /v1/jobs/{id}/motifs and /v1/jobs/{id}/channels/{channel}. */
 #include "core/methods/sparling/queries/query.h"
 
-#define AT(member) offsetof(struct channels_parameters, member)
-#define CHANNEL_FIELDS(default_top, most_top, top_meaning)                                                             \
-    {"set",                                                                                                            \
-     FIELD_CHOICE,                                                                                                     \
-     AT(set),                                                                                                          \
-     "examples",                                                                                                       \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     false,                                                                                                            \
-     false,                                                                                                            \
-     channel_sets,                                                                                                     \
-     "",                                                                                                               \
-     "Inputs to use: the samples of the test, validation or training set, or examples, which are the samples "         \
-     "that other queries select by a seed.",                                                                           \
-     GROUP_EVALUATION,                                                                                                 \
-     LEVEL_BASIC,                                                                                                      \
-     NULL},                                                                                                            \
-        {"samples",                                                                                                    \
-         FIELD_INT,                                                                                                    \
-         AT(samples),                                                                                                  \
-         "100",                                                                                                        \
-         1,                                                                                                            \
-         1000,                                                                                                         \
-         false,                                                                                                        \
-         false,                                                                                                        \
-         NULL,                                                                                                         \
-         "inputs",                                                                                                     \
-         "Number of inputs; more inputs give more reliable counts and take longer.",                                   \
-         GROUP_EVALUATION,                                                                                             \
-         LEVEL_BASIC,                                                                                                  \
-         NULL},                                                                                                        \
-        {"first",                                                                                                      \
-         FIELD_INT,                                                                                                    \
-         AT(first),                                                                                                    \
-         "0",                                                                                                          \
-         0,                                                                                                            \
-         4294966295.0,                                                                                                 \
-         false,                                                                                                        \
-         false,                                                                                                        \
-         NULL,                                                                                                         \
-         "",                                                                                                           \
-         "Index of the first input in the set.",                                                                       \
-         GROUP_EVALUATION,                                                                                             \
-         LEVEL_BASIC,                                                                                                  \
-         NULL},                                                                                                        \
-        {"top", FIELD_INT, AT(top),     default_top,      1,           most_top, false, false,                         \
-         NULL,  "inputs",  top_meaning, GROUP_EVALUATION, LEVEL_BASIC, NULL},                                          \
-    {                                                                                                                  \
-        "against", FIELD_TEXT, AT(against), "", 0, 0, false, false, NULL, "",                                          \
-            "Name of a data set of motifs, such as JASPAR; the answer then names the motifs of this set that are "     \
-            "most similar to each channel. T and U count as one letter, so a model of RNA can be compared with "       \
-            "motifs of DNA, on one strand.",                                                                           \
-            GROUP_EVALUATION, LEVEL_BASIC, NULL                                                                        \
-    }
 static const struct config_field channels_fields[] = {
-    CHANNEL_FIELDS("8", 16,
-                   "Number of inputs that the answer lists or draws for each channel, the strongest activation "
-                   "first; a larger number also shows weaker activations."),
-    {"merge", FIELD_BOOL, AT(merge), "false", 0, 0, false, false, NULL, "",
-     "For DNA and RNA: channels that show one motif become one matrix, that of the channel with the most sites; its "
-     "same_as lists the others, which have no matrix.",
-     GROUP_EVALUATION, LEVEL_BASIC, NULL},
+#define FIELD_STRUCT struct channels_parameters
+#define FIELDS_LIST CHANNELS_LIST
+#include "core/methods/shared/field_rows.inc"
 };
 static const struct config_field channel_fields[] = {
-    CHANNEL_FIELDS("16", 64,
-                   "Number of inputs that the answer lists or draws, the strongest activation first; a larger "
-                   "number also shows weaker activations.")};
+#define FIELD_STRUCT struct channels_parameters
+#define FIELDS_LIST CHANNEL_LIST
+#include "core/methods/shared/field_rows.inc"
+};
 static const struct config_field compare_fields[] = {
-    {"samples", FIELD_INT, offsetof(struct compare_parameters, samples), "100", 1, 1000, false, false, NULL, "inputs",
-     "Number of inputs; more inputs give a more reliable agreement and take longer.", GROUP_EVALUATION, LEVEL_BASIC,
-     NULL},
+#define FIELD_STRUCT struct compare_parameters
+#define FIELDS_LIST COMPARE_LIST
+#include "core/methods/shared/field_rows.inc"
 };
 static const struct config_table channels_table = CONFIG_TABLE(channels_fields, struct channels_parameters);
 static const struct config_table channel_table = CONFIG_TABLE(channel_fields, struct channels_parameters);
@@ -92,102 +35,27 @@ enum { CHANNEL_TEXTS = sizeof channel_texts / sizeof channel_texts[0] };
 static const char *const coordinates_names[] = {"record", "bedtools", "ucsc", NULL}; /* of enum coordinates */
 const char *const sites_sets[] = {"all", "test", "validation", NULL};
 
-#define SITES_AT(member) offsetof(struct sites_parameters, member)
-#define WHERE                                                                                                          \
-    {"coordinates",                                                                                                    \
-     FIELD_CHOICE,                                                                                                     \
-     SITES_AT(coordinates),                                                                                            \
-     "record",                                                                                                         \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     false,                                                                                                            \
-     false,                                                                                                            \
-     coordinates_names,                                                                                                \
-     "",                                                                                                               \
-     "What the names of records mean: record counts positions in each record from 0; bedtools reads chr1:100-200 as "  \
-     "positions of a genome counted from 0, ucsc as positions counted from 1. A name that contains no place has "      \
-     "positions of the record in each case.",                                                                          \
-     GROUP_EVALUATION,                                                                                                 \
-     LEVEL_BASIC,                                                                                                      \
-     NULL},                                                                                                            \
-    {                                                                                                                  \
-        "channel", FIELD_INT, SITES_AT(channel), "-1", -1, 4095, false, false, NULL, "",                               \
-            "Channel of the sites or of the signal; -1: the sites of all channels, or their largest activation.",      \
-            GROUP_EVALUATION, LEVEL_BASIC, NULL                                                                        \
-    }
-#define RECORDS                                                                                                        \
-    {"set",                                                                                                            \
-     FIELD_CHOICE,                                                                                                     \
-     SITES_AT(set),                                                                                                    \
-     "all",                                                                                                            \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     false,                                                                                                            \
-     false,                                                                                                            \
-     sites_sets,                                                                                                       \
-     "",                                                                                                               \
-     "The records of the data set: all in the order of the upload, or those of the test or validation set.",           \
-     GROUP_EVALUATION,                                                                                                 \
-     LEVEL_BASIC,                                                                                                      \
-     NULL},                                                                                                            \
-        {"samples",                                                                                                    \
-         FIELD_INT,                                                                                                    \
-         SITES_AT(samples),                                                                                            \
-         "4194304",                                                                                                    \
-         1,                                                                                                            \
-         4194304,                                                                                                      \
-         false,                                                                                                        \
-         false,                                                                                                        \
-         NULL,                                                                                                         \
-         "inputs",                                                                                                     \
-         "Largest number of records; more records give more sites and take longer.",                                   \
-         GROUP_EVALUATION,                                                                                             \
-         LEVEL_BASIC,                                                                                                  \
-         NULL},                                                                                                        \
-    {                                                                                                                  \
-        "first", FIELD_INT, SITES_AT(first), "0", 0, 4294966295.0, false, false, NULL, "",                             \
-            "Index of the first record in the set.", GROUP_EVALUATION, LEVEL_BASIC, NULL                               \
-    }
-static const struct config_field pairs_fields[] = {RECORDS};
+static const struct config_field pairs_fields[] = {
+#define FIELD_STRUCT struct sites_parameters
+#define FIELDS_LIST RECORDS_LIST
+#include "core/methods/shared/field_rows.inc"
+};
 static const struct config_table pairs_table = CONFIG_TABLE(pairs_fields, struct sites_parameters);
 static const struct config_field rules_fields[] = {
-    {"samples", FIELD_INT, offsetof(struct rules_parameters, samples), "60", 1, 1000, false, false, NULL, "inputs",
-     "Number of samples of the test set; more samples give narrower intervals and take longer.", GROUP_EVALUATION,
-     LEVEL_BASIC, NULL},
-    {"support", FIELD_INT, offsetof(struct rules_parameters, support), "22", 1, 10000, false, false, NULL, "inputs",
-     "Least number of samples that must contain two motifs in an order and a range of gaps, of the samples of the data "
-     "set that are read (searched, at most 10,000); about rarer arrangements there is no rule. With fewer than 22 "
-     "samples, even the data could not show a difference of 15 %.",
-     GROUP_EVALUATION, LEVEL_BASIC, NULL},
-    {"trials", FIELD_INT, offsetof(struct rules_parameters, trials), "20000", 1, 1000000, false, false, NULL, "trials",
-     "Largest number of trials, a trial being one sample of one pair. If there are more, the most frequent pairs are "
-     "tried, and the answer lists the others as left_out; ask for them with channel and other, with fewer samples, or "
-     "with more trials and a larger --query-seconds. The same limit holds for the controls of pairs that seem to have "
-     "a "
-     "rule, together with the trials of single motifs. It does not count the samples that are searched, and for DNA "
-     "one reading of each sample for each motif.",
-     GROUP_EVALUATION, LEVEL_BASIC, NULL},
-    {"channel", FIELD_INT, offsetof(struct rules_parameters, channel), "-1", -1, 4095, false, false, NULL, "",
-     "Channel that every pair must contain; -1 allows all channels.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
-    {"other", FIELD_INT, offsetof(struct rules_parameters, other), "-1", -1, 4095, false, false, NULL, "",
-     "Second channel that every pair must contain, so that the answer is about one pair and lists all names; -1 allows "
-     "all channels.",
-     GROUP_EVALUATION, LEVEL_BASIC, NULL},
+#define FIELD_STRUCT struct rules_parameters
+#define FIELDS_LIST RULES_LIST
+#include "core/methods/shared/field_rows.inc"
 };
 static const struct config_table rules_table = CONFIG_TABLE(rules_fields, struct rules_parameters);
 static const struct config_field sites_fields[] = {
-    RECORDS,
-    WHERE,
+#define FIELD_STRUCT struct sites_parameters
+#define FIELDS_LIST RECORDS_LIST WHERE_LIST
+#include "core/methods/shared/field_rows.inc"
 };
 static const struct config_field where_fields[] = {
-    WHERE,
-    {"genome", FIELD_TEXT, SITES_AT(genome), "", 0, 0, false, false, NULL, "",
-     "For a body of regions in BED: name of the genome, a folder of the operator with genome.fa and its index.",
-     GROUP_EVALUATION, LEVEL_BASIC, NULL},
-    {"window", FIELD_INT, SITES_AT(window), "0", 0, 1000000, false, false, NULL, "bases",
-     "For a body of regions: length of the window around each summit or middle; a larger window gives the model more "
-     "bases, and 0 takes the whole region.",
-     GROUP_EVALUATION, LEVEL_BASIC, NULL},
+#define FIELD_STRUCT struct sites_parameters
+#define FIELDS_LIST WHERE_LIST REGIONS_LIST
+#include "core/methods/shared/field_rows.inc"
 };
 static const struct config_table sites_table = CONFIG_TABLE(sites_fields, struct sites_parameters);
 static const struct config_table where_table = CONFIG_TABLE(where_fields, struct sites_parameters);
