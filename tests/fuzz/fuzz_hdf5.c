@@ -96,13 +96,16 @@ static void set_pair(hid_t at, const char *name, int64_t a, int64_t b)
 static void put(hid_t file, const char *place, hid_t type, int rank, const hsize_t *dim, const void *values)
 {
     hid_t space = H5Screate_simple(rank, dim, NULL), links = H5Pcreate(H5P_LINK_CREATE);
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
     (void)H5Pset_create_intermediate_group(links, 1);
+    (void)H5Pset_buffer(transfer, 1 << 14, NULL, NULL); /* the default, 1 MiB, is filled with zeros for each array */
     hid_t set = H5Dcreate2(file, place, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
     if (set >= 0) {
         if (values)
-            (void)H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+            (void)H5Dwrite(set, type, H5S_ALL, H5S_ALL, transfer, values);
         H5Dclose(set);
     }
+    H5Pclose(transfer);
     H5Pclose(links);
     H5Sclose(space);
 }
