@@ -4,6 +4,8 @@
 
 #include "core/methods/pathways/config.h"
 
+enum { SPARSE_NONZEROS = 8 }; /* non-zeros of a filter of the first layer with dictionary=sparse */
+
 /* A single convolutional layer with filter lengths from 64 to 4096 and random signs. */
 static const struct config_setting single_layer[] = {
     {"dictionary", "signs"}, {"filters", "2"},   {"filter_length", "4096"},
@@ -107,7 +109,7 @@ static struct pathways_case configured(const struct pathways_config *c)
         int filters = (int)(l == 0 ? c->filters : c->deep_filters);
         int extent = (int)(l == 0 ? c->filter_length : c->deep_length);
         p.shape[l] = (struct dictionary_shape){1, width, inputs, filters, 1, extent};
-        p.nonzeros[l] = l > 0 ? (int)c->deep_nonzeros : c->family == PATHWAYS_SPARSE ? (int)c->filter_nonzeros : 0;
+        p.nonzeros[l] = l > 0 ? (int)c->deep_nonzeros : c->family == PATHWAYS_SPARSE ? SPARSE_NONZEROS : 0;
         inputs = filters;
     }
     if (p.family == PATHWAYS_HADAMARD) {

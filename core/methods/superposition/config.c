@@ -103,7 +103,8 @@ void superposition_check(const void *config, const struct method_faults *faults)
 
 /* ---- earlier versions --------------------------------------------------------------------------------- */
 
-const char *const superposition_former[] = {"experiment", "models", "sizes", "ps", "ratios", "activations", NULL};
+const char *const superposition_former[] = {"experiment", "models",      "sizes",     "ps",
+                                            "ratios",     "activations", "tolerance", NULL};
 
 void superposition_adapt(void *config, const struct method_stored *stored)
 {

@@ -148,7 +148,7 @@ bool work_trained(const struct method_run *run)
     if (!asked)
         return false;
     double before = mean_loss(run, n - 2 * window, n - window), last = mean_loss(run, n - window, n);
-    return !(log10(before) - log10(last) > c->tolerance);
+    return !(log10(before) > log10(last));
 }
 
 /* Runs samples through the open model, after reading them if they are rows of a data set. */

@@ -9,8 +9,12 @@
 #include "core/data/dataset.h"
 #include "core/methods/sparling/config.h"
 
-enum { SINGLE_SAMPLES = 3 * AUDIO_RATE };
+enum {
+    SINGLE_SAMPLES = 3 * AUDIO_RATE,
+    MELS = 64 /* bands of the spectrogram, as in the paper; more bands shorten its windows of 24000 / MELS samples */
+};
 static const double CHUNK = 1.5;
+static const double NOISE = 1.0 / 1024; /* amplitude of the noise of a clip, where full scale is 1, as in the paper */
 /* With audio_scale = units, an input value is (decibels - UNIT_ZERO_DB) / UNIT_DB: near 0 for noise, near 3.5 for loud
  * speech. */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;
@@ -22,12 +26,12 @@ struct domain_state {
     int64_t curriculum;
     struct audio_corpus *corpus;
     struct audio_spectrum *spectrum;
-    int samples, frames, mels;
+    int samples, frames;
 };
 
-static int frames_of(const struct audio_config *c, int samples)
+static int frames_of(int samples)
 {
-    int window = (int)(2 * CHUNK * AUDIO_RATE / (double)c->mels);
+    int window = (int)(2 * CHUNK * AUDIO_RATE / (double)MELS);
     return 1 + samples / (window / 2);
 }
 
@@ -41,21 +45,21 @@ static void shape_of(const struct sparling_config *config, struct domain_shape *
     const struct audio_config *c = &config->audio;
     int tokens = (int)c->tokens;
     *shape = (struct domain_shape){
-        .channels = (int)c->mels,
+        .channels = MELS,
         .rows = 1,
-        .cols = frames_of(c, samples_of(c)),
+        .cols = frames_of(samples_of(c)),
         .symbols = (int)c->classes,
         .tokens = tokens > 0 ? tokens : (int)c->classes,
         .longest = (int)c->max_symbols,
         .boxes = (int)c->max_symbols,
-        .picture_rows = (int)c->mels,
+        .picture_rows = MELS,
     };
 }
 
 static void single_shape(const struct sparling_config *config, struct domain_shape *shape)
 {
     shape_of(config, shape);
-    shape->cols = frames_of(&config->audio, SINGLE_SAMPLES);
+    shape->cols = frames_of(SINGLE_SAMPLES);
     shape->longest = 1;
     shape->boxes = 0;
 }
@@ -75,8 +79,8 @@ static void domain_audio_check(const struct sparling_config *config, const struc
 
 static struct audio_sequence sequence_of(const struct domain_state *s, enum audio_part part)
 {
-    return (struct audio_sequence){
-        s->corpus, part, s->samples, (int)s->config.min_symbols, (int)s->config.max_symbols, s->config.noise};
+    return (struct audio_sequence){s->corpus, part, s->samples, (int)s->config.min_symbols, (int)s->config.max_symbols,
+                                   NOISE};
 }
 
 struct fault {
@@ -152,8 +156,7 @@ static enum status open_audio(const struct sparling_config *config, const char *
     s->config = config->audio;
     s->curriculum = config->curriculum;
     s->samples = samples_of(&config->audio);
-    s->mels = (int)config->audio.mels;
-    enum status status = audio_spectrum_create(AUDIO_RATE, s->mels, CHUNK, &s->spectrum, err);
+    enum status status = audio_spectrum_create(AUDIO_RATE, MELS, CHUNK, &s->spectrum, err);
     if (!status)
         status = load(s, data, err);
     if (status) {
@@ -174,7 +177,7 @@ static float scaled(const struct domain_state *s, float decibels)
 static enum status to_planes(const struct domain_state *s, const float *audio, int samples, float *planes,
                              struct error *err)
 {
-    size_t mels = (size_t)s->mels, frames = (size_t)audio_spectrum_frames(s->spectrum, samples);
+    size_t mels = (size_t)MELS, frames = (size_t)audio_spectrum_frames(s->spectrum, samples);
     float *rows = malloc(mels * frames * sizeof *rows);
     if (!rows)
         return error_memory(err, "a spectrogram");
@@ -264,7 +267,7 @@ static double duration(const struct domain_state *s)
 static enum status domain_audio_prepare(const struct domain_state *s, const struct method_input *input, float *planes,
                                         struct error *err)
 {
-    struct domain_shape shape = {.channels = s->mels, .rows = 1, .cols = s->frames};
+    struct domain_shape shape = {.channels = MELS, .rows = 1, .cols = s->frames};
     if (input->rank != 1) {
         enum status status = domain_planes(&shape, input, -200, 200, "decibels", planes, err);
         for (size_t i = 0; !status && i < domain_inputs(&shape); i++)
@@ -295,9 +298,9 @@ static enum status domain_audio_prepare(const struct domain_state *s, const stru
 static void domain_audio_grey(const struct domain_state *s, const float *planes, float *out)
 {
     size_t frames = (size_t)s->frames;
-    for (size_t i = 0; i < (size_t)s->mels * frames; i++) {
+    for (size_t i = 0; i < (size_t)MELS * frames; i++) {
         float value = planes[i], decibels = s->config.scale == AUDIO_UNITS ? value * UNIT_DB + UNIT_ZERO_DB : value;
-        size_t band = i / frames, row = (size_t)s->mels - 1 - band;
+        size_t band = i / frames, row = (size_t)MELS - 1 - band;
         out[row * frames + i % frames] = fminf(1, fmaxf(0, (decibels - PICTURE_LOW_DB) / PICTURE_DB));
     }
 }
