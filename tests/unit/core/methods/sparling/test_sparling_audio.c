@@ -54,7 +54,7 @@ static void say(const char *speaker, int word, double octave)
 {
     char path[128];
     float samples[1600];
-    struct audio_wave wave = {8000, 1600, samples};
+    struct audio_wave wave = {8000, 1600, samples, false};
     for (int i = 0; i < wave.count; i++)
         samples[i] = (float)(0.4 * sin(2 * 3.14159265358979323846 * 300 * (word + 2) * octave * i / 8000));
     snprintf(path, sizeof path, "%s/tones/%d_%s_0.wav", folder, word, speaker);
