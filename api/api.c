@@ -174,7 +174,7 @@ static void api_finish(struct exchange *x, const struct timespec *start)
 
 static bool admit_scope(struct exchange *x)
 {
-    static const char *const names[] = {"", "read", "submit", "admin"};
+    static const char *const names[] = {"", "read", "submit", "admin", "operator"};
     const struct api_route *route = x->match.route;
     enum api_scope scope = x->request->scope;
     if (route->scope == API_SCOPE_TRAINER)

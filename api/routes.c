@@ -12,6 +12,7 @@
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
 #include "api/studies/studies.h"
+#include "api/tokens.h"
 #include "api/trainers/trainers.h"
 #include "api/transfer/transfer.h"
 #include "core/data/uploads/collection.h"
@@ -90,6 +91,17 @@ static const struct config_field metrics_query[] = {
 static const struct config_field audit_query[] = {
     PARAMETER_INTEGER("limit", 1, COUNT_LIMIT, "entries on a page (100)"),
     PARAMETER_TEXT("cursor", 64, "next_cursor of the previous page"),
+    PARAMETERS_END,
+};
+static const char *const token_scopes[] = {"read", "submit", "admin", NULL};
+static const struct config_field token_create_query[] = {
+    PARAMETER_TEXT("name", 63, "name of the new token"),
+    PARAMETER_CHOICE("scope", token_scopes, "what the token allows (submit)"),
+    PARAMETER_INTEGER("days", 1, API_TOKEN_DAYS_MAX, "days until the token expires (never)"),
+    PARAMETERS_END,
+};
+static const struct config_field token_revoke_query[] = {
+    PARAMETER_TEXT("name", 63, "name of the token"),
     PARAMETERS_END,
 };
 static const struct config_field events_query[] = {
@@ -337,6 +349,21 @@ static const struct api_answer audit_answers[] = {
     {200, JSON, "AuditList", "Newest first; status is null if the process ended before it answered."},
     PROBLEM(400, "A query parameter is wrong."),
     END};
+#define NO_KEY PROBLEM(403, "The request does not have the key of the operator.")
+static const struct api_answer token_list_answers[] = {
+    {200, "text/plain", NULL, "A line for each token, also for revoked ones."}, NO_KEY, END};
+static const struct api_answer token_create_answers[] = {
+    {201, "text/plain", NULL, "The text of the token, which is stored nowhere. The daemon now requires tokens."},
+    PROBLEM(400, "The name or a query parameter is wrong."),
+    NO_KEY,
+    PROBLEM(409, "A valid token has this name."),
+    END};
+static const struct api_answer token_revoke_answers[] = {
+    {204, NULL, NULL, "Revoked: the next request with this token is refused."},
+    PROBLEM(400, "A query parameter is wrong."),
+    NO_KEY,
+    PROBLEM(404, "No valid token has this name."),
+    END};
 #define RUN_PROBLEMS                                                                                                   \
     PROBLEM(401, "The token is not that of the job's trainer, or the trainer's run has ended."),                       \
         PROBLEM(409,                                                                                                   \
@@ -524,6 +551,12 @@ const struct api_route api_routes[] = {
     GET("/v1/system", "showSystem", API_SCOPE_READ, NULL, system_answers, system_show, "Version, machine, load, sizes"),
     GET("/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list,
         "Audit log: requests that change something, and who sent them"),
+    GET("/v1/tokens", "listTokens", API_SCOPE_OPERATOR, NULL, token_list_answers, tokens_handle,
+        "List tokens, for `motifd token`"),
+    {"POST", "/v1/tokens", "createToken", "Create a token, for `motifd token`", API_SCOPE_OPERATOR, 0, false, NULL,
+     NULL, token_create_query, token_create_answers, tokens_handle, NULL},
+    {"DELETE", "/v1/tokens", "revokeToken", "Revoke a token, for `motifd token`", API_SCOPE_OPERATOR, 0, false, NULL,
+     NULL, token_revoke_query, token_revoke_answers, tokens_handle, NULL},
     {"POST", "/v1/jobs/{id}/run", "beginRun", "A trainer registers for the job and receives its description",
      API_SCOPE_TRAINER, 0, false, NULL, NULL, NULL, register_answers, trainer_register, NULL},
     {"POST", "/v1/jobs/{id}/run/reports", "reportRun",

@@ -54,6 +54,9 @@ void http_destroy(struct http *http);
  * file in MOTIFD_CACERT, CURL_CA_BUNDLE or SSL_CERT_FILE, if one is set. Call it before the threads of a process start.
  */
 void http_trust(const char *file);
+/* The server is this machine, at an address that no other user can serve: later requests use no proxy, and accept any
+ * certificate, because its name is that of another address. */
+void http_local(struct http *http);
 /* Makes another client of the same server, with its own connection, so that a stream and other requests can be in
  * progress at the same time. */
 enum status http_second(const struct http *http, struct http **second, struct error *err);

@@ -4,6 +4,7 @@
 #include "server/executors/executor.h"
 
 #include "api/documents/prometheus.h"
+#include "server/tokens.h"
 
 static void jobs_waiting(void *context)
 {
@@ -139,6 +140,16 @@ static void saved(void *context)
     daemon->executor.checkpoints++;
 }
 
+/* When the first token is created, the daemon requires tokens at once. */
+static enum status tokens(void *context, const struct api_token_request *request, struct buf *out, struct error *err)
+{
+    struct daemon *daemon = context;
+    enum status status = tokens_do(daemon->storage, request, out, err);
+    if (status == STATUS_OK && request->action == API_TOKEN_CREATE)
+        auth_demand(&daemon->auth);
+    return status;
+}
+
 struct api_daemon api_daemon_table(struct daemon *daemon)
 {
     return (struct api_daemon){
@@ -150,5 +161,6 @@ struct api_daemon api_daemon_table(struct daemon *daemon)
         .metrics = process_metrics,
         .trained = trained,
         .saved = saved,
+        .tokens = tokens,
     };
 }

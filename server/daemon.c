@@ -15,7 +15,6 @@
 #include "core/kernels/blas.h"
 #include "core/kernels/pace.h"
 #include "server/http/certificate.h"
-#include "server/commands/console.h"
 #include "server/process/converter.h"
 #include "server/process/crash.h"
 #include "server/process/notify.h"
@@ -258,8 +257,10 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
     enum status status = storage_open(&options, &daemon->storage, &cause);
     if (status != STATUS_OK)
         (void)error_set(err, status, NULL, "%s: %s", options.path, cause.message);
-    if (status == STATUS_OK)
-        status = streams_start(daemon->streams, daemon->storage, err);
+    if (status != STATUS_OK)
+        return status;
+    tokens_key_remove(options.path); /* a killed daemon leaves its key */
+    status = streams_start(daemon->streams, daemon->storage, err);
     return status != STATUS_OK
                ? status
                : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
@@ -325,24 +326,26 @@ static enum status start_http(struct daemon *daemon, struct error *err)
     return status;
 }
 
-/* Called on the console's thread. When the first token is created, the daemon requires tokens at once. */
-static enum status answer_console(void *context, const char *const *words, size_t count, struct buf *out,
-                                  struct error *err)
+/* Writes the address at which this machine reaches the daemon: that of the listener or, for a daemon that listens on
+ * any address, the loopback address. */
+static void local_url(const struct daemon *daemon, char url[TOKENS_URL])
 {
-    struct daemon *daemon = context;
-    enum status status = tokens_do(daemon->storage, words, count, out, err);
-    if (status == STATUS_OK && strcmp(words[TOKEN_VERB], "create") == 0)
-        auth_demand(&daemon->auth);
-    return status;
+    bool v6 = strchr(daemon->host, ':') != NULL,
+         any = strcmp(daemon->host, "0.0.0.0") == 0 || strcmp(daemon->host, "::") == 0;
+    const char *host = any ? v6 ? "::1" : "127.0.0.1" : daemon->host;
+    (void)snprintf(url, TOKENS_URL, "%s://%s%s%s:%d", daemon->tls ? "https" : "http", v6 ? "[" : "", host,
+                   v6 ? "]" : "", http_port(daemon->http));
 }
 
-/* Opens the socket for `motifd token`. If this fails, the daemon still serves, but tokens can be created only while it
- * is stopped. */
-static void start_console(struct daemon *daemon)
+/* Writes the key of the operator beside the database. If this fails, the daemon still serves, but tokens can be created
+ * only while it is stopped. */
+static void share_key(struct daemon *daemon)
 {
     struct error err = {0};
-    struct console_options options = {.db = daemon->settings->db, .context = daemon, .answer = answer_console};
-    if (console_start(&options, &daemon->console, &err) != STATUS_OK) {
+    struct tokens_key key;
+    local_url(daemon, key.url);
+    memcpy(key.key, daemon->auth.key, sizeof key.key);
+    if (tokens_key_write(daemon->settings->db, &key, &err) != STATUS_OK) {
         journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
                      "`motifd token` cannot reach this daemon: %s", err.message);
     }
@@ -405,20 +408,16 @@ static enum status start(struct daemon *daemon, struct error *err)
     status = start_http(daemon, err);
     if (status != STATUS_OK)
         return status;
-    start_console(daemon);
+    share_key(daemon);
     return STATUS_OK;
 }
 
 /* Sets the address at which trainers reach the daemon: the setting trainer-url or, by default, the address of the
- * listener. For a daemon that listens on any address, the default is the loopback address. */
+ * listener. */
 static void serve_trainers(struct daemon *daemon)
 {
-    char url[160];
-    bool v6 = strchr(daemon->host, ':') != NULL,
-         any = strcmp(daemon->host, "0.0.0.0") == 0 || strcmp(daemon->host, "::") == 0;
-    const char *host = any ? v6 ? "::1" : "127.0.0.1" : daemon->host;
-    (void)snprintf(url, sizeof url, "%s://%s%s%s:%d", daemon->tls ? "https" : "http", v6 ? "[" : "", host,
-                   v6 ? "]" : "", http_port(daemon->http));
+    char url[TOKENS_URL];
+    local_url(daemon, url);
     executor_serve(&daemon->executor, daemon->api,
                    daemon->settings->trainer_url[0] != '\0' ? daemon->settings->trainer_url : url);
 }
@@ -525,7 +524,7 @@ static void drain(struct daemon *daemon)
 
 static void stop(struct daemon *daemon)
 {
-    console_stop(daemon->console);
+    tokens_key_remove(daemon->settings->db);
     http_stop(daemon->http, LAST_REQUESTS_MS);
     daemon->http = NULL;
     scheduler_stop(daemon->scheduler);

@@ -31,7 +31,6 @@ struct daemon {
     double pace; /* result of kernels_pace() */
     struct executor executor;
     struct api *api;
-    struct console *console; /* answers `motifd token`; NULL if its socket could not be opened */
     struct scheduler *scheduler;
     struct notices *_Atomic notices; /* NULL without --notify-url */
     struct http *_Atomic http;       /* NULL until the listener is open; handlers read the port from it */

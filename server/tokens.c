@@ -1,79 +1,35 @@
-/* Creates, lists and revokes tokens in a database. The caller is `motifd token` itself or, through the console, the
+/* Creates, lists and revokes tokens in a database, and shares the key with which `motifd token` reaches a running
  * daemon. */
 #include "server/tokens.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/base/arena.h"
+#include "core/base/descriptor.h"
 #include "core/base/utf8.h"
-#include "server/http/auth.h"
+#include "server/process/files.h"
 
-/* Begins an entry of the audit log. As for changes over HTTP, the log records a change before it is tried and again
- * afterwards. */
-static enum status begin_note(struct storage *storage, struct storage_audit *entry, const char *method,
-                              const char *name, struct error *err)
-{
-    unsigned char random[12];
-    *entry = (struct storage_audit){.who = "console"};
-    randombytes_buf(random, sizeof random);
-    (void)sodium_bin2hex(entry->request, sizeof entry->request, random, sizeof random);
-    (void)snprintf(entry->method, sizeof entry->method, "%s", method);
-    (void)snprintf(entry->target, sizeof entry->target, "%s", name);
-    return storage_audit_begin(storage, entry, err);
-}
-
-static enum status end_note(struct storage *storage, const struct storage_audit *entry, enum status status, int done)
-{
-    (void)storage_audit_end(storage, entry->request,
-                            status == STATUS_OK          ? done
-                            : status == STATUS_NOT_FOUND ? 404
-                                                         : 409,
-                            "", NULL);
-    return status;
-}
-
-/* Returns the expiry time, 0 for a token that never expires, or -1 when `days` is not a number of days. */
-static int64_t expiry(const char *days)
-{
-    char *end;
-    long count = strtol(days, &end, 10);
-    if (days[0] == '\0')
-        return 0;
-    return *end == '\0' && count >= 1 && count <= TOKEN_DAYS_MAX ? ((int64_t)time(NULL) + count * INT64_C(86400)) * 1000
-                                                                 : -1;
-}
-
-static enum status create(struct storage *storage, const char *const *words, struct buf *out, struct error *err)
+static enum status create(struct storage *storage, const struct api_token_request *request, struct buf *out,
+                          struct error *err)
 {
     char secret[AUTH_SECRET];
-    enum api_scope scope = auth_scope_parse(words[TOKEN_SCOPE]);
-    int64_t expires = expiry(words[TOKEN_DAYS]);
-    struct storage_audit entry;
-    if (scope == API_SCOPE_NONE || expires < 0) {
-        return error_set(err, STATUS_INVALID, NULL,
-                         "the scope must be read, submit or admin, and days an integer in [1, %d]", TOKEN_DAYS_MAX);
-    }
-    enum status status = begin_note(storage, &entry, "token+", words[TOKEN_NAME], err);
-    if (status == STATUS_OK)
-        status = auth_create(storage, words[TOKEN_NAME], scope, expires, secret, err);
+    enum api_scope scope = auth_scope_parse(request->scope);
+    int64_t expires = request->days > 0 ? ((int64_t)time(NULL) + request->days * INT64_C(86400)) * 1000 : 0;
+    if (scope == API_SCOPE_NONE)
+        return error_set(err, STATUS_INVALID, NULL, "the scope must be read, submit or admin");
+    enum status status = auth_create(storage, request->name, scope, expires, secret, err);
     if (status == STATUS_OK) {
         buf_format(out, "%s\n", secret);
         sodium_memzero(secret, sizeof secret);
     }
-    return end_note(storage, &entry, status, 201);
-}
-
-static enum status revoke(struct storage *storage, const char *name, struct error *err)
-{
-    struct storage_audit entry;
-    enum status status = begin_note(storage, &entry, "token-", name, err);
-    if (status == STATUS_OK)
-        status = storage_token_revoke(storage, name, err);
-    return end_note(storage, &entry, status, 204);
+    return status;
 }
 
 static void add_day(struct buf *out, int64_t ms, const char *none)
@@ -113,15 +69,56 @@ static enum status tokens_list(struct storage *storage, struct buf *out, struct 
     return status;
 }
 
-enum status tokens_do(struct storage *storage, const char *const *words, size_t count, struct buf *out,
+enum status tokens_do(struct storage *storage, const struct api_token_request *request, struct buf *out,
                       struct error *err)
 {
-    const char *verb = count == TOKEN_WORDS ? words[TOKEN_VERB] : "";
-    if (strcmp(verb, "create") == 0)
-        return create(storage, words, out, err);
-    if (strcmp(verb, "revoke") == 0)
-        return revoke(storage, words[TOKEN_NAME], err);
-    return strcmp(verb, "list") == 0
-               ? tokens_list(storage, out, err)
-               : error_set(err, STATUS_INVALID, NULL, "unknown request; use create, list or revoke");
+    if (request->action == API_TOKEN_CREATE)
+        return create(storage, request, out, err);
+    return request->action == API_TOKEN_REVOKE ? storage_token_revoke(storage, request->name, err)
+                                               : tokens_list(storage, out, err);
+}
+
+/* Returns the path of the file, which the caller frees; NULL without memory. */
+static char *key_path(const char *db)
+{
+    char *path;
+    return asprintf(&path, "%s-key", db) >= 0 ? path : NULL;
+}
+
+enum status tokens_key_write(const char *db, const struct tokens_key *key, struct error *err)
+{
+    char *path = key_path(db);
+    if (path == NULL)
+        return error_memory(err, "the key of the operator");
+    (void)unlink(path); /* a killed daemon leaves its file */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && dprintf(fd, "%s\n%s\n", key->url, key->key) > 0;
+    enum status status =
+        ok ? STATUS_OK : error_set(err, STATUS_IO, NULL, "cannot write the key of the operator: %s", strerror(errno));
+    descriptor_close(&fd);
+    free(path);
+    return status;
+}
+
+enum status tokens_key_read(const char *db, struct tokens_key *key, struct error *err)
+{
+    char *path = key_path(db), end = '\0';
+    size_t bytes;
+    if (path == NULL)
+        return error_memory(err, "the key of the operator");
+    char *text = file_read(path, sizeof *key, &bytes, NULL);
+    free(path);
+    memset(key, 0, sizeof *key);
+    /* the widths are TOKENS_URL - 1 and AUTH_SECRET - 1 */
+    bool complete = text != NULL && sscanf(text, "%191s %63s%c", key->url, key->key, &end) == 3 && end == '\n';
+    free(text);
+    return complete ? STATUS_OK : error_set(err, STATUS_NOT_FOUND, NULL, "no daemon serves the database");
+}
+
+void tokens_key_remove(const char *db)
+{
+    char *path = key_path(db);
+    if (path != NULL)
+        (void)unlink(path);
+    free(path);
 }

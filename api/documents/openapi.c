@@ -160,7 +160,7 @@ static void write_answer(const struct sink *out, const struct api_route *route, 
 
 static void write_operation(const struct sink *out, const struct api_route *route)
 {
-    static const char *const scopes[] = {"", "read", "submit", "admin", "trainer"};
+    static const char *const scopes[] = {"", "read", "submit", "admin", "operator", "trainer"};
     char method[8];
     size_t length = strlen(route->method);
     for (size_t i = 0; i <= length; i++) {

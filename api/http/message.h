@@ -12,12 +12,13 @@
 
 struct api_upload;
 
-/* What a token allows; SUBMIT includes READ, and ADMIN includes both. A route requires at least one scope. */
+/* What a token allows; each scope includes the previous ones. A route requires at least one scope. */
 enum api_scope {
     API_SCOPE_NONE,
     API_SCOPE_READ,
     API_SCOPE_SUBMIT,
     API_SCOPE_ADMIN,
+    API_SCOPE_OPERATOR, /* of no stored token: the caller could read the key beside the database (auth.h) */
     API_SCOPE_TRAINER /* for routes only: the caller must be the job's trainer and send the token of the job's lease */
 };
 

@@ -11,6 +11,7 @@
 #include "core/formats/byte_source.h"
 #include "core/methods/method.h"
 
+struct api_token_request;
 struct storage;
 
 /* Facts about the process for /v1/system, /metrics, results and estimates. The texts are borrowed: they must stay valid
@@ -32,7 +33,8 @@ struct api_system {
     bool tokens_required;
 };
 
-/* Functions of the process that handlers call, from any thread. They must return without waiting. */
+/* Functions of the process that handlers call, from any thread. They must return without waiting, where they do not say
+ * otherwise. */
 struct api_daemon {
     void *context;
     void (*jobs_waiting)(void *context); /* A job was stored or resumed: the scheduler should check the queue. */
@@ -44,6 +46,8 @@ struct api_daemon {
     /* Counts the work that a trainer in another process has done since its last report. gflops: speed of one thread; 0:
      * unknown. The function may be NULL. */
     void (*trained)(void *context, uint64_t steps, uint64_t samples, double step_seconds, double gflops);
+    /* Creates, lists or revokes tokens (api/tokens.h); waits for the disk. NULL: the daemon has no tokens. */
+    enum status (*tokens)(void *context, const struct api_token_request *request, struct buf *out, struct error *err);
     void (*saved)(void *context); /* Counts a checkpoint that a trainer in another process has stored; may be NULL. */
 };
 

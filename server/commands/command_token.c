@@ -1,25 +1,25 @@
 /* motifd token create|list|revoke. Only one process may write to a database: while a daemon has it open, the command
- * asks the daemon (console.h); otherwise the command opens the database itself. */
+ * sends the daemon a request with the key beside the database (tokens.h); otherwise it opens the database itself. */
 #include "server/commands/commands.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "server/http/auth.h"
-#include "server/commands/console.h"
+#include "protocol/http_client.h"
+#include "protocol/json.h"
 #include "server/commands/usage.h"
 #include "server/daemon.h"
 #include "server/settings/settings.h"
 #include "server/tokens.h"
-#include "storage/storage.h"
 
 static const struct config_field option_table[] = {
     OPTION_TEXT("name", "NAME", "name of the token; needed by create and revoke"),
     OPTION_TEXT("scope", "SCOPE", "read, submit or admin (submit)"),
-    OPTION_INTEGER("days", "N", NULL, 1, TOKEN_DAYS_MAX, "days until the token expires, 1 to 36500 (never)"),
+    OPTION_INTEGER("days", "N", NULL, 1, API_TOKEN_DAYS_MAX, "days until the token expires, 1 to 36500 (never)"),
     OPTION_TEXT("db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"),
     OPTIONS_END,
 };
@@ -44,62 +44,154 @@ static const struct command_usage usage = {
     .most = 1,
 };
 
-/* While a daemon starts or ends, it has the database open but does not answer. So the command tries this many times. */
+/* While a daemon starts or ends, it has the database open but answers no requests. So the command tries this many
+ * times. */
 #define TRIES 20
 #define TRY_NS 100000000 /* nanoseconds between two tries */
+#define LIST_MAX ((size_t)4 << 20)
 
 struct token_options {
     struct settings settings; /* settings for --db */
-    const char *words[TOKEN_WORDS];
+    struct api_token_request request;
 };
 
-/* Reads the words of the request from the command line; a fault goes to `err`. */
-static enum status read_words(const struct options *given, struct token_options *options, struct error *err)
+/* Reads the request from the command line; a fault goes to `err`. */
+static enum status read_request(const struct options *given, struct token_options *options, struct error *err)
 {
     const char *named = getenv("MOTIFD_DB"), *db = options_has(given, "db") ? options_value(given, "db") : named;
     const char *verb = given->positional[0];
     const bool create = strcmp(verb, "create") == 0, revoke = strcmp(verb, "revoke") == 0;
-    long long days = 1;
+    long long days = 0;
     settings_defaults(&options->settings);
-    options->words[TOKEN_VERB] = verb;
-    options->words[TOKEN_NAME] = options_has(given, "name") ? options_value(given, "name") : "";
-    options->words[TOKEN_SCOPE] = options_has(given, "scope") ? options_value(given, "scope") : "submit";
-    options->words[TOKEN_DAYS] = options_has(given, "days") ? options_value(given, "days") : "";
+    options->request = (struct api_token_request){
+        .action = create   ? API_TOKEN_CREATE
+                  : revoke ? API_TOKEN_REVOKE
+                           : API_TOKEN_LIST,
+        .name = options_has(given, "name") ? options_value(given, "name") : "",
+        .scope = options_has(given, "scope") ? options_value(given, "scope") : "submit",
+    };
     if (!create && !revoke && strcmp(verb, "list") != 0)
         return error_set(err, STATUS_INVALID, NULL, "%.40s is not an action: use create, list or revoke", verb);
     if (options_integer(given, "days", &days, err) != STATUS_OK)
         return STATUS_INVALID;
-    if (auth_scope_parse(options->words[TOKEN_SCOPE]) == API_SCOPE_NONE) {
+    options->request.days = (int)days;
+    if (auth_scope_parse(options->request.scope) == API_SCOPE_NONE) {
         return error_set(err, STATUS_INVALID, NULL, "--scope must be read, submit or admin; got %.40s",
-                         options->words[TOKEN_SCOPE]);
+                         options->request.scope);
     }
     if (db != NULL && strlen(db) >= sizeof options->settings.db)
         return error_set(err, STATUS_INVALID, NULL, "--db must be shorter than %zu bytes", sizeof options->settings.db);
     if (db != NULL && db[0] != '\0')
         memcpy(options->settings.db, db, strlen(db) + 1);
-    if ((create || revoke) && options->words[TOKEN_NAME][0] == '\0')
+    if ((create || revoke) && options->request.name[0] == '\0')
         return error_set(err, STATUS_INVALID, NULL, "--name is needed");
-    return create ? auth_check_name(options->words[TOKEN_NAME], err) : STATUS_OK;
+    return create ? auth_check_name(options->request.name, err) : STATUS_OK;
+}
+
+/* ---- while a daemon runs ------------------------------------------------------------------------------------ */
+
+/* Takes the text of an answer, or the detail of its problem. */
+static enum status take_answer(const struct http_answer *answer, struct buf *out, struct error *err)
+{
+    cJSON *problem = NULL;
+    if (http_succeeded(answer->status)) {
+        buf_append(out, answer->body.data, answer->body.size);
+        return STATUS_OK;
+    }
+    (void)json_parse(answer->body.data, answer->body.size, &problem, NULL);
+    const char *detail = cJSON_GetStringValue(cJSON_GetObjectItem(problem, "detail"));
+    enum status status = answer->status == 404   ? STATUS_NOT_FOUND
+                         : answer->status == 409 ? STATUS_CONFLICT
+                                                 : STATUS_UNAVAILABLE;
+    (void)error_set(err, status, NULL, "%s", detail != NULL ? detail : "the answer of the daemon cannot be read");
+    cJSON_Delete(problem);
+    return status;
+}
+
+/* Asks the daemon that has the database open. *answered is false if no daemon answers, or if the key is that of an
+ * earlier daemon. */
+static enum status ask_daemon(const struct token_options *options, bool *answered, struct buf *out, struct error *err)
+{
+    static const char *const methods[] = {
+        [API_TOKEN_LIST] = "GET", [API_TOKEN_CREATE] = "POST", [API_TOKEN_REVOKE] = "DELETE"};
+    const struct api_token_request *request = &options->request;
+    struct tokens_key key;
+    struct http *http;
+    struct http_answer answer;
+    struct buf path;
+    *answered = false;
+    enum status status = tokens_key_read(options->settings.db, &key, err);
+    if (status == STATUS_OK)
+        status = http_create(key.url, key.key, &http, err);
+    if (status != STATUS_OK)
+        return status;
+    http_local(http);
+    buf_init(&path, 4096);
+    buf_text(&path, "/v1/tokens");
+    if (request->action != API_TOKEN_LIST) {
+        buf_text(&path, "?name=");
+        http_escape(&path, request->name);
+    }
+    if (request->action == API_TOKEN_CREATE)
+        buf_format(&path, "&scope=%s", request->scope);
+    if (request->action == API_TOKEN_CREATE && request->days > 0)
+        buf_format(&path, "&days=%d", request->days);
+    status = buf_status(&path, "the request", err);
+    if (status == STATUS_OK) {
+        status = http_call(
+            http, &(struct http_request){.method = methods[request->action], .path = path.data, .accept = "text/plain"},
+            &answer, err);
+        *answered = status == STATUS_OK && answer.status != 401;
+        if (*answered)
+            status = take_answer(&answer, out, err);
+        http_answer_close(&answer);
+    }
+    buf_close(&path);
+    http_destroy(http);
+    return status;
+}
+
+/* ---- while no daemon runs ----------------------------------------------------------------------------------- */
+
+/* Runs an action on the database and records it in the audit log, before and after it is tried, as the daemon does. */
+static enum status change_database(struct storage *storage, const struct api_token_request *request, struct buf *out,
+                                   struct error *err)
+{
+    struct storage_audit entry = {.who = "console"};
+    unsigned char random[12];
+    if (request->action == API_TOKEN_LIST)
+        return tokens_do(storage, request, out, err);
+    const bool create = request->action == API_TOKEN_CREATE;
+    randombytes_buf(random, sizeof random);
+    (void)sodium_bin2hex(entry.request, sizeof entry.request, random, sizeof random);
+    (void)snprintf(entry.method, sizeof entry.method, create ? "token+" : "token-");
+    (void)snprintf(entry.target, sizeof entry.target, "%s", request->name);
+    enum status status = storage_audit_begin(storage, &entry, err);
+    if (status == STATUS_OK)
+        status = tokens_do(storage, request, out, err);
+    int answer = status == STATUS_NOT_FOUND ? 404 : status != STATUS_OK ? 409 : create ? 201 : 204;
+    (void)storage_audit_end(storage, entry.request, answer, "", NULL);
+    return status;
 }
 
 static enum status command_token_work(const struct token_options *options, struct buf *out, struct error *err)
 {
-    const char *db = options->settings.db;
     for (int left = TRIES;; left--) {
         struct storage *storage = NULL;
-        struct error why = {0};
-        bool open;
-        enum status status = console_ask(db, options->words, TOKEN_WORDS, &open, out, &why);
-        if (open)
-            return status == STATUS_OK ? status : error_set(err, status, NULL, "%s", why.message);
-        error_clear(&why);
-        status = storage_open(&(struct storage_options){.path = db}, &storage, &why);
+        struct error why = {0}, answer = {0};
+        bool answered;
+        enum status status = storage_open(&(struct storage_options){.path = options->settings.db}, &storage, &why);
         if (status == STATUS_OK) {
-            status = tokens_do(storage, options->words, TOKEN_WORDS, out, err);
+            status = change_database(storage, &options->request, out, err);
             storage_close(storage);
             return status;
         }
-        if (status != STATUS_CONFLICT || left == 0)
+        if (status != STATUS_CONFLICT)
+            return error_set(err, status, NULL, "%s", why.message);
+        enum status asked = ask_daemon(options, &answered, out, &answer);
+        if (answered)
+            return asked == STATUS_OK ? asked : error_set(err, asked, NULL, "%s", answer.message);
+        if (left == 0)
             return error_set(err, status, NULL, "%s", why.message);
         (void)nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
     }
@@ -107,16 +199,16 @@ static enum status command_token_work(const struct token_options *options, struc
 
 int command_token(int argc, char **argv)
 {
-    struct token_options options = {.words = {NULL}};
+    struct token_options options = {.request = {.action = API_TOKEN_LIST}};
     struct options given;
     struct error err = {0};
     struct buf out;
     int code;
     if (!command_read(&usage, argc, argv, &given, &code))
         return code;
-    if (read_words(&given, &options, &err) != STATUS_OK)
+    if (read_request(&given, &options, &err) != STATUS_OK)
         return command_misused(&usage, err.message);
-    buf_init(&out, CONSOLE_ANSWER);
+    buf_init(&out, LIST_MAX);
     enum status status = command_token_work(&options, &out, &err);
     if (status == STATUS_OK && out.failed)
         status = buf_status(&out, "the list", &err);

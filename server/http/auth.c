@@ -22,6 +22,17 @@ static void hash_token(const char *token, uint8_t hash[AUTH_HASH])
     (void)crypto_generichash(hash, AUTH_HASH, (const unsigned char *)token, strlen(token), NULL, 0);
 }
 
+static void make_secret(char secret[AUTH_SECRET])
+{
+    static const char prefix[] = "motif_";
+    uint8_t random[32];
+    randombytes_buf(random, sizeof random);
+    memcpy(secret, prefix, sizeof prefix);
+    (void)sodium_bin2base64(secret + sizeof prefix - 1, AUTH_SECRET - sizeof prefix + 1, random, sizeof random,
+                            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    sodium_memzero(random, sizeof random);
+}
+
 static enum status any_live_token(struct storage *storage, bool *any, struct error *err)
 {
     struct arena arena;
@@ -44,6 +55,8 @@ enum status auth_init(struct auth *auth, struct storage *storage, bool loopback,
     auth->storage = storage;
     if (sodium_init() < 0)
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");
+    make_secret(auth->key);
+    hash_token(auth->key, auth->key_hash);
     enum status status = any_live_token(storage, &stored, err);
     if (status != STATUS_OK)
         return status;
@@ -68,15 +81,20 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization, ch
 {
     uint8_t hash[AUTH_HASH];
     struct storage_token token;
+    const enum api_scope otherwise = atomic_load(&auth->required) ? API_SCOPE_NONE : API_SCOPE_ADMIN;
     name[0] = '\0';
-    if (!atomic_load(&auth->required))
-        return API_SCOPE_ADMIN;
     if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0)
-        return API_SCOPE_NONE;
+        return otherwise;
     const char *secret = authorization + 7 + strspn(authorization + 7, " ");
     if (secret[0] == '\0' || strlen(secret) > 512)
-        return API_SCOPE_NONE;
+        return otherwise;
     hash_token(secret, hash);
+    if (sodium_memcmp(hash, auth->key_hash, AUTH_HASH) == 0) {
+        (void)snprintf(name, AUTH_NAME, "console");
+        return API_SCOPE_OPERATOR;
+    }
+    if (otherwise != API_SCOPE_NONE)
+        return otherwise;
     if (auth->has_static && sodium_memcmp(hash, auth->static_hash, AUTH_HASH) == 0) {
         (void)snprintf(name, AUTH_NAME, "MOTIFD_TOKEN");
         return API_SCOPE_ADMIN;
@@ -118,20 +136,14 @@ enum status auth_check_name(const char *name, struct error *err)
 enum status auth_create(struct storage *storage, const char *name, enum api_scope scope, int64_t expires_at,
                         char secret[AUTH_SECRET], struct error *err)
 {
-    static const char prefix[] = "motif_";
-    uint8_t random[32];
     struct storage_token token = {.scope = (int)scope, .expires_at = expires_at};
     enum status status = auth_check_name(name, err);
     if (status != STATUS_OK)
         return status;
     if (sodium_init() < 0)
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");
-    randombytes_buf(random, sizeof random);
-    memcpy(secret, prefix, sizeof prefix);
-    (void)sodium_bin2base64(secret + sizeof prefix - 1, AUTH_SECRET - sizeof prefix + 1, random, sizeof random,
-                            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    make_secret(secret);
     memcpy(token.name, name, strlen(name) + 1);
     hash_token(secret, token.hash);
-    sodium_memzero(random, sizeof random);
     return storage_token_add(storage, &token, err);
 }

@@ -3,8 +3,12 @@
  * A token is "motif_" and 32 random bytes in URL-safe base64. The database stores only its BLAKE2b hash: a stolen
  * database grants nothing, and a lookup by hash compares no secret byte by byte. The daemon requires tokens when it
  * listens beyond loopback, when --token or MOTIFD_TOKEN gives a token, or when the database contains a token that is
- * not revoked. An expired token still counts, because its expiry must not open the daemon. All functions may be called
- * on any thread. */
+ * not revoked. An expired token still counts, because its expiry must not open the daemon.
+ *
+ * `motifd token` proves with the operator's key that it runs as the daemon's user or as root: the daemon makes a new
+ * key at each start, and writes it into a file beside the database that only they can read (server/tokens.h). Without
+ * it, every user of the machine could create tokens of a daemon that requires none. All functions may be called on any
+ * thread. */
 #ifndef MOTIF_SERVER_HTTP_AUTH_H
 #define MOTIF_SERVER_HTTP_AUTH_H
 
@@ -24,11 +28,12 @@ struct auth {
     struct storage *storage;
     atomic_bool required;
     bool has_static;
-    uint8_t static_hash[AUTH_HASH];
+    uint8_t static_hash[AUTH_HASH], key_hash[AUTH_HASH];
+    char key[AUTH_SECRET]; /* the operator's key: random text of this process */
 };
 
-/* Decides whether tokens are required. `static_token`: the token of --token or MOTIFD_TOKEN, "" for none.
- * STATUS_INVALID when tokens are required and none exists. */
+/* Makes the operator's key, and decides whether tokens are required. `static_token`: the token of --token or
+ * MOTIFD_TOKEN, "" for none. STATUS_INVALID when tokens are required and none exists. */
 enum status auth_init(struct auth *auth, struct storage *storage, bool loopback, const char *static_token,
                       struct error *err);
 
@@ -37,7 +42,7 @@ void auth_demand(struct auth *auth);
 
 /* Returns the scope that an Authorization header grants; `authorization` is the header's value, NULL when it is
  * missing. `name` receives the name of the token: "" when tokens are not required or the header grants nothing,
- * "MOTIFD_TOKEN" for the static token. */
+ * "MOTIFD_TOKEN" for the static token, "console" for the operator's key. */
 enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME]);
 
 /* Converts "read", "submit" or "admin" to a scope; any other name is API_SCOPE_NONE. */

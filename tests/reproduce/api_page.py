@@ -238,6 +238,16 @@ class Run:
             time.sleep(0.05)
         return digest
 
+    def tokens(self):
+        """Sends the requests of `motifd token`. The page shows a made-up key and a made-up token. From the first token on, the daemon requires one."""
+        with open(self.database + "-key", encoding="ascii") as file:
+            key = file.read().split()[1]
+        for method, query in (("POST", "?name=laptop&scope=read&days=90"), ("GET", ""), ("DELETE", "?name=laptop")):
+            self.example(method, "/v1/tokens", query, headers={"Authorization": f"Bearer {key}"})
+            command, status, answer = self.examples[method, "/v1/tokens"]
+            hidden = re.sub(r"motif_[\w-]+|\d{4}-\d\d-\d\d", lambda found: "motif_" + "A" * 43 if found[0][0] == "m" else "2026-01-01", answer)
+            self.examples[method, "/v1/tokens"] = (command.replace(key, "motif_" + "K" * 43), status, hidden)
+
     def trainer(self, job):
         """Sends the messages of motif-train. The daemon shows a run's token to motif-train only, so this function writes a known token into the database."""
         token, at, names = "motifrun_" + "A" * 43, "/v1/jobs/{id}/run", {"id": job}
@@ -378,6 +388,7 @@ class Run:
             found = re.search(rb"/assets/([\w.-]+)", page if isinstance(page, bytes) else b"")
             example("GET", "/assets/{name}", names={"name": found.group(1).decode() if found else "none"})
         example("GET", "/motifd.py")
+        self.tokens()
 
 
 def table(titles, rows):

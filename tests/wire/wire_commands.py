@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The commands of motifd besides `serve`, and the start of the daemon: command lines, missing and wrong files, addresses, messages to the service manager,
-missing executors, malformed requests at the console. Then the script runs every command and the start with one failing allocation or system call. The
+missing executors, a program that answers `motifd token` in the daemon's place. Then the script runs every command and the start with one failing allocation or system call. The
 process must exit with one of its exit codes and print the reason, or it must serve. Its files must be complete or absent.
 
 usage: wire_commands.py MOTIFD MOTIFD_FAULTS     MOTIF_FAULT_STRIDE=1 tries every allocation; the default is a sample"""
 import concurrent.futures
+import fcntl
 import json
 import os
 import pty
@@ -196,7 +197,7 @@ def tokens_are_added_listed_and_revoked(folder):
     expect(["token", "list", "--db", os.path.join(folder, "no/such/place")], 1, err="motifd token")
     long = os.path.join(folder, *["d" * 40] * 3)
     os.makedirs(long)
-    expect(["token", "create", "--name", "far", "--db", os.path.join(long, "t.db")], 0, "motif_")  # the path is longer than the address of a socket may be
+    expect(["token", "create", "--name", "far", "--db", os.path.join(long, "t.db")], 0, "motif_")
     daemon = Daemon(MOTIFD, os.path.join(long, "t.db"))
     try:
         expect(["token", "list", "--db", os.path.join(long, "t.db")], 0, "far")
@@ -204,55 +205,31 @@ def tokens_are_added_listed_and_revoked(folder):
         assert daemon.end() == 0
 
 
-def malformed_console_requests_do_no_harm(folder):
-    """A malformed request must get an error or no answer. The daemon must serve the next request."""
+def odd_answers_are_reported(folder):
+    """Another program has the database open, and answers `motifd token` unlike a daemon. A daemon that answers 401 has replaced the key."""
     db = os.path.join(folder, "c.db")
-    daemon = Daemon(MOTIFD, db)
-
-    def say(words, end=True):
-        talk = socket.socket(socket.AF_UNIX)
-        talk.settimeout(30)
-        place = os.open(folder, os.O_RDONLY)
-        talk.connect(f"/proc/self/fd/{place}/c.db-console")
-        os.close(place)
-        received = b""
-        try:
-            talk.sendall(words)
-            if end:
-                talk.shutdown(socket.SHUT_WR)
-            while got := talk.recv(4096):
-                received += got
-        except (ConnectionResetError, BrokenPipeError):
-            pass
-        talk.close()
-        return received
-    try:
-        for words in (b"", b"no end", b"\0", b"token\0", b"a\0" * 40, b"token\0sing\0\0\0\0\0", b"token\0create\0\0\0\0\0"):
-            received = say(words)
-            assert not received.startswith(b"ok") and b"\n" in received, (words, received)
-        assert not say(b"x" * (1 << 20), end=False).startswith(b"ok")
-        gone = socket.socket(socket.AF_UNIX)
-        gone.connect(os.path.join(folder, "c.db-console"))
-        gone.close()
-        expect(["token", "create", "--name", "received", "--db", db], 0, "motif_")
-        expect(["token", "list", "--db", db], 0, "received")
-    finally:
-        assert daemon.end() == 0
-    assert not os.path.exists(os.path.join(folder, "c.db-console"))
-    # Another program listens on the socket of the console and answers unlike a daemon.
-    other = socket.socket(socket.AF_UNIX)
-    other.bind(os.path.join(folder, "c.db-console"))
-    other.listen(8)
-    for answer in (b"", b"no line", b"ok", b"maybe\nso", b"\n", b"not found\nthis\n"):
+    expect(["token", "create", "--name", "first", "--db", db], 0, "motif_")
+    other = socket.create_server(("127.0.0.1", 0))
+    other.settimeout(60)
+    lock = os.open(db + "-lock", os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    expect(["token", "list", "--db", db], 1, err="another process has the database open")  # there is no key
+    for answer in (b"", b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno",
+                   b"HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\n{}", b'HTTP/1.1 409 No\r\nContent-Length: 16\r\n\r\n{"detail":"odd"}'):
+        with open(db + "-key", "w", encoding="ascii") as key:
+            key.write(f"http://127.0.0.1:{other.getsockname()[1]}\nmotif_key\n")
         process = subprocess.Popen([MOTIFD, "token", "list", "--db", db], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        other.settimeout(60)
         talk, _ = other.accept()
-        while talk.recv(4096):
-            pass
+        request = b""
+        while b"\r\n\r\n" not in request:
+            request += talk.recv(4096)
+        assert b"Authorization: Bearer motif_key\r\n" in request, request
+        os.unlink(db + "-key")
         talk.sendall(answer)
         talk.close()
         out, err = process.communicate(timeout=60)
-        assert process.returncode == 1 and err.startswith("motifd token: "), (answer, out, err)
+        assert process.returncode == 1 and not out and err.startswith("motifd token: "), (answer, out, err)
+    os.close(lock)
     other.close()
 
 
@@ -440,7 +417,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:
         list(pool.map(one, (each_single_fault_is_reported, each_benchmark_prints_one_object, the_daemon_starts_or_says_why_not, systemd_is_notified,
                             wrong_bundles_are_refused, every_command_has_a_help, tokens_are_added_listed_and_revoked,
-                            malformed_console_requests_do_no_harm, check_config_prints_every_fault)))
+                            odd_answers_are_reported, check_config_prints_every_fault)))
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def queries_have_a_deadline(motifd, database, job):
 
 
 def a_second_signal_ends_at_once(motifd, database, job):
-    """A second signal must end the daemon at once: not only while it waits for jobs, but also while it ends the requests and the console."""
+    """A second signal must end the daemon at once: not only while it waits for jobs, but also while it ends the requests."""
     daemon = Daemon(motifd, database, "--drain-ms", "60000")
     batches = [send_batch(daemon, job) for _ in range(3)]
     daemon.ask("POST", f"/v1/jobs/{job}/predict", ONE)

@@ -1,5 +1,6 @@
 /* Tests bearer tokens: which ones give which scope, what a damaged database or a failing library changes, and which
  * names a token may have. */
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -127,46 +128,59 @@ static void names_of_tokens_are_checked(void **state)
     assert_int_equal(auth_check_name("a\nb", NULL), STATUS_INVALID);
 }
 
-/* The console passes on words that come from another process, so tokens_do() must check each of them. */
-static void requests_of_the_console_are_checked(void **state)
+/* The operator's key opens the routes of tokens, also when tokens are not required; nothing else does. */
+static void the_key_gives_the_operators_scope(void **state)
 {
-    static const struct {
-        const char *days;
-        enum status status;
-    } cases[] = {{"", STATUS_OK},        {"3", STATUS_OK},       {"0", STATUS_INVALID},
-                 {"-1", STATUS_INVALID}, {"3x", STATUS_INVALID}, {"36501", STATUS_INVALID}};
-    struct buf out;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *words[TOKEN_WORDS];
-        for (int w = 0; w < TOKEN_WORDS; w++)
-            words[w] = "";
-        words[TOKEN_VERB] = "create";
-        words[TOKEN_NAME] = cases[i].days[0] != '\0' ? "three" : "for ever";
-        words[TOKEN_SCOPE] = "read";
-        words[TOKEN_DAYS] = cases[i].days;
-        buf_init(&out, 4096);
-        assert_int_equal(tokens_do(storage, words, TOKEN_WORDS, &out, NULL), cases[i].status);
-        assert_int_equal(out.size > 0, cases[i].status == STATUS_OK);
-        words[TOKEN_SCOPE] = "god";
-        assert_int_equal(tokens_do(storage, words, TOKEN_WORDS, &out, NULL), STATUS_INVALID);
-        assert_int_equal(tokens_do(storage, words, TOKEN_WORDS - 1, &out, NULL), STATUS_INVALID);
-        buf_close(&out);
-    }
+    struct auth auth, next;
+    char key[AUTH_SECRET], name[AUTH_NAME];
+    assert_int_equal(auth_init(&auth, storage, true, "", NULL), STATUS_OK);
+    assert_int_equal(scope_of(&auth, auth.key, name), API_SCOPE_OPERATOR);
+    assert_string_equal(name, "console");
+    memcpy(key, auth.key, sizeof key);
+    key[strlen(key) - 2] ^= 1;
+    assert_true(scope_of(&auth, key, name) < API_SCOPE_OPERATOR);
+    assert_true(auth_scope(&auth, NULL, name) < API_SCOPE_OPERATOR);
+    assert_int_equal(auth_init(&next, storage, true, "", NULL), STATUS_OK);
+    assert_true(scope_of(&next, auth.key, name) < API_SCOPE_OPERATOR); /* each start makes a new key */
+}
+
+/* Only the whole file is a key. The next daemon replaces what a killed one left. */
+static void the_key_is_read_from_its_file(void **state)
+{
+    struct tokens_key key = {"http://127.0.0.1:8080", "motif_key"}, read;
+    char file[100];
+    struct stat facts;
+    (void)snprintf(file, sizeof file, "%s-key", path);
+    assert_int_equal(tokens_key_read(path, &read, NULL), STATUS_NOT_FOUND);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tokens_key_write(path, &key, NULL), STATUS_OK);
+    assert_int_equal(stat(file, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0600);
+    assert_int_equal(tokens_key_read(path, &read, NULL), STATUS_OK);
+    assert_string_equal(read.url, key.url);
+    assert_string_equal(read.key, key.key);
+    assert_int_equal(truncate(file, facts.st_size - 1), 0);
+    assert_int_equal(tokens_key_read(path, &read, NULL), STATUS_NOT_FOUND);
+    tokens_key_remove(path);
+    assert_int_equal(stat(file, &facts), -1);
+    assert_int_equal(tokens_key_write("/no/such/folder/db", &key, NULL), STATUS_IO);
 }
 
 /* The list has columns, also beside a name that is wider than its column. */
 static void the_list_has_columns(void **state)
 {
     static const char wide[] = "a-name-that-is-wider-than-its-column";
-    const char *words[TOKEN_WORDS];
+    const struct api_token_request list = {.action = API_TOKEN_LIST};
+    const struct api_token_request wrong = {.action = API_TOKEN_CREATE, .name = "a", .scope = "god"};
+    const struct api_token_request forever = {.action = API_TOKEN_CREATE, .name = "for ever", .scope = "read"};
     char secret[AUTH_SECRET], line[200];
     struct buf out;
     assert_int_equal(auth_create(storage, wide, API_SCOPE_SUBMIT, 0, secret, NULL), STATUS_OK);
-    for (int w = 0; w < TOKEN_WORDS; w++)
-        words[w] = "";
-    words[TOKEN_VERB] = "list";
     buf_init(&out, 8192);
-    assert_int_equal(tokens_do(storage, words, TOKEN_WORDS, &out, NULL), STATUS_OK);
+    assert_int_equal(tokens_do(storage, &wrong, &out, NULL), STATUS_INVALID);
+    assert_int_equal(tokens_do(storage, &forever, &out, NULL), STATUS_OK);
+    buf_clear(&out);
+    assert_int_equal(tokens_do(storage, &list, &out, NULL), STATUS_OK);
     buf_append(&out, "", 1);
     (void)snprintf(line, sizeof line, "%s submit   ", wide);
     assert_non_null(strstr(out.data, line));
@@ -182,7 +196,8 @@ int main(void)
         cmocka_unit_test(each_token_gives_its_scope),
         cmocka_unit_test(unknown_scopes_give_nothing),
         cmocka_unit_test(names_of_tokens_are_checked),
-        cmocka_unit_test(requests_of_the_console_are_checked),
+        cmocka_unit_test(the_key_gives_the_operators_scope),
+        cmocka_unit_test(the_key_is_read_from_its_file),
         cmocka_unit_test(the_list_has_columns),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
