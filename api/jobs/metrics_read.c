@@ -46,12 +46,9 @@ void series_write(const struct sink *out, const struct storage_series *series)
 /* Whether a method of this build can record a series of this name. */
 static bool is_metric(const struct api *api, const char *name)
 {
-    for (size_t m = 0; m < api->options.method_count; m++) {
-        const struct method *method = api->options.methods[m];
-        for (size_t i = 0; i < method->metric_count; i++)
-            if (strcmp(method->metrics[i].name, name) == 0)
-                return true;
-    }
+    for (size_t m = 0; m < api->options.method_count; m++)
+        if (method_has_metric(api->options.methods[m], name))
+            return true;
     return false;
 }
 

@@ -85,6 +85,14 @@ enum status method_warm_start(const struct method *method, struct method_run *ru
     return method->warm_start(run, from, err);
 }
 
+bool method_has_metric(const struct method *method, const char *name)
+{
+    for (size_t i = 0; i < method->metric_count; i++)
+        if (strcmp(method->metrics[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 bool method_starts_from(const struct method *method, const char *kind)
 {
     for (const char *const *other = method->starts_from; other && *other; other++)

@@ -294,7 +294,7 @@ struct method_env {
                             the method chooses the time */
     struct log_hook log;
     void *context; /* passed to the callbacks below; each is called on the stepping thread only */
-    /* A point of a time series. `step` counts samples seen. */
+    /* A point of a time series. `name` must be one of the method's metrics; `step` counts samples seen. */
     void (*metric)(void *context, const char *name, int64_t step, double value);
     /* A file that belongs to the result; bytes are copied. name: [a-z0-9.-]+ chosen by the method. */
     void (*artifact)(void *context, const char *name, const char *media_type, const void *bytes, size_t count);
@@ -523,6 +523,8 @@ void method_plan(const struct method *method, const void *config, const struct s
 void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out);
 enum status method_warm_start(const struct method *method, struct method_run *run, const struct snapshot_reader *from,
                               struct error *err);
+/* Whether the method declares a metric of this name. */
+bool method_has_metric(const struct method *method, const char *name);
 /* Whether jobs of this method can start from a model of kind `kind`: it must be their own kind or one of
  * `starts_from`. */
 bool method_starts_from(const struct method *method, const char *kind);

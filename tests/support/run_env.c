@@ -101,6 +101,10 @@ static enum status open_checkpoint(void *context, size_t index, struct snapshot_
 static void on_metric(void *context, const char *name, int64_t step, double value)
 {
     struct run_env *environment = context;
+    if (environment->method && !method_has_metric(environment->method, name)) {
+        (void)fprintf(stderr, "%s does not declare the metric %s\n", environment->method->kind, name);
+        abort();
+    }
     if (environment->metric)
         environment->metric(environment->watcher, name, step, value);
 }
@@ -166,6 +170,7 @@ static enum status keep(struct run_env *environment, const struct method *method
 enum status run_env_step(struct run_env *environment, const struct method *method, struct method_run *run,
                          enum method_request *request, struct error *err)
 {
+    environment->method = method;
     enum status status = method->step(run, request, err);
     if (status != STATUS_OK)
         return status;

@@ -204,12 +204,16 @@ static void fake_destroy(struct method_run *run)
     free(run);
 }
 
+static const struct method_metric fake_metrics[] = {{"hash", "", ""}, {"loss", "", ""}};
+
 static const struct method fake_method = {
     .kind = "fake",
     .title = "Fake",
     .summary = "For tests.",
     .paper = "",
     .config = CONFIG_TABLE(fake_fields, struct fake_config),
+    .metrics = fake_metrics,
+    .metric_count = 2,
     .check = fake_check,
     .estimate = fake_estimate,
     .create = fake_create,

@@ -437,6 +437,12 @@ static enum status step_with_long_name(struct method_run *run, enum method_reque
     return STATUS_OK;
 }
 
+static enum status step_with_undeclared_metric(struct method_run *run, enum method_request *request, struct error *err)
+{
+    run->env.metric(run->env.context, "rest", 1, 1);
+    return STATUS_OK;
+}
+
 static enum status step_with_many_points(struct method_run *run, enum method_request *request, struct error *err)
 {
     for (int i = 0; i < 130; i++)
@@ -460,6 +466,18 @@ static void a_series_with_a_name_that_is_too_long_fails_the_job(void **state)
     forget();
     assert_int_equal(run(&method, &job), JOB_EVENT_FAIL);
     says("the name of a series has 79 bytes, which is too long");
+    assert_int_equal(outside.points, 0);
+    forget();
+}
+
+static void an_undeclared_metric_fails_the_job(void **state)
+{
+    struct method method = fake_method;
+    const struct storage_job job = training(FOUR);
+    method.step = step_with_undeclared_metric;
+    forget();
+    assert_int_equal(run(&method, &job), JOB_EVENT_FAIL);
+    says("the method does not declare the metric rest");
     assert_int_equal(outside.points, 0);
     forget();
 }
@@ -653,6 +671,7 @@ int main(void)
         cmocka_unit_test(a_failed_save_is_not_repeated_while_the_process_ends),
         cmocka_unit_test(a_cancel_ends_every_phase_of_a_run_without_a_new_checkpoint),
         cmocka_unit_test(a_series_with_a_name_that_is_too_long_fails_the_job),
+        cmocka_unit_test(an_undeclared_metric_fails_the_job),
         cmocka_unit_test(points_beyond_one_group_are_sent_in_several),
         cmocka_unit_test(the_result_must_be_json_of_limited_size_and_keeps_the_members_of_the_method),
         cmocka_unit_test(an_evaluation_without_its_parameters_fails),
