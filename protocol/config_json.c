@@ -245,34 +245,10 @@ enum status config_start(const struct method *method, const struct method_preset
 
 /* ---- whole configurations ---------------------------------------------------------------------------------------- */
 
-static const char *former_value(const void *former, const char *field)
+enum status config_read_back(const struct method *method, const char *text, size_t bytes, const char *prefix,
+                             void **config, struct api_faults *faults, struct error *err)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(former, field));
-    return text != NULL ? text : "";
-}
-
-/* Moves the fields that only earlier versions had from `root` into *former, as texts. */
-static enum status take_former(const struct method *method, cJSON *root, cJSON **former, struct error *err)
-{
-    *former = cJSON_CreateObject();
-    bool good = *former != NULL;
-    for (const char *const *name = method->former; good && name != NULL && *name != NULL; name++) {
-        cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(root, *name);
-        char number[32] = "";
-        if (cJSON_IsNumber(item))
-            (void)snprintf(number, sizeof number, "%.17g", item->valuedouble);
-        if (item != NULL)
-            good = cJSON_AddStringToObject(*former, *name, cJSON_IsString(item) ? item->valuestring : number) != NULL;
-        cJSON_Delete(item);
-    }
-    return good ? STATUS_OK : error_memory(err, "a configuration");
-}
-
-/* Reads a configuration with facts. own: a job of this daemon has it, so it may have fields of earlier versions. */
-static enum status parse_config(const struct method *method, const char *text, size_t bytes, const char *prefix,
-                                bool own, void **config, struct api_faults *faults, struct error *err)
-{
-    cJSON *root = NULL, *former = NULL;
+    cJSON *root = NULL;
     struct error parse;
     error_clear(&parse);
     *config = NULL;
@@ -286,13 +262,9 @@ static enum status parse_config(const struct method *method, const char *text, s
                          status != STATUS_OK ? parse.message : "must be an object");
     }
     size_t before = faults->count + faults->more;
-    status = own ? take_former(method, root, &former, err) : STATUS_OK;
-    if (status == STATUS_OK)
-        status = config_start(method, NULL, config, err);
+    status = config_start(method, NULL, config, err);
     if (status == STATUS_OK) {
         config_read_object(method, root, prefix, true, *config, faults);
-        if (own && method->adapt != NULL)
-            method->adapt(*config, &(struct method_stored){former_value, former});
         config_check(method, root, *config, prefix, faults);
         if (faults->count + faults->more > before) {
             free(*config);
@@ -301,21 +273,8 @@ static enum status parse_config(const struct method *method, const char *text, s
                                faults->count + faults->more - before);
         }
     }
-    cJSON_Delete(former);
     cJSON_Delete(root);
     return status;
-}
-
-enum status config_imported(const struct method *method, const char *text, size_t bytes, const char *prefix,
-                            void **config, struct api_faults *faults, struct error *err)
-{
-    return parse_config(method, text, bytes, prefix, false, config, faults, err);
-}
-
-enum status config_stored(const struct method *method, const char *text, void **config, struct api_faults *faults,
-                          struct error *err)
-{
-    return parse_config(method, text, strlen(text), "/config", true, config, faults, err);
 }
 
 void config_field_sink(const struct config_field *field, const void *config, const char *key, const struct sink *out)

@@ -10,16 +10,12 @@
 #include "core/base/sink.h"
 #include "core/methods/method.h"
 
-/* Reads a configuration that api_config_write() wrote and that somebody imports: the defaults, then the members of the
+/* Reads a configuration that api_config_write() wrote, of a job or of an import: the defaults, then the members of the
  * JSON object `text`, which may be facts (LEVEL_FACT), then method->check(). *config gets malloc'ed memory of
  * method->config.struct_bytes, which the caller frees. STATUS_INVALID: `faults` lists every fault with a pointer below
  * `prefix` (such as "/config"), and *config is NULL. */
-enum status config_imported(const struct method *method, const char *text, size_t bytes, const char *prefix,
-                            void **config, struct api_faults *faults, struct error *err);
-/* Does the same for the configuration of a job of this daemon, which an earlier version may have written (struct
- * method, `former`). */
-enum status config_stored(const struct method *method, const char *text, void **config, struct api_faults *faults,
-                          struct error *err);
+enum status config_read_back(const struct method *method, const char *text, size_t bytes, const char *prefix,
+                             void **config, struct api_faults *faults, struct error *err);
 /* The next functions read the configuration of a client, in steps. */
 const struct method_preset *method_preset(const struct method *method, const char *name); /* NULL: no such preset */
 /* Returns the defaults, changed by a preset (NULL: none), in malloc'ed memory, which the caller frees. */

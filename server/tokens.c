@@ -42,7 +42,7 @@ static void add_day(struct buf *out, int64_t ms, const char *none)
     buf_format(out, "  %-12s", ms == 0 ? none : text);
 }
 
-/* Escapes control characters: a database of an earlier build can contain any name. */
+/* Escapes control characters, because another program may have written the name into the database. */
 static void add_name(struct buf *out, const char *name)
 {
     size_t start = out->size;

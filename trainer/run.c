@@ -36,7 +36,8 @@ static enum status parse_config(struct job_run *run, struct error *err)
     struct api_faults *faults = calloc(1, sizeof *faults);
     if (faults == NULL)
         return error_memory(err, "the configuration");
-    enum status status = config_stored(run->method, run->job->config, &run->config, faults, err);
+    enum status status =
+        config_read_back(run->method, run->job->config, strlen(run->job->config), "/config", &run->config, faults, err);
     if (status != STATUS_OK && faults->count > 0) {
         error_clear(err);
         (void)error_set(err, status, faults->items[0].pointer, "%s", faults->items[0].detail);

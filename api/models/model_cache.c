@@ -109,7 +109,7 @@ static enum status parse_config(const struct method *method, const struct storag
     error_clear(&why);
     if (faults == NULL)
         return error_memory(err, "a model");
-    enum status status = config_stored(method, job->config, config, faults, &why);
+    enum status status = config_read_back(method, job->config, strlen(job->config), "/config", config, faults, &why);
     if (status == STATUS_NO_MEMORY)
         (void)error_set(err, status, NULL, "%s", why.message);
     else if (status != STATUS_OK)

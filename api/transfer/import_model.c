@@ -49,7 +49,7 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
         return error_set(err, STATUS_INVALID, pointer, "must name a kind of this daemon; GET /v1/kinds lists them");
     if (config == NULL)
         return error_set(err, STATUS_INVALID, pointer, "must contain the configuration of the job");
-    enum status status = config_imported(model->method, config, strlen(config), "", &model->config, faults, err);
+    enum status status = config_read_back(model->method, config, strlen(config), "", &model->config, faults, err);
     if (status == STATUS_NO_MEMORY)
         return status;
     if (status != STATUS_OK) {

@@ -399,13 +399,6 @@ struct method_given {
     const void *context;
 };
 
-/* The fields of a stored configuration that only earlier versions had. text() returns the value of a field as text, and
- * "" if the configuration does not have it. */
-struct method_stored {
-    const char *(*text)(const void *context, const char *field);
-    const void *context;
-};
-
 struct method {
     const char *kind;    /* "sparling"; lower-case letters, digits, '-' and '_' */
     const char *title;   /* "SPARLING: ..." */
@@ -434,12 +427,6 @@ struct method {
     size_t finding_count;
     /* Configuration fields that name data sets; ends with NULL. NULL: there are none. */
     const char *const *dataset_fields;
-
-    /* Names of fields that earlier versions had; ends with NULL. NULL: there are none. A stored configuration may
-     * contain them. adapt() then sets the fields that take their place, so that the configuration describes the model
-     * in the job's last checkpoint. adapt NULL: no field takes their place. */
-    const char *const *former;
-    void (*adapt)(void *config, const struct method_stored *stored);
 
     /* Sets the fields that follow from data sets, before check(). Fields such as the hash of a data set are always set.
      * Other fields get a default that suits the data, unless the client has given a value. given: what the client has

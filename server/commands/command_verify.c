@@ -183,7 +183,7 @@ static enum status open_method(struct verifying *v, const struct wanted *wanted,
     else if (v->method == NULL)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "this build does not have the kind of the bundle");
     else
-        status = config_imported(v->method, text.data, text.size, "/config", &v->config, faults, err);
+        status = config_read_back(v->method, text.data, text.size, "/config", &v->config, faults, err);
     if (status != STATUS_OK && faults != NULL && faults->count > 0) {
         error_clear(err);
         (void)error_set(err, status, faults->items[0].pointer, "%s", faults->items[0].detail);

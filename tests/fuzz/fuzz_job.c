@@ -59,7 +59,7 @@ static void check_config(const struct method *method, const char *text, size_t s
     struct error err = {0};
     void *config;
     faults.count = faults.more = 0;
-    enum status status = config_imported(method, text, size, "/config", &config, &faults, &err);
+    enum status status = config_read_back(method, text, size, "/config", &config, &faults, &err);
     FUZZ_CHECK((status == STATUS_OK) == (config != NULL) && status == err.code);
     FUZZ_CHECK((status == STATUS_OK) == (faults.count == 0));
     free(config);
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *written = api_config_write(&spec.method->config, spec.config);
         void *again;
         FUZZ_CHECK(written != NULL);
-        FUZZ_CHECK(config_imported(spec.method, written, strlen(written), "/config", &again, &faults, NULL) ==
+        FUZZ_CHECK(config_read_back(spec.method, written, strlen(written), "/config", &again, &faults, NULL) ==
                    STATUS_OK);
         FUZZ_CHECK(memcmp(again, spec.config, spec.method->config.struct_bytes) == 0);
         free(again);

@@ -8,7 +8,6 @@
 #include "core/methods/dictionary/model/step.h"
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
-#include "core/methods/shared/former.h"
 
 const char *const dictionary_sources[] = {"planted", "iid", "rug", "trained", "dataset", NULL};
 const char *const dictionary_learners[] = {"l1",    "topk", "batchtopk", "jumprelu", "matryoshka", "matching-pursuit",
@@ -206,19 +205,4 @@ void dictionary_check(const void *config, const struct method_faults *faults)
         method_fault(faults, "distinct", "must be 0 or at least the batch (%d); got %d", (int)c->batch,
                      (int)c->distinct);
     check_setup(c, &one, faults);
-}
-
-/* ---- earlier versions ---------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *list, *field;
-} lists[] = {{"sources", "source"}, {"ps", "p"},           {"learners", "learner"},
-             {"l0s", "l0"},         {"sizes", "features"}, {"dimensions", "inputs"},
-             {"exponents", "zipf"}};
-const char *const dictionary_former[] = {"sources", "ps", "learners", "l0s", "sizes", "dimensions", "exponents", NULL};
-
-void dictionary_adapt(void *config, const struct method_stored *stored)
-{
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        former_last(stored, lists[i].list, &dictionary_config_table, lists[i].field, config);
 }

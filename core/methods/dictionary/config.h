@@ -71,9 +71,6 @@ bool dictionary_correlates(const struct dictionary_setup *c);
 
 /* Sets dataset_hash and inputs from the data set. */
 enum status dictionary_resolve(void *config, const struct method_given *given, const char *data, struct error *err);
-/* Sets the fields that take the place of the lists of earlier versions. */
-extern const char *const dictionary_former[];
-void dictionary_adapt(void *config, const struct method_stored *stored);
 void dictionary_check(const void *config, const struct method_faults *faults);
 enum status dictionary_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 

@@ -9,7 +9,6 @@
 #include "core/base/random/philox.h"
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
-#include "core/methods/shared/former.h"
 #include "core/methods/shared/multi_start.h"
 
 static const char *const baseline_names[] = {"none",       "no-penalty", "independent", "pooled",
@@ -119,22 +118,4 @@ void environments_check(const void *config, const struct method_faults *faults)
         faults->add(faults->context, "latent", "must be at least 1 for a simulation");
     if (!table)
         check_tree(c, faults);
-}
-
-/* ---- earlier versions --------------------------------------------------------------------------------- */
-
-const char *const environments_former[] = {"sweep", "values", "baselines", "seeds", NULL};
-
-void environments_adapt(void *config, const struct method_stored *stored)
-{
-    struct environments_config *c = config;
-    const char *sweep = former_text(stored, "sweep"), *seeds = former_text(stored, "seeds");
-    if (strcmp(former_text(stored, "baselines"), "all") == 0)
-        c->baseline = BASELINE_NONE; /* the last one of all */
-    else
-        former_last(stored, "baselines", &environments_config_table, "baseline", config);
-    if (sweep[0] != '\0' && strcmp(sweep, "none") != 0)
-        former_last(stored, "values", &environments_config_table, sweep, config);
-    if (seeds[0] != '\0')
-        c->seed += atoll(seeds) - 1;
 }

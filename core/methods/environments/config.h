@@ -52,9 +52,6 @@ bool environments_refits(const struct environments_config *config);
 double environments_nodes(const struct environments_config *config);
 double environments_leaves(const struct environments_config *config);
 
-/* Sets the fields that take the place of the lists of earlier versions. */
-extern const char *const environments_former[];
-void environments_adapt(void *config, const struct method_stored *stored);
 void environments_check(const void *config, const struct method_faults *faults);
 enum status environments_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 

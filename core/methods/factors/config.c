@@ -10,7 +10,6 @@
 #include "core/data/dataset.h"
 #include "core/data/tables/synthetic.h"
 #include "core/methods/shared/fields.h"
-#include "core/methods/shared/former.h"
 #include "core/methods/shared/multi_start.h"
 
 static const char *const model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
@@ -107,23 +106,4 @@ void factors_check(const void *config, const struct method_faults *faults)
         method_fault(faults, "dataset", "must be below folds (%.0f); got %.0f", (double)c->folds, (double)c->dataset);
     if (c->data == DATA_SHIFTED && c->topics % 2)
         method_fault(faults, "topics", "must be even: half of them are shifted; got %.0f", (double)c->topics);
-}
-
-/* ---- earlier versions --------------------------------------------------------------------------------- */
-
-const char *const factors_former[] = {"experiment", "models", "rhos", "datasets", NULL};
-
-void factors_adapt(void *config, const struct method_stored *stored)
-{
-    struct factors_config *c = config;
-    const char *experiment = former_text(stored, "experiment");
-    bool along = strcmp(experiment, "rho") == 0, folds = strcmp(experiment, "folds") == 0;
-    if (along || folds)
-        former_last(stored, "models", &factors_config_table, "model", config);
-    if (along) {
-        former_last(stored, "rhos", &factors_config_table, "rho", config);
-        c->dataset += atoll(former_text(stored, "datasets")) - 1;
-    } else if (folds) {
-        c->dataset = c->folds - 1;
-    }
 }

@@ -41,9 +41,6 @@ int factors_features(const struct factors_config *config);
 /* Standard deviation of the noise on the synthetic data. */
 double factors_deviation(const struct factors_config *config);
 
-/* Sets the fields that take the place of the lists of earlier versions. */
-extern const char *const factors_former[];
-void factors_adapt(void *config, const struct method_stored *stored);
 void factors_check(const void *config, const struct method_faults *faults);
 enum status factors_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 

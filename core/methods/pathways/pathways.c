@@ -55,8 +55,6 @@ static const struct method_schema schemas[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *const former[] = {"filter_nonzeros", NULL};
-
 const struct method pathways_method = {
     .kind = "pathways",
     .title = "Activation pathways: recovery in deep convolutional sparse coding",
@@ -82,7 +80,6 @@ const struct method pathways_method = {
     .schema_count = COUNT(schemas),
     .findings = pathways_findings,
     .finding_count = PATHWAYS_FINDINGS,
-    .former = former,
     .check = pathways_check,
     .estimate = pathways_estimate,
     .create = pathways_create,

@@ -39,8 +39,6 @@ static enum status sparling_resolve(void *config, const struct method_given *giv
     return domain->resolve ? domain->resolve(config, given, data, err) : STATUS_OK;
 }
 
-static const char *const former[] = {"audio_noise", "audio_mels", NULL};
-
 const struct method sparling_method = {
     .kind = "sparling",
     .title = "SPARLING: learning latent motifs from end-to-end labels",
@@ -69,7 +67,6 @@ const struct method sparling_method = {
     .findings = sparling_findings,
     .finding_count = SPARLING_FINDINGS,
     .dataset_fields = dataset_fields,
-    .former = former,
     .resolve = sparling_resolve,
     .check = sparling_check,
     .plan = sparling_plan,

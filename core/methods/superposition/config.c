@@ -9,7 +9,6 @@
 
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
-#include "core/methods/shared/former.h"
 #include "core/methods/superposition/features.h"
 #include "core/superposed/theory.h"
 
@@ -99,26 +98,6 @@ void superposition_check(const void *config, const struct method_faults *faults)
     if (c->block > 0 && c->block < c->batch)
         method_fault(faults, "block", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
                      (double)c->block);
-}
-
-/* ---- earlier versions --------------------------------------------------------------------------------- */
-
-const char *const superposition_former[] = {"experiment", "models",      "sizes",     "ps",
-                                            "ratios",     "activations", "tolerance", NULL};
-
-void superposition_adapt(void *config, const struct method_stored *stored)
-{
-    struct superposition_config *c = config;
-    const char *experiment = former_text(stored, "experiment");
-    if (experiment[0] == '\0' || strcmp(experiment, "one") == 0)
-        return;
-    former_last(stored, "models", &superposition_config_table, "model", config);
-    former_last(stored, "sizes", &superposition_config_table, "n_s", config);
-    former_last(stored, "ps", &superposition_config_table, "p", config);
-    if (c->model == MODEL_TRAINED)
-        former_last(stored, "activations", &superposition_config_table, "activation", config);
-    if (former_last(stored, "ratios", &superposition_config_table, "ratio", config))
-        c->n_d = 0;
 }
 
 /* ---- data sets ------------------------------------------------------------------------------------------ */

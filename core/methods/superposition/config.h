@@ -57,9 +57,6 @@ static inline bool superposition_uploaded(const struct superposition_config *con
 
 /* Sets dataset_hash, n_s and p from the data set, if there is one. */
 enum status superposition_resolve(void *config, const struct method_given *given, const char *data, struct error *err);
-/* Sets the fields that take the place of the lists of earlier versions. */
-extern const char *const superposition_former[];
-void superposition_adapt(void *config, const struct method_stored *stored);
 void superposition_check(const void *config, const struct method_faults *faults);
 enum status superposition_estimate(const void *config, const char *data, struct method_estimate *out,
                                    struct error *err);

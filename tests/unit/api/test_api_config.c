@@ -182,12 +182,12 @@ static void written_configuration_parses_to_the_same_bytes(void **state)
     struct echo_config *first, *second;
     struct api_faults faults = {.count = 0};
     const char *text = "{\"density\":0.1,\"seed\":123,\"label\":\"a \\\"b\\\" \\u00fc\",\"mode\":\"strict\"}";
-    assert_int_equal(config_imported(&echo_method, text, strlen(text), "/config", (void **)&first, &faults, &f->err),
+    assert_int_equal(config_read_back(&echo_method, text, strlen(text), "/config", (void **)&first, &faults, &f->err),
                      STATUS_OK);
     char *written = api_config_write(&echo_method.config, first);
     assert_non_null(written);
     assert_int_equal(
-        config_imported(&echo_method, written, strlen(written), "/config", (void **)&second, &faults, &f->err),
+        config_read_back(&echo_method, written, strlen(written), "/config", (void **)&second, &faults, &f->err),
         STATUS_OK);
     assert_memory_equal(first, second, sizeof *first);
     assert_true(first->density == 0.1);
@@ -196,7 +196,7 @@ static void written_configuration_parses_to_the_same_bytes(void **state)
     free(first);
     free(second);
     error_clear(&f->err);
-    assert_int_equal(config_imported(&echo_method, "{\"density\":2}", 13, "/x", (void **)&first, &faults, &f->err),
+    assert_int_equal(config_read_back(&echo_method, "{\"density\":2}", 13, "/x", (void **)&first, &faults, &f->err),
                      STATUS_INVALID);
     assert_null(first);
     assert_string_equal(faults.items[0].pointer, "/x/density");
@@ -363,54 +363,6 @@ static void settings_without_effect_are_named(void **state)
     assert_int_equal(cJSON_GetArraySize(at(f, "/warnings")), 0);
 }
 
-/* Stored configurations may list several values, as earlier versions could. They become that of the last model. */
-static void a_stored_list_is_its_last_value(void **state)
-{
-    static const struct {
-        const char *kind, *stored, *now;
-    } all[] = {
-        {"superposition",
-         "{\"experiment\":\"loss-ratio\",\"model\":\"trained\",\"models\":\"trained,rug\",\"sizes\":\"32,64\",\"n_d\":"
-         "9,"
-         "\"ratios\":\"0.1:0.5:3\",\"ps\":\"\",\"activations\":\"gated\"}",
-         "{\"model\":\"rug\",\"n_s\":64,\"ratio\":0.5}"},
-        {"factors",
-         "{\"experiment\":\"rho\",\"models\":\"vae,nmf\",\"rhos\":\"0,0.4\",\"datasets\":3,\"dataset\":2,\"epochs\":7}",
-         "{\"model\":\"nmf\",\"rho\":0.4,\"dataset\":4,\"epochs\":7}"},
-        {"factors", "{\"experiment\":\"one\",\"models\":\"\",\"rhos\":\"\",\"datasets\":25}", "{}"},
-        {"environments", "{\"sweep\":\"density\",\"values\":\"0.1,0.3\",\"baselines\":\"all\",\"seeds\":3,\"seed\":5}",
-         "{\"density\":0.3,\"seed\":7}"},
-        {"environments", "{\"sweep\":\"none\",\"values\":\"\",\"baselines\":\"none,pooled\",\"seeds\":1}",
-         "{\"baseline\":\"pooled\"}"},
-        {"dictionary",
-         "{\"source\":\"rug\",\"sources\":\"rug,trained\",\"ps\":\"0.1,0.3\",\"learners\":\"l1,topk\",\"l0s\":\"3\","
-         "\"sizes\":\"\","
-         "\"dimensions\":\"16,32\",\"exponents\":\"\"}",
-         "{\"source\":\"trained\",\"p\":0.3,\"learner\":\"topk\",\"l0\":3,\"inputs\":32}"},
-        {"superposition", "{\"experiment\":\"one\",\"n_s\":32,\"sizes\":\"64,128\"}", "{\"n_s\":32}"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        const struct method *method = method_find(all[i].kind);
-        struct api_faults faults = {.count = 0};
-        void *stored, *now;
-        struct error err = {0};
-        assert_int_equal(config_stored(method, all[i].stored, &stored, &faults, &err), STATUS_OK);
-        assert_int_equal(config_imported(method, all[i].now, strlen(all[i].now), "/config", &now, &faults, &err),
-                         STATUS_OK);
-        char *one = api_config_write(&method->config, stored), *two = api_config_write(&method->config, now);
-        assert_string_equal(one, two);
-        free(one);
-        free(two);
-        free(stored);
-        /* only jobs of this daemon can have these fields */
-        assert_int_equal(
-            config_imported(method, all[i].stored, strlen(all[i].stored), "/config", &stored, &faults, &err),
-            STATUS_INVALID);
-        free(now);
-    }
-}
-
 /* Only the configuration of a stored job may have facts. */
 static void facts_are_stored_and_cannot_be_set(void **state)
 {
@@ -439,10 +391,10 @@ static void facts_are_stored_and_cannot_be_set(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"sparling\",\"config\":{\"dataset_rowz\":1}}"), 422);
     assert_null(strstr(f->body, "dataset_rows"));
 
-    assert_int_equal(config_imported(method, stored, strlen(stored), "/config", &one, &faults, &f->err), STATUS_OK);
+    assert_int_equal(config_read_back(method, stored, strlen(stored), "/config", &one, &faults, &f->err), STATUS_OK);
     char *written = api_config_write(&method->config, one);
     assert_non_null(strstr(written, "\"dataset_cols\":9,"));
-    assert_int_equal(config_imported(method, written, strlen(written), "/config", &two, &faults, &f->err), STATUS_OK);
+    assert_int_equal(config_read_back(method, written, strlen(written), "/config", &two, &faults, &f->err), STATUS_OK);
     assert_memory_equal(one, two, method->config.struct_bytes);
     free(written);
     free(one);
@@ -497,7 +449,6 @@ static void dry_run_estimates_and_stores_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stored_list_is_its_last_value),
         cmocka_unit_test_setup_teardown(response_lists_every_fault, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(each_fault_has_the_pointer_of_its_place, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(text_that_is_not_json_gets_its_line_and_column, api_setup, api_teardown),

@@ -179,16 +179,16 @@ static void wrong_configuration_gives_one_fault_per_field(void **state)
     void *config;
     assert_non_null(faults);
     error_clear(&err);
-    assert_int_equal(config_imported(&echo_method, "[]", 2, "/config", &config, faults, &err), STATUS_INVALID);
+    assert_int_equal(config_read_back(&echo_method, "[]", 2, "/config", &config, faults, &err), STATUS_INVALID);
     assert_string_equal(faults->items[0].pointer, "/config");
     error_clear(&err);
-    assert_int_equal(config_imported(&echo_method, "{\"a\":", 5, "/config", &config, faults, &err), STATUS_CORRUPT);
+    assert_int_equal(config_read_back(&echo_method, "{\"a\":", 5, "/config", &config, faults, &err), STATUS_CORRUPT);
     assert_string_equal(faults->items[1].pointer, "/config/a");
     /* A field with a wrong value gets one fault, although it also breaks a rule that concerns several fields. */
     memset(faults, 0, sizeof *faults);
     error_clear(&err);
     static const char text[] = "{\"density\":7,\"mode\":\"strict\"}";
-    assert_int_not_equal(config_imported(&echo_method, text, strlen(text), "", &config, faults, &err), STATUS_OK);
+    assert_int_not_equal(config_read_back(&echo_method, text, strlen(text), "", &config, faults, &err), STATUS_OK);
     assert_int_equal(faults->count, 1);
     free(faults);
 }
