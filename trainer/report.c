@@ -49,7 +49,8 @@ void report_metric(void *context, const char *name, int64_t step, double value)
                         length);
         return;
     }
-    if (!method_has_metric(run->method, name)) { /* the page, its charts and `metrics?name=` would not know the series */
+    if (!method_has_metric(run->method,
+                           name)) { /* the page, its charts and `metrics?name=` would not know the series */
         (void)error_set(&run->fault, STATUS_INTERNAL, NULL, "the method does not declare the metric %s", name);
         return;
     }

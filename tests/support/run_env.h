@@ -25,7 +25,7 @@ struct run_env_checkpoint {
 struct run_env {
     struct thread_pool *pool;
     struct method_env env;
-    const struct method *method; /* the method of the last step; NULL: none yet */
+    const struct method *method;     /* the method of the last step; NULL: none yet */
     struct run_env_checkpoint *list; /* all checkpoints that end a stage, and the newest checkpoint */
     size_t count;
     int64_t seq;
