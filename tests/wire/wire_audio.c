@@ -108,7 +108,8 @@ static void recordings_of_any_rate_and_length_are_read(void **state)
     assert_int_equal(cJSON_GetArrayItem(shape, 1)->valueint, 129);
     reply_close(&reply);
     call.body_bytes = 60;
-    ask(&call, 200, &reply); /* a recording that is cut after eight samples is accepted */
+    ask(&call, 422, &reply); /* a recording that ends before the size that its header states */
+    assert_non_null(strstr(reply.body, "ends before the size"));
     reply_close(&reply);
     call.body = "not a recording";
     call.body_bytes = 0;
