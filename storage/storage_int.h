@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "storage/database/db.h"
-#include "storage/database/migrate.h"
+#include "storage/database/schema.h"
 #include "storage/storage.h"
 
 /* ---- commands (writer.c) ------------------------------------------------------------------------- */
@@ -251,7 +251,7 @@ enum status file_in_place(const struct storage *storage, struct error *err);
 /* Reads a row of JOB_COLUMNS. The texts are in the arena. */
 enum status job_row_read(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err);
 
-/* job_row.c */
+/* job_read.c */
 /* Replaces the tags of a job; `tags` is a JSON list of texts. Equal tags are stored once. */
 enum status job_set_tags(struct db *db, int64_t job, const char *tags, struct error *err);
 /* Returns `text`, or "" for NULL. */
@@ -280,7 +280,7 @@ enum status job_delete_finished(struct db *db, int64_t job, struct error *err);
 /* Applies JOB_EVENT_YIELD to every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
 
-/* chain.c: adds the row with the facts of a complete checkpoint to the table `chain`. The caller has begun a
+/* Adds the row with the facts of a complete checkpoint to the table `chain`. The caller has begun a
  * transaction. */
 enum status chain_add(struct storage *storage, struct db *db, int64_t checkpoint, struct error *err);
 

@@ -1,15 +1,36 @@
-/* Sends the results of a run to its coordinator: points of series, files, progress, and the result or error
- * document. */
+/* Sends the results of a run to its coordinator: points of series, files, progress, and the result or error document.
+ * Also the clock and the log line of a run. */
 #include "trainer/run_int.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "core/base/hash.h"
 #include "protocol/json.h"
 #include "protocol/json_sink.h"
-#include "core/base/hash.h"
+
+/* The clock and the log line of a run, which run.c, report.c and checkpoint.c use. */
+
+double run_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void run_line(const struct job_run *run, enum log_level level, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    run->coordinator->line(run->coordinator->context, level, text);
+}
 
 #define REPORT_SECONDS 0.5 /* seconds between two progress documents */
 #define DOCUMENT_BYTES (4u << 20)

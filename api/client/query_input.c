@@ -3,6 +3,102 @@
 #include "api/client/query_input.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+int query_formats_read(struct ctl *ctl, const char *id, const char *query, const char *verb, struct query_formats *out)
+{
+    char path[160];
+    cJSON *job = NULL;
+    const cJSON *row;
+    *out = (struct query_formats){.kind = NULL};
+    snprintf(path, sizeof path, "/v1/jobs/%s", id);
+    int code = ctl_get(ctl, path, &job);
+    const char *kind = json_string(job, "kind");
+    if (code == CTL_SUCCESS && kind != NULL) {
+        snprintf(path, sizeof path, "/v1/kinds/%.100s", kind);
+        code = ctl_get(ctl, path, &out->kind);
+    }
+    cJSON_ArrayForEach (row, json_member(out->kind, "queries")) {
+        const char *name = json_string(row, "name"), *method = json_string(row, "method");
+        if (name != NULL && method != NULL && strcmp(name, query) == 0 && strcmp(method, verb) == 0) {
+            out->formats = json_member(row, "formats");
+            out->files = json_member(row, "files");
+        }
+    }
+    if (code == CTL_SUCCESS && out->formats == NULL)
+        code = ctl_usage(ctl, "jobs of the kind %s do not answer the query %s", json_shown(job, "kind"), query);
+    cJSON_Delete(job);
+    return code;
+}
+
+void query_formats_close(struct query_formats *formats)
+{
+    cJSON_Delete(formats->kind);
+    *formats = (struct query_formats){.kind = NULL};
+}
+
+/* Returns whether the first `length` bytes of a file's name end with a dot and the ending. */
+static bool ends_with(const char *file, size_t length, const char *ending)
+{
+    size_t size = strlen(ending);
+    return length > size && file[length - size - 1] == '.' && strncasecmp(file + length - size, ending, size) == 0;
+}
+
+const char *query_format_of_file(const cJSON *list, const char *file)
+{
+    size_t length = strlen(file);
+    const cJSON *row, *ending;
+    if (ends_with(file, length, "gz"))
+        length -= 3;
+    cJSON_ArrayForEach (row, list)
+        cJSON_ArrayForEach (ending, json_member(row, "endings"))
+            if (cJSON_IsString(ending) && ends_with(file, length, ending->valuestring))
+                return json_string(row, "media_type");
+    return NULL;
+}
+
+/* Finds in a list the format whose member `key` has this value; NULL: there is none. */
+static const cJSON *format_with(const cJSON *list, const char *key, const char *value)
+{
+    const cJSON *row;
+    cJSON_ArrayForEach (row, list) {
+        const char *own = json_string(row, key);
+        if (own != NULL && value != NULL && strcmp(own, value) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+const char *query_format_named(const cJSON *list, const char *name)
+{
+    return json_string(format_with(list, "name", name), "media_type");
+}
+
+/* Returns in what pieces a file of a media type can be sent: "records" or "rows"; NULL: only as a whole, or type is
+ * NULL. The list owns the text. */
+static const char *query_format_pieces(const cJSON *list, const char *type)
+{
+    return json_string(format_with(list, "media_type", type), "pieces");
+}
+
+int query_formats_usage(struct ctl *ctl, const cJSON *list, bool endings, const char *fault)
+{
+    char allowed[256] = "";
+    const cJSON *row;
+    cJSON_ArrayForEach (row, list) {
+        const char *name = json_string(row, "name");
+        const cJSON *ending = cJSON_GetArrayItem(json_member(row, "endings"), 0);
+        size_t used = strlen(allowed);
+        if (endings && cJSON_IsString(ending))
+            snprintf(allowed + used, sizeof allowed - used, "%s.%s", used > 0 ? ", " : "", ending->valuestring);
+        else if (!endings && name != NULL)
+            snprintf(allowed + used, sizeof allowed - used, "%s%s", used > 0 ? ", " : "", name);
+    }
+    if (allowed[0] == '\0')
+        return ctl_usage(ctl, "%s, and the query has no formats of files", fault);
+    return ctl_usage(ctl, "%s; allowed are %s", fault, allowed);
+}
 
 enum { INPUT_BYTES = 64 << 20 };
 

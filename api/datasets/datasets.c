@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/datasets/dataset_identity.h"
 #include "api/datasets/dataset_options.h"
 #include "api/datasets/dataset_show.h"
 #include "api/datasets/uploads.h"
 #include "api/http/exchange.h"
-#include "api/jobs/quota.h"
+#include "api/jobs/submission.h"
 #include "protocol/faults.h"
 #include "api/models/model_cache.h"
 #include "core/data/dataset.h"

@@ -4,8 +4,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/datasets/reservation_room.h"
 #include "storage/files/dataset.h"
+
+bool reservation_room(int64_t limit, int64_t used, int64_t waiting, int64_t least, int64_t *most)
+{
+    int64_t left = limit - used - waiting;
+    *most = *most < left ? *most : left;
+    return least <= left;
+}
 
 static int64_t arrived(const struct reservation *r)
 {

@@ -10,6 +10,12 @@
 
 #include "core/base/error.h"
 
+/* The rule by which uploads share a limit, as a pure function. */
+
+/* Lowers *most to the bytes that are free under a limit. used: bytes on the disk; waiting: bytes that other uploads
+ * have reserved and not written yet. False if fewer than `least` bytes are free. Any thread. */
+bool reservation_room(int64_t limit, int64_t used, int64_t waiting, int64_t least, int64_t *most);
+
 struct reservation { /* a reservation that is all zero holds nothing */
     struct reservation *next;
     const char *owner; /* borrowed; "": no owner */

@@ -11,7 +11,7 @@
  * its answer. STATUS_INTERNAL when the notation of a method's schema is wrong. */
 enum status openapi_query_schemas(const struct api *api, struct json_sink *json, struct error *err);
 
-/* Writes a field (openapi_fields.c) as the member `field->name` of "properties". defaults: a struct with all defaults.
+/* Writes a field as the member `field->name` of "properties". defaults: a struct with all defaults.
  */
 void openapi_field_schema(const struct sink *out, const struct config_field *field, const void *defaults);
 

@@ -3,10 +3,31 @@
 #ifndef MOTIF_API_INFERENCE_REQUEST_H
 #define MOTIF_API_INFERENCE_REQUEST_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "api/http/exchange.h"
 #include "api/queries/inputs.h"
+#include "core/base/error.h"
 #include "core/methods/method.h"
+#include "protocol/json.h"
 #include "storage/storage.h"
+
+/* Tensors of the Open Inference Protocol: data types, and reading the tensor of a request.
+ *
+ * Pure functions; any thread. */
+
+enum { TENSOR_DATATYPES = 12, TENSOR_RANK = 4 };
+
+struct tensor_datatype {
+    const char *name; /* "FP32" */
+    size_t bytes;     /* bytes of an element */
+    enum { TENSOR_BOOLEAN, TENSOR_UNSIGNED, TENSOR_SIGNED, TENSOR_FLOAT } family;
+};
+
+/* Returns the numeric data type of this name; NULL: there is none. */
+const struct tensor_datatype *tensor_datatype(const char *name);
 
 /* The forms in which a sparse output is offered: all values; or the values that are not zero, and where they are. */
 enum inference_part { PART_DENSE, PART_COORDINATES, PART_VALUES, INFERENCE_PARTS };

@@ -4,7 +4,6 @@
 
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
-#include "api/jobs/repeat.h"
 #include "api/jobs/submission.h"
 #include "protocol/config_json.h"
 #include "protocol/faults.h"

@@ -4,11 +4,97 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/jobs/job_document.h"
 #include "api/jobs/job_name.h"
-#include "api/jobs/quota.h"
-#include "api/jobs/repeat.h"
-#include "protocol/config_json.h"
 #include "core/base/hash.h"
+#include "protocol/config_json.h"
+
+static bool key_valid(const char *key)
+{
+    size_t length = strlen(key);
+    for (size_t i = 0; i < length; i++)
+        if (key[i] < 0x21 || key[i] > 0x7E)
+            return false;
+    return length > 0 && length < STORAGE_KEY;
+}
+
+bool repeat_key(struct exchange *x, const char **key)
+{
+    *key = exchange_header(x, "Idempotency-Key");
+    if (*key == NULL || key_valid(*key))
+        return true;
+    respond_problem(x, PROBLEM_BAD_REQUEST, "Idempotency-Key must be 1 to %d visible ASCII characters.",
+                    STORAGE_KEY - 1);
+    return false;
+}
+
+void repeat_respond(struct exchange *x, enum storage_submit_outcome outcome, const char *id)
+{
+    if (outcome == STORAGE_KEY_REUSED) {
+        respond_problem(x, PROBLEM_KEY_REUSED,
+                        "This Idempotency-Key was used for another request, which created job %s.", id);
+        return;
+    }
+    respond_job(x, 201, id);
+    if (x->response->status == 201) {
+        response_header(x->response, "Location", "/v1/jobs/%s", id);
+        if (outcome == STORAGE_REPLAYED)
+            response_header(x->response, "Idempotency-Replayed", "true");
+    }
+}
+
+static const char *owner_of(const struct exchange *x)
+{
+    return x->request->who != NULL ? x->request->who : "";
+}
+
+/* Adds a fault if a job requests more threads than all running jobs of its token together may use, because such a job
+ * could never start. threads: the sum over all ranks. */
+static void share_check_threads(const struct exchange *x, int threads, struct api_faults *faults)
+{
+    int64_t most = x->api->options.share.threads;
+    if (most > 0 && threads > most && owner_of(x)[0] != '\0') {
+        api_faults_add(faults, "/threads",
+                       "must be at most %lld over all ranks, the limit of all running jobs of a token; "
+                       "got %d",
+                       (long long)most, threads);
+    }
+}
+
+/* Checks, before a job is stored, that the bytes of the token's checkpoints and files are below the limit. After a
+ * failure, the function has responded and returns false. */
+static bool share_has_room(struct exchange *x)
+{
+    int64_t most = x->api->options.share.job_bytes, bytes = 0;
+    struct error err;
+    error_clear(&err);
+    if (most <= 0 || owner_of(x)[0] == '\0')
+        return true;
+    if (storage_owner_bytes(x->api->options.storage, owner_of(x), &bytes, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return false;
+    }
+    if (bytes >= most) {
+        respond_problem(x, PROBLEM_FORBIDDEN,
+                        "The jobs of this token keep %lld bytes of checkpoints and files; the limit is %lld. "
+                        "Ask a user whose token has the scope admin to delete finished jobs.",
+                        (long long)bytes, (long long)most);
+        return false;
+    }
+    return true;
+}
+
+enum status job_memory_check(const struct api *api, const struct method_estimate *estimate, const char *pointer,
+                             struct error *err)
+{
+    int64_t most = api->options.job_memory;
+    if (most <= 0 || estimate->memory_bytes <= most)
+        return STATUS_OK;
+    return error_set(err, STATUS_INVALID, pointer,
+                     "would need %.1f GB of memory; a job may use at most %.1f GB: reduce the batch, the width or the "
+                     "size of pictures",
+                     (double)estimate->memory_bytes / 1e9, (double)most / 1e9);
+}
 
 /* speed of one core of a current server, which estimates assume until a training on this machine has been measured */
 #define ASSUMED_GFLOPS 30.0

@@ -1,12 +1,29 @@
 /* A job on its way into the database: reads the body of a request, checks everything that the daemon can check before
- * the transaction, and fills the row. POST /v1/jobs submits one, POST /v1/studies all jobs of a study. */
+ * the transaction, and fills the row. POST /v1/jobs submits one, POST /v1/studies all jobs of a study. Also the
+ * shares of a token, and requests that repeat an earlier one. */
 #ifndef MOTIF_API_JOBS_SUBMISSION_H
 #define MOTIF_API_JOBS_SUBMISSION_H
 
 #include "api/http/exchange.h"
 #include "api/jobs/job_spec.h"
 #include "core/methods/method.h"
+#include "protocol/faults.h"
 #include "storage/storage.h"
+
+/* Requests that create a job and can be repeated safely, because they have an Idempotency-Key. */
+
+/* Reads the request's Idempotency-Key. *key: NULL if there is none. False: the key is not valid, and the function has
+ * responded. */
+bool repeat_key(struct exchange *x, const char **key);
+/* Responds for a stored submission or import: 201 with the job, or 422 if the key was used for another request. */
+void repeat_respond(struct exchange *x, enum storage_submit_outcome outcome, const char *id);
+
+/* The quota of each token (struct api_share of the options). Callers without a token have no quota. */
+
+/* Checks the estimated memory of a job against the limit. STATUS_INVALID at `pointer`: the job would exceed the limit.
+ * Without this check, one job could use up the memory and so end the daemon and all its jobs. */
+enum status job_memory_check(const struct api *api, const struct method_estimate *estimate, const char *pointer,
+                             struct error *err);
 
 struct submission {
     struct api_job_spec spec;        /* submission_close() frees it */

@@ -46,7 +46,7 @@ enum status inputs_split(struct inputs *inputs, struct error *err);
  * not rectangular or exceed a limit; STATUS_NO_MEMORY. */
 enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err);
 
-/* Reads the edits of an intervention (edits.c). The caller frees *edits with free(), also after an error.
+/* Reads the edits of an intervention. The caller frees *edits with free(), also after an error.
  * STATUS_INVALID, STATUS_NO_MEMORY. */
 enum status edits_from_json(const cJSON *list, const char *pointer, struct method_edit **edits, size_t *count,
                             struct error *err);

@@ -7,7 +7,7 @@
 
 #include "api/jobs/checkpoint_pick.h"
 #include "api/jobs/job_document.h"
-#include "api/transfer/attestation_int.h"
+#include "api/transfer/attestation.h"
 #include "api/transfer/transfer.h"
 #include "core/base/hash.h"
 

@@ -9,7 +9,7 @@
  *
  * Its tensors are bytes (U8): "metrics" is JSON, {"NAME": [[step, value], ...]}, and "checkpoint.SEQ" is a stream of
  * core/base/snapshot.h. A hash covers every byte: the manifest contains the hashes of the members, and manifest_sha256
- * covers the manifest. The attestation's chain (chain.h) covers configuration and checkpoints in addition. */
+ * covers the manifest. The attestation's chain (attestation.h) covers configuration and checkpoints in addition. */
 #ifndef MOTIF_API_TRANSFER_BUNDLE_H
 #define MOTIF_API_TRANSFER_BUNDLE_H
 

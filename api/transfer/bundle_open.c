@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/transfer/bundle.h"
-#include "api/transfer/chain.h"
+#include "api/transfer/attestation.h"
 
 #define AT "/__metadata__/"
 

@@ -1,4 +1,4 @@
-/* Steps that the import of weights (imports.c) and the import of bundles (bundle_import.c) share. */
+/* Steps that the imports of weights and of bundles (imports.c) share. */
 #ifndef MOTIF_API_TRANSFER_IMPORT_INT_H
 #define MOTIF_API_TRANSFER_IMPORT_INT_H
 
@@ -25,12 +25,6 @@ void import_model_close(struct import_model *model);
 
 /* Returns the name of a preset as static text of the method, or "" if the method has no such preset. */
 const char *import_preset(const struct method *method, const char *preset);
-/* Imports the request's body as a bundle, and responds. */
-void import_bundle(struct exchange *x);
-/* import_is_tar() returns whether the body is a tar. import_foreign() imports the tar as a model of another program,
- * and responds. */
-bool import_is_tar(const struct exchange *x);
-void import_foreign(struct exchange *x);
 
 struct safetensors_content;
 /* Stores a job with one checkpoint. The job's result says what was imported: `format`, the SHA-256 of the body and, if

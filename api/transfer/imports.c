@@ -12,7 +12,238 @@
 #include "api/transfer/import_int.h"
 #include "api/transfer/transfer.h"
 #include "core/base/hash.h"
+#include "core/formats/byte_source.h"
 #include "storage/storage.h"
+
+/* Imports a bundle: stores a finished job with the checkpoints, metrics and result of the file. Before it stores
+ * anything, it checks that the method can open every checkpoint with the configuration. */
+
+static const char *text_of(const cJSON *object, const char *name)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsString(value) ? value->valuestring : NULL;
+}
+
+/* Reads one series, {"NAME": [[step, value or null], ...]}. */
+static enum status read_points(struct exchange *x, const cJSON *list, struct storage_series *series, struct error *err)
+{
+    series->name = list->string;
+    series->points = arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(list) + 1, sizeof *series->points);
+    if (series->points == NULL)
+        return error_memory(err, "metrics");
+    JSON_EACH (item, list) {
+        const cJSON *step = cJSON_GetArrayItem(item, 0), *value = cJSON_GetArrayItem(item, 1);
+        if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble != floor(step->valuedouble) ||
+            fabs(step->valuedouble) > JSON_INTEGER)
+            return error_set(err, STATUS_INVALID, "/metrics", "must have points [step, value]");
+        series->points[series->count++] =
+            (struct storage_point){(int64_t)step->valuedouble, cJSON_IsNumber(value) ? value->valuedouble : NAN};
+    }
+    return STATUS_OK;
+}
+
+static enum status read_metrics(struct exchange *x, const struct bundle *bundle, struct storage_import *import,
+                                struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct storage_series *series =
+        arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(bundle->metrics) + 1, sizeof *series);
+    import->series = series;
+    if (series == NULL)
+        return error_memory(err, "metrics");
+    JSON_EACH (list, bundle->metrics)
+        if (status == STATUS_OK)
+            status = read_points(x, list, &series[import->series_count++], err);
+    return status;
+}
+
+static enum status take_checkpoints(struct exchange *x, const struct bundle *bundle, const struct import_model *model,
+                                    struct storage_import *import, struct error *err)
+{
+    struct storage_import_checkpoint *checkpoints = arena_zalloc(&x->arena, bundle->count, sizeof *checkpoints);
+    enum status status = checkpoints != NULL ? STATUS_OK : error_memory(err, "a bundle");
+    for (size_t i = 0; status == STATUS_OK && i < bundle->count; i++) {
+        const struct bundle_checkpoint *from = &bundle->checkpoints[i];
+        checkpoints[i] = (struct storage_import_checkpoint){
+            .what = {from->step, from->samples, from->density, from->accuracy, from->stage_end},
+            .seq = from->seq,
+            .bytes = {{from->bytes}, {from->count}}};
+        status = import_model_check(x, model, &checkpoints[i].bytes, "", err);
+    }
+    import->checkpoints = checkpoints;
+    import->count = bundle->count;
+    return status;
+}
+
+/* Writes the result of the bundle, with a member "imported" that describes the origin. */
+static enum status write_result(const struct bundle *bundle, struct buf *out, struct error *err)
+{
+    const cJSON *result = cJSON_GetObjectItemCaseSensitive(bundle->manifest, "result");
+    const cJSON *evaluation = cJSON_GetObjectItemCaseSensitive(bundle->manifest, "evaluation");
+    cJSON *root = cJSON_IsObject(result) ? cJSON_Duplicate(result, true) : cJSON_CreateObject();
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "imported");
+    cJSON *imported = cJSON_AddObjectToObject(root, "imported");
+    const char *job = text_of(bundle->attestation, "job"), *chain = text_of(bundle->attestation, "chain");
+    bool ok = cJSON_AddStringToObject(imported, "format", "bundle") != NULL &&
+              cJSON_AddStringToObject(imported, "job", job != NULL ? job : "") != NULL &&
+              cJSON_AddStringToObject(imported, "chain", chain != NULL ? chain : "") != NULL;
+    if (ok && cJSON_IsObject(evaluation))
+        ok = json_attach(imported, "evaluation", cJSON_Duplicate(evaluation, true));
+    if (ok)
+        json_canonical(root, out);
+    cJSON_Delete(root);
+    return ok && !out->failed ? STATUS_OK : error_memory(err, "a result");
+}
+
+static enum status bundle_import_prepare(struct exchange *x, const struct bundle *bundle, struct import_model *model,
+                                         struct storage_import *import, struct buf *config, struct buf *result,
+                                         struct buf *progress, struct error *err)
+{
+    struct json_sink json;
+    const cJSON *settings = cJSON_GetObjectItemCaseSensitive(bundle->attestation, "config");
+    if (settings != NULL)
+        json_canonical(settings, config);
+    enum status status = buf_status(config, "a configuration", err);
+    if (status != STATUS_OK)
+        return status;
+    status =
+        import_model_open(x, model, text_of(bundle->attestation, "kind"), config->data, "/__metadata__/manifest", err);
+    if (status != STATUS_OK)
+        return status;
+    status = take_checkpoints(x, bundle, model, import, err);
+    if (status != STATUS_OK)
+        return status;
+    status = read_metrics(x, bundle, import, err);
+    if (status != STATUS_OK)
+        return status;
+    status = write_result(bundle, result, err);
+    if (status != STATUS_OK)
+        return status;
+    json_sink_init(&json, progress);
+    import_write_progress(&import->checkpoints[import->count - 1], &json);
+    const char *preset = text_of(bundle->attestation, "preset"), *name = text_of(bundle->manifest, "name");
+    import->kind = model->method->kind;
+    import->preset = import_preset(model->method, preset);
+    import->name = name != NULL && strlen(name) < STORAGE_NAME ? name : "";
+    import->config = model->config_text;
+    import->progress = progress->data;
+    import->result = result->data;
+    return json_sink_done(&json) ? STATUS_OK : error_memory(err, "a job");
+}
+
+/* Imports the request's body as a bundle, and responds. */
+static void import_bundle(struct exchange *x)
+{
+    struct bundle bundle = {.manifest = NULL};
+    struct import_model model = {.method = NULL};
+    struct storage_import import = {.kind = NULL};
+    struct buf config, result, progress;
+    struct error err;
+    error_clear(&err);
+    buf_init(&config, 4u << 20);
+    buf_init(&result, 16u << 20);
+    buf_init(&progress, 4096);
+    enum status status = bundle_open(x->request->body, x->request->body_bytes, &bundle, &err);
+    if (status == STATUS_OK)
+        status = bundle_import_prepare(x, &bundle, &model, &import, &config, &result, &progress, &err);
+    if (status == STATUS_OK)
+        import_respond(x, &import);
+    else
+        respond_error(x, &err);
+    buf_close(&config);
+    buf_close(&result);
+    buf_close(&progress);
+    import_model_close(&model);
+    bundle_close(&bundle);
+}
+
+/* Imports a model that another program wrote, from a tar of its files. A method that can import such a model has a
+ * function `adopt` (struct method), which makes the configuration and the checkpoint of the new job. */
+
+/* GROWTH: upper limit of the memory of an import, as a multiple of the file's size. A file whose numbers have two
+ * bytes needs the most: memory contains its numbers as floats, the model, and the checkpoint, whose buffer doubles
+ * when it is full. */
+enum { TAR_BLOCK = 512, TAR_MAGIC = 257, CONFIG_MOST = 1 << 16, GROWTH = 8 };
+
+/* import_is_tar() returns whether the body is a tar. import_foreign() imports the tar as a model of another program,
+ * and responds. */
+static bool import_is_tar(const struct exchange *x)
+{
+    const char *body = x->request->body;
+    return x->request->body_bytes >= TAR_BLOCK && memcmp(body + TAR_MAGIC, "ustar", 5) == 0;
+}
+
+/* Returns the first method that can import models of another program; NULL: there is none. */
+static const struct method *adopter(void)
+{
+    size_t count;
+    const struct method *const *methods = methods_all(&count);
+    for (size_t i = 0; i < count; i++)
+        if (methods[i]->adopt)
+            return methods[i];
+    return NULL;
+}
+
+/* Refuses a file before it is read if reading it could need more memory than a job may use. */
+static enum status check_memory(const struct exchange *x, struct error *err)
+{
+    int64_t most = x->api->options.job_memory, bytes = (int64_t)x->request->body_bytes * GROWTH;
+    return most <= 0 || bytes <= most
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, "",
+                           "reading a file of this size needs up to %.1f GB of memory; a job may use at most %.1f GB "
+                           "(--job-memory of motifd serve)",
+                           (double)bytes / 1e9, (double)most / 1e9);
+}
+
+static enum status import_foreign_adopt(struct exchange *x, struct buf *config, struct buf *checkpoint,
+                                        struct import_model *model, struct error *err)
+{
+    struct byte_source_memory memory = {(const unsigned char *)x->request->body, x->request->body_bytes, 0};
+    const struct byte_source from = byte_source_of_memory(&memory);
+    const struct method *method = adopter();
+    if (!method)
+        return error_set(err, STATUS_INVALID, "", "must be a bundle or a safetensors file");
+    enum status status = check_memory(x, err);
+    if (status != STATUS_OK)
+        return status;
+    status = method->adopt(&from, config, checkpoint, err);
+    if (status == STATUS_OK && (config->failed || checkpoint->failed))
+        status = error_memory(err, "a model");
+    if (status == STATUS_CORRUPT || status == STATUS_INVALID || status == STATUS_LIMIT) {
+        struct error cause = *err;
+        error_clear(err);
+        return error_set(err, STATUS_INVALID, "", "%s", cause.message);
+    }
+    if (status != STATUS_OK)
+        return status;
+    buf_append(config, "", 1); /* the text ends with NUL */
+    return config->failed ? error_memory(err, "a configuration")
+                          : import_model_open(x, model, method->kind, config->data, "", err);
+}
+
+static void import_foreign(struct exchange *x)
+{
+    struct import_model model = {.method = NULL};
+    struct storage_import_checkpoint checkpoint = {.seq = 1, .what = {.stage_end = true}};
+    struct buf config, bytes;
+    struct error err;
+    error_clear(&err);
+    buf_init(&config, CONFIG_MOST);
+    /* the checkpoint may be larger than the file, because numbers of two bytes become floats */
+    buf_init(&bytes, 4 * (size_t)x->api->options.import_bytes);
+    enum status status = import_foreign_adopt(x, &config, &bytes, &model, &err);
+    checkpoint.bytes = (struct storage_import_bytes){{bytes.data, NULL}, {bytes.size, 0}};
+    if (status == STATUS_OK)
+        status = import_model_check(x, &model, &checkpoint.bytes, "", &err);
+    if (status == STATUS_OK)
+        import_checkpoint(x, &model, model.method->adopts, "", NULL, &checkpoint);
+    else
+        respond_error(x, &err);
+    import_model_close(&model);
+    buf_close(&config);
+    buf_close(&bytes);
+}
 
 /* ---- one file of weights ---- */
 

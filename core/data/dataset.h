@@ -20,9 +20,18 @@ enum status dataset_folder(const char *root, const char *name, char folder[DATAS
 
 /* dataset_hash() writes the first DATASET_HASH_KEPT digits of the hash of an upload, or "" for a folder that was not
  * uploaded. The hash is the SHA-256 of the uploaded file, or, if the upload had options, of the file and the options
- * (api/datasets/dataset_identity.h). A job stores the digits, so that a later run notices a changed data set.
+ * (api/datasets/dataset_options.h). A job stores the digits, so that a later run notices a changed data set.
  * STATUS_IO: the record of the upload cannot be read. */
 enum { DATASET_HASH_KEPT = 40 };
 enum status dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1], struct error *err);
+
+/* Folders that the operator adds to the folder of data sets, and that uploads and queries select by name: genomes and
+ * signals. Any thread. */
+
+/* Writes the path of an existing folder to `folder`, as dataset_folder() does. kind: what the folder is, such as
+ * "genome". files: names of files, ending with NULL; a folder of this kind contains one of them. STATUS_NOT_FOUND:
+ * there is no such folder; the message lists the folders of this kind. Other errors are those of dataset_folder(). */
+enum status operator_folder(const char *root, const char *name, const char *kind, const char *const *files,
+                            char folder[DATASET_PATH], struct error *err);
 
 #endif

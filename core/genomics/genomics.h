@@ -38,7 +38,7 @@ struct genomics {
 
     /* Upload formats: readers of FASTA, of motifs, and of regions in BED, as read() of struct collection_format. */
     genomics_read *fasta, *motifs, *bed;
-    /* Records and regions in archives: the functions of uploads/collection_fasta.h and uploads/regions.h. */
+    /* Records and regions in archives: the functions of uploads/uploads.h. */
     enum status (*add_records)(struct builder *b, const struct genes *genes, bool sites, struct error *err);
     enum status (*regions_open)(struct builder *b, const struct collection_options *options, struct regions **regions,
                                 struct error *err);

@@ -2,15 +2,9 @@
  *
  * If a user names a data set and no kind, clients take the first kind of this list that accepts the data set.
  * Superposition is last, because it accepts many tables and asks a special question about them. */
-#include <string.h>
+#include "core/methods/registry.h"
 
-#include "core/methods/dictionary/dictionary.h"
-#include "core/methods/environments/environments.h"
-#include "core/methods/factors/factors.h"
-#include "core/methods/method.h"
-#include "core/methods/pathways/pathways.h"
-#include "core/methods/sparling/sparling.h"
-#include "core/methods/superposition/superposition.h"
+#include <string.h>
 
 static const struct method *const methods[] = {
     &sparling_method,     &pathways_method,   &factors_method,

@@ -4,6 +4,15 @@
 
 #include <string.h>
 
+enum storage_submit_outcome submit_key_outcome(const struct submit_key *kept, const struct submit_key *asked)
+{
+    if (kept == NULL || strcmp(kept->owner, asked->owner) != 0 || strcmp(kept->name, asked->name) != 0 ||
+        kept->created_at <= asked->created_at - SUBMIT_KEY_LIFE_MS)
+        return STORAGE_CREATED;
+    return memcmp(kept->fingerprint, asked->fingerprint, SUBMIT_FINGERPRINT) == 0 ? STORAGE_REPLAYED
+                                                                                  : STORAGE_KEY_REUSED;
+}
+
 enum status submit_key_find(struct db *db, const struct submit_key *asked, char id[STORAGE_ID],
                             enum storage_submit_outcome *outcome, struct error *err)
 {

@@ -1,5 +1,5 @@
-/* Private to storage/series: stored summaries of stretches of a series. With them, a chart of ten million points reads
- * thousands of rows instead of tens of thousands.
+/* Private to storage/series: blocks of points, and stored summaries of stretches of a series. With them, a chart of ten
+ * million points reads thousands of rows instead of tens of thousands.
  *
  * A summary contains the smallest, the largest and the last of some consecutive points. Level 1 has one summary for
  * each block of a series, except for the last block, which still changes. Level L has one summary for PYRAMID_FAN
@@ -9,7 +9,26 @@
 #ifndef MOTIF_STORAGE_SERIES_PYRAMID_H
 #define MOTIF_STORAGE_SERIES_PYRAMID_H
 
-#include "storage/series/block.h"
+#include "storage/storage_int.h"
+
+/* Private to storage/series: points of a metric and blocks of them, in memory and as stored. */
+
+struct block {
+    int count; /* number of points; 1 to BLOCK_POINTS in the database */
+    struct storage_point points[BLOCK_POINTS];
+};
+
+/* A stored point is POINT_BYTES long: step (int64) and value (double), both little endian. */
+#define POINT_BYTES 16
+
+/* Decodes a column of the current row. CORRUPT: the column does not hold 1 to BLOCK_POINTS points. */
+enum status block_decode(sqlite3_stmt *stmt, int column, struct block *block, struct error *err);
+
+/* Writes a block that has points; replaces the stored block of the same id. */
+enum status block_write(struct db *db, int64_t id, const struct block *block, struct error *err);
+
+/* Reads the last block of a series. *id is -1 and the block is empty when the series has none. */
+enum status block_last(struct db *db, int64_t series, int64_t *id, struct block *block, struct error *err);
 
 #define PYRAMID_FAN 64
 #define PYRAMID_LEVELS 4 /* a series has at most 2^BLOCK_BITS = 64^4 blocks, so no more levels are needed */

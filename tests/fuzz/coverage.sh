@@ -9,7 +9,7 @@ inputs=$(cd "$1" && pwd)/corpus
 cd "$(dirname "$0")/../.."
 build="build-fuzz-coverage"
 counts=$PWD/$build/counts
-files=(core/formats/{archive,npy,npy_header,audio_wave,fasta,gff3,csv,byte_source}.c core/draw/png.c core/data/splicing/splicing_genes.c
+files=(core/formats/{archive,npy,audio_wave,fasta,csv,byte_source}.c core/draw/png.c core/data/splicing/splicing_genes.c
     core/data/uploads/collection{,_build,_csv,_fasta,_npz,_tar,_file}.c
     api/transfer/bundle_open.c api/formats/safetensors_parse.c api/http/{cursor,route,uri}.c protocol/{json,config_json}.c server/http/{guard,auth}.c)
 for file in "${files[@]}"; do [ -e "$file" ] || { echo "$0: $file does not exist" >&2; exit 1; }; done

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "core/data/latex/latex_grammar.h"
+#include "core/data/latex/latex_formula.h"
 
 enum { LATEX_SOURCE = 8 * LATEX_MAX_TOKENS }; /* bytes of the longest source, with its NUL */
 

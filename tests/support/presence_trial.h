@@ -4,7 +4,7 @@
 
 #include "core/base/hash.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/base/config.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "tests/support/run_env.h"
 
 enum { TINY_SIZE = 32 }; /* rows and columns of a picture */

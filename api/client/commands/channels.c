@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/client/query_formats.h"
+#include "api/client/query_input.h"
 
 enum { BAR = 40 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/client/query_formats.h"
+#include "api/client/query_input.h"
 
 #define RECORD_OPTIONS                                                                                                 \
     OPTION_TEXT("set", "NAME", "the records of the data set: all, test or validation (all)"),                          \

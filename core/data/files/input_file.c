@@ -8,7 +8,7 @@
 
 #include "core/data/splicing/splicing_genes.h"
 #include "core/data/files/picture_file.h"
-#include "core/data/files/table_columns.h"
+#include "core/formats/csv.h"
 #include "core/formats/audio_wave.h"
 #include "core/formats/npy.h"
 

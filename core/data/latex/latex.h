@@ -1,5 +1,5 @@
 /* LaTeX-OCR (SPARLING, section 5.1): noisy black-and-white pictures of formulas; the label is their LaTeX source.
- * Formulas and noise are bit for bit those of the authors. latex_layout.h computes the layout of a page. This file
+ * Formulas and noise are bit for bit those of the authors. latex_formula.h computes the layout of a page. This file
  * draws the page as pdflatex and poppler would, but with Latin Modern instead of Computer Modern: characters cover the
  * same pixels, but single grey values differ. The boxes of characters come from the layout. Background is 1, ink 0.
  * Create one `struct latex_font` for the domain's dpi and share it. Functions allocate nothing and keep no state, so
@@ -12,8 +12,7 @@
 
 #include "core/data/box.h"
 #include "core/data/latex/latex_font.h"
-#include "core/data/latex/latex_grammar.h"
-#include "core/data/latex/latex_layout.h"
+#include "core/data/latex/latex_formula.h"
 
 #define LATEX_MAX_IMAGE 4096
 

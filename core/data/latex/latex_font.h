@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/data/latex/latex_layout.h"
+#include "core/data/latex/latex_formula.h"
 
 enum { LATEX_FRACTIONS = 4 }; /* a character can begin at any multiple of a quarter pixel along its line */
 

@@ -1,6 +1,6 @@
 /* The splicing domain (SPARLING, Appendix L): from a sequence of RNA, a model predicts for every base whether it is a
  * splice site. This header defines what the parts of the domain share: splicing_affinity.h (protein binding),
- * splicing_planted.h (generated data with a known truth), splicing_genes.h (FASTA and GFF3) and splicing_corpus.h.
+ * splicing_planted.h (generated data with a known truth), splicing_genes.h (real genes from FASTA and GFF3).
  *
  * A sequence has one byte for each base: 0 A, 1 C, 2 G, 3 T or U, 4 unknown. The input of a network is four planes
  * [4][length]; where a base is known, its plane is 1 and the others are 0. Functions keep no state; any thread. */

@@ -1,15 +1,88 @@
 /* Joins a FASTA file and a GFF3 file into sequences with a class for every base, and cuts them into windows. The
- * parsers of both formats are in core/formats; this file decides what letters and features mean for splicing. */
+ * parser of FASTA is in core/formats. */
 #include "core/data/splicing/splicing_genes.h"
 
-#include <stdbool.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/grown.h"
 #include "core/base/hash.h"
-#include "core/formats/gff3.h"
+#include "core/base/random/mt19937.h"
+#include "core/data/dataset.h"
 #include "core/formats/text_lines.h"
+
+/* GFF3 annotation files: one feature on each line, in nine fields between tabs. The reader splits lines and parses
+ * numbers; the caller decides which features matter and checks their coordinates. One thread at a time for each
+ * reader. */
+
+struct gff3_feature {
+    struct plain_line sequence, source, type, strand; /* fields 1, 2, 3 and 7; they point into the text */
+    struct plain_line parent; /* value of the attribute Parent; its size is 0 if the feature has none */
+    int64_t from, to; /* first and last position of the feature, counted from 1; -1: the field is not an integer */
+};
+
+struct gff3 {
+    struct plain_lines lines; /* lines.number: the line of the last feature, from 1 */
+};
+
+/* Returns a reader of a text. The text is borrowed. */
+static struct gff3 gff3_open(const char *text, size_t size)
+{
+    return (struct gff3){plain_lines(text, size)};
+}
+
+/* Fails with a message that names the reader's current line. */
+static enum status gff3_fault(const struct gff3 *gff, const char *detail, struct error *err)
+{
+    return error_set(err, STATUS_INVALID, NULL, "GFF3, line %lld: %s", (long long)gff->lines.number, detail);
+}
+
+static struct plain_line parent_of(struct plain_line attributes)
+{
+    struct plain_line field;
+    while (plain_field(&attributes, ';', &field))
+        if (field.size > 7 && memcmp(field.at, "Parent=", 7) == 0)
+            return (struct plain_line){field.at + 7, field.size - 7};
+    return (struct plain_line){attributes.at, 0};
+}
+
+static enum status gff3_split(const struct gff3 *gff, struct plain_line line, struct gff3_feature *feature,
+                              struct error *err)
+{
+    struct plain_line field[9];
+    for (int i = 0; i < 9; i++)
+        if (!plain_field(&line, '\t', &field[i]))
+            return gff3_fault(gff, "a feature has nine fields separated by tabs", err);
+    *feature = (struct gff3_feature){.sequence = field[0],
+                                     .source = field[1],
+                                     .type = field[2],
+                                     .strand = field[6],
+                                     .parent = parent_of(field[8]),
+                                     .from = plain_integer(field[3], INT64_MAX / 2),
+                                     .to = plain_integer(field[4], INT64_MAX / 2)};
+    return STATUS_OK;
+}
+
+/* Reads the next feature; skips comments and empty lines; *more is false at the end of the text or at '##FASTA'.
+ * STATUS_INVALID: a line has fewer than nine fields. */
+static enum status gff3_next(struct gff3 *gff, struct gff3_feature *feature, bool *more, struct error *err)
+{
+    struct plain_line line;
+    while ((*more = plain_next(&gff->lines, &line))) {
+        /* sequences follow '##FASTA'; this reader ends here, because the caller reads sequences from a FASTA file */
+        if (plain_is(line, "##FASTA")) {
+            *more = false;
+            break;
+        }
+        if (line.size > 0 && line.at[0] != '#')
+            return gff3_split(gff, line, feature, err);
+    }
+    return STATUS_OK;
+}
 
 struct exon {
     int locus;
@@ -115,7 +188,7 @@ static enum status introns_between(struct reader *r, struct error *err)
 
 static enum status read_features(struct reader *r, const char *text, size_t size, struct error *err)
 {
-    struct gff3_feature feature;
+    struct gff3_feature feature = {0};
     bool more = true;
     enum status status = STATUS_OK;
     r->gff = gff3_open(text, size);
@@ -229,4 +302,132 @@ void genes_window(const struct genes *genes, const struct genes_windows *windows
         if (classes != NULL)
             classes[i] = labelled ? genes->classes[locus->first + at] : SITE_NONE;
     }
+}
+
+struct splicing_corpus {
+    struct genes genes;
+    struct genes_windows windows[2]; /* windows of the training set and of the test set */
+};
+
+/* Names of the files in a folder; "" if the folder has no such file. */
+struct listing {
+    char fasta[256], gff[256];
+    int fastas, gffs;
+};
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t length = strlen(name), size = strlen(end);
+    return length > size && strcmp(name + length - size, end) == 0;
+}
+
+static enum status list_folder(const char *folder, struct listing *list, struct error *err)
+{
+    DIR *dir = opendir(folder);
+    *list = (struct listing){0};
+    if (dir == NULL)
+        return error_set(err, STATUS_IO, NULL, "the folder of genes cannot be read: %s", strerror(errno));
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        if (ends_with(entry->d_name, ".fa")) {
+            snprintf(list->fasta, sizeof list->fasta, "%s", entry->d_name);
+            list->fastas++;
+        } else if (ends_with(entry->d_name, ".gff3")) {
+            snprintf(list->gff, sizeof list->gff, "%s", entry->d_name);
+            list->gffs++;
+        }
+    }
+    closedir(dir);
+    if (list->fastas == 0 || list->gffs == 0)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "the folder of genes needs a .fa and a .gff3 file");
+    if (list->fastas > 1 || list->gffs > 1)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the folder of genes contains %d .fa and %d .gff3 files; it needs one of each", list->fastas,
+                         list->gffs);
+    return STATUS_OK;
+}
+
+static enum status splicing_corpus_join(const char *folder, const char *name, char path[DATASET_PATH],
+                                        struct error *err)
+{
+    if ((size_t)snprintf(path, DATASET_PATH, "%s/%s", folder, name) >= DATASET_PATH)
+        return error_set(err, STATUS_LIMIT, NULL, "the name of a data file is too long");
+    return STATUS_OK;
+}
+
+static enum status open_genes(struct splicing_corpus *c, const char *folder, const struct listing *list,
+                              const char *source, int length, int flank, struct error *err)
+{
+    char fasta[DATASET_PATH], gff[DATASET_PATH];
+    enum status status = splicing_corpus_join(folder, list->fasta, fasta, err);
+    if (status != STATUS_OK)
+        return status;
+    status = splicing_corpus_join(folder, list->gff, gff, err);
+    if (status != STATUS_OK)
+        return status;
+    status = genes_load(fasta, gff, source, &c->genes, err);
+    if (status != STATUS_OK)
+        return status;
+    status = genes_windows(&c->genes, GENES_TRAIN, length, flank, &c->windows[0], err);
+    if (status != STATUS_OK)
+        return status;
+    return genes_windows(&c->genes, GENES_TEST, length, flank, &c->windows[1], err);
+}
+
+enum status splicing_corpus_open(const char *folder, const char *source, int length, int flank,
+                                 struct splicing_corpus **corpus, struct error *err)
+{
+    struct listing list;
+    struct splicing_corpus *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return error_memory(err, "a corpus");
+    enum status status = list_folder(folder, &list, err);
+    if (!status)
+        status = open_genes(c, folder, &list, source, length, flank, err);
+    if (!status && (splicing_corpus_windows(c, false) == 0 || splicing_corpus_windows(c, true) == 0))
+        status = error_set(err, STATUS_LIMIT, NULL,
+                           "too few loci: one of the training and the test set has no window; add loci");
+    if (!status && splicing_corpus_windows(c, false) > INT32_MAX)
+        status = error_set(err, STATUS_LIMIT, NULL,
+                           "the training set has more than 2147483647 windows; choose longer windows");
+    if (status) {
+        splicing_corpus_close(c);
+        return status;
+    }
+    *corpus = c;
+    return STATUS_OK;
+}
+
+void splicing_corpus_close(struct splicing_corpus *corpus)
+{
+    if (corpus == NULL)
+        return;
+    for (int i = 0; i < 2; i++)
+        genes_windows_close(&corpus->windows[i]);
+    genes_close(&corpus->genes);
+    free(corpus);
+}
+
+int64_t splicing_corpus_windows(const struct splicing_corpus *corpus, bool test)
+{
+    return corpus->windows[test].count;
+}
+
+enum status splicing_corpus_order(const struct splicing_corpus *corpus, int64_t seed, int64_t *order, struct error *err)
+{
+    int count = (int)corpus->windows[0].count, *permutation = malloc((size_t)count * sizeof *permutation);
+    struct mt19937 rng;
+    if (permutation == NULL)
+        return error_memory(err, "an order");
+    mt19937_init(&rng, (uint32_t)(uint64_t)seed);
+    mt19937_permutation(&rng, permutation, count);
+    for (int i = 0; i < count; i++)
+        order[i] = permutation[i];
+    free(permutation);
+    return STATUS_OK;
+}
+
+void splicing_corpus_read(const struct splicing_corpus *corpus, bool test, int64_t index, uint8_t *bases,
+                          uint8_t *classes)
+{
+    genes_window(&corpus->genes, &corpus->windows[test], index, bases, classes);
 }

@@ -1,4 +1,4 @@
-/* Functions that the simulation, the reader and the planting of environments share. Private to core/data/trees. */
+/* Functions that the simulation and the reader of environments share. Private to core/data/trees. */
 #ifndef MOTIF_CORE_DATA_TREES_ENVIRONMENTS_INT_H
 #define MOTIF_CORE_DATA_TREES_ENVIRONMENTS_INT_H
 
@@ -12,12 +12,6 @@ enum status environments_table(int rows, int features, int latent, int nodes, st
                                struct error *err);
 /* Draws the weights and changes of all nodes. */
 void environments_weights(const struct tree *tree, const struct environments_outcome *outcome, struct environments *e);
-/* Whether a column of this name is the outcome. */
-bool environments_outcome_name(const char *name);
-/* Last step of the reader: chooses and standardises the features, then plants latent variables and an outcome if
- * e->latent > 0. */
-enum status environments_finish(const struct tree *tree, const struct environments_reading *reading,
-                                struct environments *e, struct error *err);
 /* Computes the outcome of a row that belongs to `node`, from its latent variables z: [latent] and its noise. */
 float environments_outcome_at(const struct environments *e, int node, const float *z, double noise);
 

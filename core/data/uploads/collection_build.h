@@ -70,7 +70,7 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
  * added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
-/* For targets that are numbers (collection_numbers.c); NUMBERS_MOST limits the numbers of a sample. builder_value()
+/* For targets that are numbers; NUMBERS_MOST limits the numbers of a sample. builder_value()
  * appends one number to the target of the current sample. builder_values() appends the numbers of a text, which are
  * separated by blanks or commas. Every sample must get as many numbers as the first one. STATUS_INVALID: a text is no
  * number, or a number is not finite as a float. */
@@ -80,9 +80,6 @@ enum status builder_values(struct builder *b, const char *text, size_t bytes, st
 /* Names the next number of a sample. Without names, a single number is called "value", and several numbers are called
  * by their indices. */
 enum status builder_value_name(struct builder *b, const char *name, struct error *err);
-/* Checks that every sample has as many numbers as the first one, and gives each of these numbers a name.
- * builder_finish() calls it. */
-enum status builder_numbers_finish(struct builder *b, struct error *err);
 
 /* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks the boxes. The
  * target is c->target if that is set, else the target that the user wants, if any. Otherwise it is NONE without labels,

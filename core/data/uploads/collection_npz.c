@@ -10,7 +10,7 @@
  *   columns    names of the columns of a table, or of the points of signals
  *   id         (ids) an id for each sample
  *   length     the length of each sample, if they differ; x then contains the positions of all samples
- *   options    what the file states about itself (collection_stated.h)
+ *   options    what the file states about itself (collection_arrays.h)
  *
  * An .npy file contains only x. A safetensors file has tensors of these names in any order; if no tensor is called x
  * and exactly one tensor has none of these names, that tensor is x. An archive can contain several files

@@ -1,13 +1,109 @@
 /* Describes a collection as JSON members and draws its preview picture. */
 #include "core/data/uploads/collection_show.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/uploads/collection_first.h"
 #include "core/formats/audio_wave.h"
+#include "core/genomics/genomics.h"
+
+/* Upper limits of the samples in the list, of the letters of a sequence, and of the columns of a table. */
+enum { SAMPLES_SHOWN = 8, LETTERS_SHOWN = 200, COLUMNS_SHOWN = 32 };
+
+const struct alphabet *collection_alphabet(const struct collection *c)
+{
+    bool letters = genomics.dna && c->rows == 1 && c->channels == (int)strlen(genomics.dna->symbols) &&
+                   (c->kind == COLLECTION_MOTIFS || (c->kind == COLLECTION_SEQUENCES && collection_one_hot(c)));
+    return !letters ? NULL : c->rna ? genomics.rna : genomics.dna;
+}
+
+/* Writes the consensus of a motif: at each position the most frequent symbol, as a lower-case letter if it has at
+ * most half of the counts. Returns the number of letters. */
+static size_t consensus(const struct alphabet *alphabet, const float *planes, size_t length, char *text)
+{
+    size_t symbols = strlen(alphabet->symbols);
+    for (size_t i = 0; i < length; i++) {
+        size_t best = 0;
+        float sum = 0;
+        for (size_t k = 0; k < symbols; k++) {
+            sum += planes[k * length + i];
+            best = planes[k * length + i] > planes[best * length + i] ? k : best;
+        }
+        text[i] = alphabet->symbols[best];
+        if (2 * planes[best * length + i] <= sum)
+            text[i] = (char)tolower((unsigned char)text[i]);
+    }
+    text[length] = '\0';
+    return length;
+}
+
+size_t collection_spell(const struct collection *c, const struct alphabet *alphabet, int64_t sample, size_t most,
+                        char *text)
+{
+    size_t length = (size_t)collection_length(c, sample), shown = length < most ? length : most;
+    float *planes = malloc((size_t)c->channels * shown * sizeof *planes + 1);
+    text[0] = '\0';
+    if (planes == NULL)
+        return 0;
+    for (size_t k = 0; k < (size_t)c->channels; k++)
+        collection_copy(c, collection_begin(c, sample) + (int64_t)(k * length), (int64_t)shown, planes + k * shown);
+    size_t count = c->kind == COLLECTION_MOTIFS ? consensus(alphabet, planes, shown, text)
+                                                : alphabet_spell(alphabet, planes, shown, text);
+    free(planes);
+    return count;
+}
+
+static void write_label(const struct collection *c, int64_t sample, const struct sink *out)
+{
+    const int32_t *label;
+    int count = collection_labels(c, sample, &label);
+    sink_begin_list(out, "label");
+    for (int k = 0; c->target == TARGET_NUMBER && k < c->vocabulary.count && k < COLUMNS_SHOWN; k++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "%.9g", (double)c->number[sample * c->vocabulary.count + k]);
+        sink_text(out, NULL, text);
+    }
+    for (int i = 0; i < count && i < COLUMNS_SHOWN && c->target != TARGET_POSITIONS; i++)
+        sink_text(out, NULL, label[i] < 0 ? "?" : c->vocabulary.name[label[i]]);
+    sink_end_list(out);
+}
+
+static void write_first_values(const struct collection *c, int64_t sample, const struct sink *out)
+{
+    sink_begin_list(out, "values");
+    for (int j = 0; j < c->cols && j < COLUMNS_SHOWN; j++)
+        sink_number(out, NULL, (double)collection_value(c, collection_begin(c, sample) + j));
+    sink_end_list(out);
+}
+
+/* Writes the list "first" of at most 8 samples, each with its text or values, its label and its group. Writes
+ * nothing for images, recordings and other signals. */
+static void collection_write_first(const struct collection *c, const struct sink *out)
+{
+    const struct alphabet *alphabet = collection_alphabet(c);
+    char text[LETTERS_SHOWN + 1];
+    if (alphabet == NULL && c->kind != COLLECTION_TABLE)
+        return;
+    sink_begin_list(out, "first");
+    for (int64_t i = 0; i < c->count && i < SAMPLES_SHOWN; i++) {
+        sink_begin_object(out, NULL);
+        if (alphabet != NULL) {
+            (void)collection_spell(c, alphabet, i, LETTERS_SHOWN, text);
+            sink_text(out, "text", text);
+        } else {
+            write_first_values(c, i, out);
+        }
+        if (c->target != TARGET_NONE)
+            write_label(c, i, out);
+        if (c->group != NULL)
+            sink_text(out, "group", c->groups.name[c->group[i]]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
 
 enum { LISTED = 4096 }; /* largest number of names that a list shows */
 

@@ -10,7 +10,7 @@
  * barcodes.tsv. Each of them may be compressed by gzip. With them, labels.csv has the names of cells in its column
  * `file`.
  *
- * A tar may contain regions of a genome instead: files in BED or narrowPeak (core/genomics/uploads/regions.h), which
+ * A tar may contain regions of a genome instead: files in BED or narrowPeak (core/genomics/uploads/uploads.h), which
  * may be compressed by gzip. The name of a file is the class of its regions.
  *
  * A tar may also contain arrays in shards: several .npz, .npy or safetensors files. The samples are in the order of the

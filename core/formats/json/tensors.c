@@ -1,10 +1,10 @@
-/* Reads headers of safetensors files with libcjson (tensors.h). */
+/* Reads headers of safetensors files, and members of other objects, with libcjson (tensors.h). */
 #include "core/formats/json/tensors.h"
 
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cjson/cJSON.h>
 
 #define DATA_MOST 1e15 /* bytes */
 
@@ -162,4 +162,47 @@ enum status tensors_head_read(const struct byte_source *from, struct tensors *ou
     cJSON_Delete(head);
     free(text);
     return status;
+}
+
+/* Returns the cJSON object. The struct json_fields of the interface is only another name for it. */
+static cJSON *tree_of(const struct json_fields *fields)
+{
+    return (cJSON *)(void *)fields;
+}
+
+enum status json_fields_create(const char *text, size_t bytes, struct json_fields **out, struct error *err)
+{
+    cJSON *tree = cJSON_ParseWithLength(text, bytes);
+    *out = NULL;
+    if (!cJSON_IsObject(tree)) {
+        cJSON_Delete(tree);
+        return error_set(err, STATUS_INVALID, NULL, "must be one JSON object");
+    }
+    *out = (struct json_fields *)(void *)tree;
+    return STATUS_OK;
+}
+
+void json_fields_destroy(struct json_fields *fields)
+{
+    cJSON_Delete(tree_of(fields));
+}
+
+const char *json_fields_text(const struct json_fields *fields, const char *name, const char *usual)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(tree_of(fields), name);
+    return cJSON_IsString(item) ? item->valuestring : usual;
+}
+
+bool json_fields_flag(const struct json_fields *fields, const char *name, bool usual)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(tree_of(fields), name);
+    return cJSON_IsBool(item) ? cJSON_IsTrue(item) : usual;
+}
+
+double json_fields_number(const struct json_fields *fields, const char *name, const char *inner, double usual)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(tree_of(fields), name);
+    if (inner)
+        item = cJSON_GetObjectItemCaseSensitive(item, inner);
+    return cJSON_IsNumber(item) ? item->valuedouble : usual;
 }

@@ -1,10 +1,322 @@
-/* Writes motifs for other programs. Simple readers take the width of a motif from the sixth word of the line
- * "letter-probability matrix:". So the words of this line have a fixed order. These readers store a motif when they
- * read the line after its last row. So an empty line ends each motif. */
+/* Reads motifs (motif_text_parse()), and writes them for other programs. Simple readers take the width of a motif from
+ * the sixth word of the line "letter-probability matrix:". So the words of this line have a fixed order. These readers
+ * store a motif when they read the line after its last row. So an empty line ends each motif. */
 #include "core/genomics/files/motif_file.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/grown.h"
+#include "core/formats/text_lines.h"
+
+/* Parses motif files, line by line. Programs write many variants of these formats, so the reader accepts
+ * what it can understand and refuses only what it would misread: other alphabets, rows of other lengths, and sums that
+ * are far from 1. */
+
+enum { LETTERS = 4 };
+static const double SUM_TOLERANCE =
+    0.1; /* the sum of a row of probabilities may differ from 1 by this much, as in the MEME Suite */
+static const double SITES_MOST = 1e9;
+
+struct reader {
+    struct motif_text *out;
+    struct plain_lines lines;
+    int rows_left; /* number of rows that the current MEME matrix still needs; -1: its width is unknown */
+    bool in_matrix;
+    int letter; /* number of rows of the current JASPAR matrix that have been read */
+};
+
+static enum status motif_text_fault(const struct reader *r, enum status code, const char *detail, struct error *err)
+{
+    return error_set(err, code, NULL, "motifs, line %lld: %s", (long long)r->lines.number, detail);
+}
+
+void motif_text_close(struct motif_text *motifs)
+{
+    free(motifs->motif);
+    free(motifs->row);
+    *motifs = (struct motif_text){0};
+}
+
+static struct motif_text_entry *last(const struct reader *r)
+{
+    return &r->out->motif[r->out->motifs - 1];
+}
+
+static enum status add_row(struct reader *r, const double value[LETTERS], struct error *err)
+{
+    struct motif_text *out = r->out;
+    if (last(r)->width == MOTIF_TEXT_WIDTH)
+        return motif_text_fault(r, STATUS_LIMIT, "a motif has more than 100 positions", err);
+    double(*more)[LETTERS] = grown(out->row, (size_t)out->rows, sizeof *out->row);
+    if (!more)
+        return error_memory(err, "motifs");
+    out->row = more;
+    memcpy(out->row[out->rows++], value, sizeof *out->row);
+    last(r)->width++;
+    return STATUS_OK;
+}
+
+/* Ends the last motif. It is an error if the motif is not complete. */
+static enum status end_motif(struct reader *r, struct error *err)
+{
+    struct motif_text *out = r->out;
+    r->in_matrix = false;
+    if (out->motifs == 0)
+        return STATUS_OK;
+    if (last(r)->width == 0 || r->rows_left > 0 || (r->letter > 0 && r->letter < LETTERS))
+        return error_set(err, STATUS_INVALID, NULL, "motifs, line %lld: the matrix of %s is not complete",
+                         (long long)r->lines.number, last(r)->id);
+    return STATUS_OK;
+}
+
+static enum status take_name(const struct reader *r, struct plain_line word, char to[MOTIF_TEXT_NAME],
+                             struct error *err)
+{
+    if (word.size >= MOTIF_TEXT_NAME)
+        return motif_text_fault(r, STATUS_LIMIT, "the name of a motif is too long; at most 63 bytes are allowed", err);
+    memcpy(to, word.at, word.size);
+    to[word.size] = '\0';
+    return STATUS_OK;
+}
+
+/* Begins a motif with the id and the name in `rest`, the part of the line after MOTIF or '>'. */
+static enum status begin_motif(struct reader *r, struct plain_line rest, struct error *err)
+{
+    struct motif_text *out = r->out;
+    struct plain_line word;
+    enum status status = end_motif(r, err);
+    if (status)
+        return status;
+    if (out->motifs == MOTIF_TEXT_MOTIFS)
+        return motif_text_fault(r, STATUS_LIMIT, "too many motifs; at most 65536 are allowed", err);
+    struct motif_text_entry *more = grown(out->motif, (size_t)out->motifs, sizeof *more);
+    if (!more)
+        return error_memory(err, "motifs");
+    out->motif = more;
+    out->motif[out->motifs++] = (struct motif_text_entry){.first = out->rows, .sites = 20};
+    r->rows_left = 0;
+    r->letter = 0;
+    if (!plain_word(&rest, &word))
+        return motif_text_fault(r, STATUS_INVALID, "a motif needs an identifier", err);
+    status = take_name(r, word, last(r)->id, err);
+    if (status || !plain_word(&rest, &word))
+        return status;
+    return take_name(r, word, last(r)->name, err);
+}
+
+/* ---- MEME --------------------------------------------------------------------------------------------------- */
+
+/* Reads "key= value" pairs; a key may be joined with its value ("w=8"). */
+static enum status begin_matrix(struct reader *r, struct plain_line rest, struct error *err)
+{
+    struct plain_line word, value;
+    r->rows_left = -1;
+    r->in_matrix = true;
+    if (r->out->motifs == 0 || last(r)->width > 0)
+        return motif_text_fault(r, STATUS_INVALID, "a letter-probability matrix needs a line MOTIF before it", err);
+    while (plain_word(&rest, &word)) {
+        const char *equals = memchr(word.at, '=', word.size);
+        if (!equals)
+            continue;
+        size_t key = (size_t)(equals - word.at);
+        value = (struct plain_line){equals + 1, word.size - key - 1};
+        if (value.size == 0 && !plain_word(&rest, &value))
+            return motif_text_fault(r, STATUS_INVALID, "a key of the matrix has no value", err);
+        double number = plain_number(value);
+        struct plain_line name = {word.at, key};
+        if (plain_is(name, "alength") && !(number >= LETTERS && number <= LETTERS))
+            return motif_text_fault(r, STATUS_INVALID, "alength must be 4: only motifs of DNA and RNA can be read",
+                                    err);
+        if (plain_is(name, "w") && !(number >= 1 && number <= MOTIF_TEXT_WIDTH))
+            return motif_text_fault(r, STATUS_LIMIT, "w must be between 1 and 100", err);
+        if (plain_is(name, "w"))
+            r->rows_left = (int)number;
+        if (plain_is(name, "nsites") && number > 0 && number <= SITES_MOST)
+            last(r)->sites = number;
+    }
+    return STATUS_OK;
+}
+
+/* Reads a row of probabilities; *is_row is false if the line is none. */
+static enum status read_row(struct reader *r, struct plain_line line, bool *is_row, struct error *err)
+{
+    struct plain_line word;
+    double value[LETTERS], sum = 0;
+    int count = 0;
+    *is_row = false;
+    for (; plain_word(&line, &word); count++) {
+        double number = plain_number(word);
+        if (isnan(number) && count == 0)
+            return STATUS_OK;
+        if (count == LETTERS || !(number >= 0 && number <= 1 + SUM_TOLERANCE))
+            return motif_text_fault(r, STATUS_INVALID, "a row of a matrix needs four probabilities, of A, C, G and T",
+                                    err);
+        value[count] = number;
+        sum += number;
+    }
+    if (count == 0)
+        return STATUS_OK;
+    if (count < LETTERS || fabs(sum - 1) > SUM_TOLERANCE)
+        return motif_text_fault(r, STATUS_INVALID, "a row of a matrix needs four probabilities whose sum is 1", err);
+    for (int i = 0; i < LETTERS; i++)
+        value[i] /= sum;
+    *is_row = true;
+    return add_row(r, value, err);
+}
+
+static enum status read_alphabet(const struct reader *r, struct plain_line rest, struct error *err)
+{
+    struct plain_line word;
+    if (plain_word(&rest, &word) && !plain_is(word, "ACGT") && !plain_is(word, "ACGU"))
+        return motif_text_fault(r, STATUS_INVALID,
+                                "the alphabet must be ACGT or ACGU: only motifs of DNA and RNA can be read", err);
+    return STATUS_OK;
+}
+
+static enum status read_meme_line(struct reader *r, struct plain_line line, struct error *err)
+{
+    struct plain_line rest = line, word;
+    if (r->in_matrix && r->rows_left != 0) {
+        bool is_row;
+        enum status status = read_row(r, line, &is_row, err);
+        if (status || is_row) {
+            r->rows_left -= r->rows_left > 0;
+            return status;
+        }
+        if (r->rows_left < 0 && last(r)->width > 0)
+            r->rows_left = 0;
+    }
+    if (!plain_word(&rest, &word))
+        return STATUS_OK;
+    if (plain_is(word, "MOTIF"))
+        return begin_motif(r, rest, err);
+    if (plain_is(word, "letter-probability"))
+        return begin_matrix(r, rest, err);
+    if (plain_is(word, "ALPHABET="))
+        return read_alphabet(r, rest, err);
+    return STATUS_OK;
+}
+
+/* ---- JASPAR ------------------------------------------------------------------------------------------------- */
+
+/* Reads the counts of one letter; brackets and the letter are optional. */
+static enum status read_counts(struct reader *r, struct plain_line line, struct error *err)
+{
+    struct motif_text *out = r->out;
+    struct plain_line word;
+    int position = 0;
+    if (r->letter == LETTERS)
+        return motif_text_fault(r, STATUS_INVALID, "a matrix of counts has four rows, of A, C, G and T", err);
+    for (bool begun = false; plain_word(&line, &word);) {
+        while (word.size > 0 && (*word.at == '[' || (!begun && strchr("ACGTUacgtu", *word.at)))) {
+            word.at++;
+            word.size--;
+        }
+        while (word.size > 0 && word.at[word.size - 1] == ']')
+            word.size--;
+        if (word.size == 0)
+            continue;
+        begun = true;
+        double count = plain_number(word);
+        if (!(count >= 0 && count <= SITES_MOST))
+            return motif_text_fault(r, STATUS_INVALID, "a count must be a number in [0, 1e9]", err);
+        if (r->letter == 0) {
+            enum status status = add_row(r, (const double[LETTERS]){count}, err);
+            if (status)
+                return status;
+        } else if (position < last(r)->width) {
+            out->row[last(r)->first + position][r->letter] = count;
+        }
+        position++;
+    }
+    if (position != last(r)->width)
+        return motif_text_fault(r, STATUS_INVALID, "the four rows of a matrix need as many counts each", err);
+    r->letter++;
+    return STATUS_OK;
+}
+
+/* Divides the counts of a complete matrix by the sums of their columns. */
+static enum status divide(const struct reader *r, struct motif_text_entry *motif, struct error *err)
+{
+    motif->sites = 0;
+    for (int i = motif->first; i < motif->first + motif->width; i++) {
+        double *row = r->out->row[i], sum = row[0] + row[1] + row[2] + row[3];
+        if (!(sum > 0))
+            return error_set(err, STATUS_INVALID, NULL, "motifs: a column of the matrix of %s has no counts",
+                             motif->id);
+        motif->sites = fmax(motif->sites, sum);
+        for (int b = 0; b < LETTERS; b++)
+            row[b] /= sum;
+    }
+    return STATUS_OK;
+}
+
+static enum status read_jaspar_line(struct reader *r, struct plain_line line, struct error *err)
+{
+    struct plain_line rest = line, word;
+    if (line.size > 0 && line.at[0] == '>') {
+        rest = (struct plain_line){line.at + 1, line.size - 1};
+        return begin_motif(r, rest, err);
+    }
+    return plain_word(&rest, &word) ? read_counts(r, line, err) : STATUS_OK;
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static enum status check_ids(const struct motif_text *out, struct error *err)
+{
+    const char **id = malloc((size_t)out->motifs * sizeof *id);
+    enum status status = STATUS_OK;
+    if (!id)
+        return error_memory(err, "the names of motifs");
+    for (int i = 0; i < out->motifs; i++)
+        id[i] = out->motif[i].id;
+    qsort(id, (size_t)out->motifs, sizeof *id, by_id);
+    for (int i = 1; !status && i < out->motifs; i++)
+        if (strcmp(id[i - 1], id[i]) == 0)
+            status = error_set(err, STATUS_INVALID, NULL, "motifs: two motifs have the identifier %s", id[i]);
+    free(id);
+    return status;
+}
+
+static enum status read_all(struct reader *r, bool jaspar, struct error *err)
+{
+    struct plain_line line;
+    enum status status = STATUS_OK;
+    while (!status && plain_next(&r->lines, &line))
+        status = jaspar ? read_jaspar_line(r, line, err) : read_meme_line(r, line, err);
+    if (!status && r->rows_left < 0 && r->out->motifs > 0 && last(r)->width > 0)
+        r->rows_left = 0;
+    if (!status)
+        status = end_motif(r, err);
+    if (!status && r->out->motifs == 0)
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "the file has no motif; it needs lines MOTIF with matrices (MEME), or '>' (JASPAR)");
+    for (int i = 0; !status && jaspar && i < r->out->motifs; i++)
+        status = divide(r, &r->out->motif[i], err);
+    return status ? status : check_ids(r->out, err);
+}
+
+enum status motif_text_parse(const char *text, size_t size, struct motif_text *out, struct error *err)
+{
+    struct reader r = {.out = out, .lines = plain_lines(text, size)};
+    size_t blank = 0;
+    *out = (struct motif_text){0};
+    while (blank < size && strchr(" \t\r\n", text[blank]))
+        blank++;
+    enum status status = read_all(&r, blank < size && text[blank] == '>', err);
+    if (status)
+        motif_text_close(out);
+    return status;
+}
 
 /* Readers of JASPAR's format know only these letters, so a matrix of RNA has the row T too. */
 static const char jaspar_letters[BASES] = {'A', 'C', 'G', 'T'};

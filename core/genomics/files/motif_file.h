@@ -1,4 +1,5 @@
-/* Writes files of motifs: MEME's minimal format and JASPAR's matrices of counts.
+/* Reads and writes files of motifs. The formats that are written: MEME's minimal format and JASPAR's matrices of
+ * counts.
  *
  * MEME minimal format, version 4, has a header with the alphabet, strands and background, and for each motif a line
  * "MOTIF ID NAME", a line "letter-probability matrix: alength= 4 w= W nsites= N E= E", and one row for each position
@@ -6,9 +7,39 @@
 #ifndef MOTIF_CORE_GENOMICS_FILES_MOTIF_FILE_H
 #define MOTIF_CORE_GENOMICS_FILES_MOTIF_FILE_H
 
+#include <stddef.h>
+
 #include "core/base/buf.h"
+#include "core/base/error.h"
 #include "core/data/alphabet.h"
+#include "core/genomics/genomics.h"
 #include "core/genomics/matrices/position_matrix.h"
+
+/* Reads files of DNA or RNA motifs: MEME's minimal format and the formats that extend it, and JASPAR's matrices of
+ * counts. A file whose first character is '>' is JASPAR's.
+ *
+ * MEME: "MEME version 4", optional lines about alphabet, strands and background, and for each motif a line
+ * "MOTIF ID [NAME]", a line "letter-probability matrix: [alength= 4] [w= W] [nsites= N] [E= E]" and W rows of four
+ * probabilities. A matrix ends after W rows or at the first line that is no row. Other lines (URL, log-odds matrices,
+ * comments) are skipped. JASPAR: ">ID [NAME]" and four rows of counts for A, C, G, T, with or without the letter and
+ * brackets. Columns are divided by their sums. Read-only once parsed: any number of threads. */
+
+struct motif_text_entry {
+    char id[MOTIF_TEXT_NAME], name[MOTIF_TEXT_NAME]; /* name: the second word; "": none */
+    int first, width; /* rows [first, first + width) of `row`; width in [1, MOTIF_TEXT_WIDTH] */
+    double sites;     /* number of sites: nsites (20 if absent), or the largest sum of a column of counts */
+};
+struct motif_text {
+    int motifs, rows;
+    struct motif_text_entry *motif;
+    double (*row)[4]; /* probabilities of A, C, G, T; each sum is 1 */
+};
+
+/* Parses a whole file; the caller calls motif_text_close(). Messages name the line. STATUS_INVALID: no motif, two
+ * motifs with one id, an alphabet that is not of four letters, a row that is no distribution. STATUS_LIMIT: too many
+ * motifs, a motif that is too wide, a name that is too long. After an error *out is zeroed. */
+enum status motif_text_parse(const char *text, size_t size, struct motif_text *out, struct error *err);
+void motif_text_close(struct motif_text *motifs); /* a zeroed struct is allowed */
 
 enum { MOTIF_ID = 64, MOTIF_NAME = 64 };
 struct named_motif {

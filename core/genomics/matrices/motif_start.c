@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/genomics/matrices/motif_library.h"
+#include "core/genomics/matrices/motif_match.h"
 
 #define POINTER "/config/motif_start"
 enum { LEAST_WINDOW = 5 };

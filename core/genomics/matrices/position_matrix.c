@@ -345,3 +345,80 @@ double position_fisher(int all, int labelled, int sites, int both)
         p += exp(log_choose(labelled, k) + log_choose(all - labelled, sites - k) - log_choose(all, sites));
     return p < 1 ? p : 1;
 }
+
+enum { LEAST = 5 };
+static const double even[BASES] = {0.25, 0.25, 0.25, 0.25};
+
+/* The mean of the probabilities of a position is 1/4 in both matrices, so no mean need be computed. */
+static double motif_similarity_correlation(const struct position_matrix *one, const struct position_matrix *two,
+                                           int offset, int first, int end)
+{
+    double xx = 0, yy = 0, xy = 0;
+    for (int i = first; i < end; i++) {
+        double x[BASES], y[BASES];
+        position_matrix_column(one, i, even, 0, x);
+        position_matrix_column(two, i - offset, even, 0, y);
+        for (int b = 0; b < BASES; b++) {
+            xx += (x[b] - even[b]) * (x[b] - even[b]);
+            yy += (y[b] - even[b]) * (y[b] - even[b]);
+            xy += (x[b] - even[b]) * (y[b] - even[b]);
+        }
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
+}
+
+double motif_similarity(const struct position_matrix *one, const struct position_matrix *two, bool both_strands)
+{
+    struct position_matrix other = *two;
+    int shorter = one->width < two->width ? one->width : two->width, part = (3 * shorter + 3) / 4;
+    int least = part > LEAST ? part : LEAST;
+    double best = -1;
+    for (int strand = 0; strand < (both_strands ? 2 : 1); strand++) {
+        for (int offset = least - other.width; offset <= one->width - least; offset++) {
+            int first = offset > 0 ? offset : 0;
+            int end = offset + other.width < one->width ? offset + other.width : one->width;
+            if (end - first >= least)
+                best = fmax(best, motif_similarity_correlation(one, &other, offset, first, end));
+        }
+        position_matrix_reverse(&other);
+    }
+    return best;
+}
+
+/* Finds the best placement of a matrix near a position. The alignment (position_matrix.c) may place a matrix beyond the
+ * ends of a window. A site, in contrast, must lie inside the sequence, because its coordinates are written into
+ * files. */
+
+void site_ratios_make(const struct position_matrix *m, const double background[BASES], struct site_ratios *out)
+{
+    *out = (struct site_ratios){.width = m->width};
+    position_matrix_ratios(m, background, 1, out->ratio);
+}
+
+static double site_fit_at(const struct site_ratios *r, const unsigned char *base, bool reverse)
+{
+    double sum = 0;
+    for (int i = 0; i < r->width; i++) {
+        int b = base[reverse ? r->width - 1 - i : i];
+        if (b < BASES)
+            sum += r->ratio[i][reverse ? BASES - 1 - b : b];
+    }
+    return sum;
+}
+
+bool site_place(const struct site_ratios *ratios, const unsigned char *base, int count, int middle, int shift,
+                bool both_strands, struct site_placement *out)
+{
+    double best = -INFINITY;
+    for (int strand = 0; strand < (both_strands ? 2 : 1); strand++)
+        for (int first = middle - ratios->width / 2 - shift; first <= middle - ratios->width / 2 + shift; first++) {
+            if (first < 0 || first + ratios->width > count)
+                continue;
+            double sum = site_fit_at(ratios, base + first, strand == 1);
+            if (sum > best) {
+                best = sum;
+                *out = (struct site_placement){first, strand == 1};
+            }
+        }
+    return best > -INFINITY;
+}

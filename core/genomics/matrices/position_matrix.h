@@ -1,4 +1,5 @@
-/* Position matrices: how often each base occurs at each position of a motif of DNA or RNA.
+/* Position matrices: how often each base occurs at each position of a motif of DNA or RNA; their similarity, and the
+ * placement of a matrix on a sequence.
  *
  * Bases have the numbers 0 to 3 for A, C, G and T (or U). The number BASE_UNKNOWN stands for any other letter and for
  * positions outside of a sequence; it is never counted. */
@@ -6,6 +7,7 @@
 #define MOTIF_CORE_GENOMICS_MATRICES_POSITION_MATRIX_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/base/error.h"
 
@@ -67,5 +69,28 @@ enum status position_matrix_align(const struct site_windows *windows, int width,
 /* One-sided p-value of Fisher's exact test. Of `all` sequences, `labelled` have a label and `sites` have a site.
  * Returns the probability that by chance at least `both` sequences have the label and a site. */
 double position_fisher(int all, int labelled, int sites, int both);
+
+/* Measures whether two matrices describe the same motif. */
+
+/* The largest Pearson correlation of the probabilities of all aligned positions: over all offsets and, with
+ * both_strands, over both strands. At least five positions and three quarters of the narrower matrix must be aligned.
+ * -1 if a matrix has fewer than five positions. */
+double motif_similarity(const struct position_matrix *one, const struct position_matrix *two, bool both_strands);
+
+/* Places a position matrix on a sequence: the start and the strand of a site near a position that a detector marked. */
+
+/* Logarithms of the ratio of a matrix to the background. */
+struct site_ratios {
+    int width;
+    double ratio[MATRIX_WIDTH][BASES];
+};
+/* Computes the ratios, with one pseudo-count added to each column of the matrix. */
+void site_ratios_make(const struct position_matrix *m, const double background[BASES], struct site_ratios *out);
+
+/* Finds the placement whose sum of ratios is largest, among those whose middle is at most `shift` positions from
+ * `middle` and that lie inside the sequence. base: [count], 0 to BASE_UNKNOWN, which adds 0 to a sum. Returns false if
+ * there is no such placement. */
+bool site_place(const struct site_ratios *ratios, const unsigned char *base, int count, int middle, int shift,
+                bool both_strands, struct site_placement *out);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/genomics/uploads/collection_fasta.h"
 #include "core/genomics/uploads/dinucleotides.h"
 #include "core/genomics/uploads/sequence_label.h"
 #include "core/formats/fasta.h"

@@ -1,4 +1,4 @@
-/* Reads a file of motifs (core/genomics/files/motif_text.h) as a data set: a sample for each motif. The values of the
+/* Reads a file of motifs (core/genomics/files/motif_file.h) as a data set: a sample for each motif. The values of the
  * sample are the numbers of sites with A, C, G and T at each position. Its label is the identifier of the motif,
  * followed by the name of the motif if there is one. Jobs do not train on such a data set; queries compare channels
  * with it. */
@@ -7,7 +7,7 @@
 
 #include "core/base/utf8.h"
 #include "core/data/uploads/collection_build.h"
-#include "core/genomics/files/motif_text.h"
+#include "core/genomics/files/motif_file.h"
 #include "core/genomics/uploads/uploads.h"
 
 enum { MOTIF_BYTES = 64 << 20, BASES_OF_MOTIF = 4 };

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "core/data/operator_folder.h"
+#include "core/data/dataset.h"
 #include "core/data/uploads/collection.h"
 
 enum status genome_fault(const char *name, enum status status, const struct error *cause, struct error *err)

@@ -1,20 +1,139 @@
-/* Reads the lines of BED and narrowPeak files, and collects the windows of their regions (regions.h).
+/* Reads the lines of BED and narrowPeak files, and collects the windows of their regions (uploads.h).
  *
  * The label of a region is the text of a column, a text that the user has stated, or the name of its file. If labels
  * are sets and several files contain the same place, the place becomes one sample with all their labels. For this,
  * windows are sorted by place. A window joins the sample of an earlier window on the same strand if their overlap is at
  * least half of the shorter one. */
-#include "core/genomics/uploads/regions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/grown.h"
+#include "core/data/dataset.h"
 #include "core/data/splicing/splicing.h"
 #include "core/genomics/uploads/genome.h"
 #include "core/genomics/uploads/regions_int.h"
 #include "core/genomics/uploads/sequence_label.h"
+#include "core/genomics/uploads/uploads.h"
+
+/* A signal along the genome as the target of regions: a folder of the operator with the file signal.bw.
+ * Each region gets the mean of the signal in its window, or a profile of the means of equal parts of the window. */
+
+/* Reports a fault of the signal that the client has selected. */
+static enum status of_signal(const struct regions *s, enum status status, const struct error *cause, struct error *err)
+{
+    bool faulty = status == STATUS_NOT_FOUND || status == STATUS_CORRUPT || status == STATUS_CONFLICT;
+    return error_set(err, faulty ? STATUS_INVALID : status, NULL, "signal=%s: %s", s->options->signal, cause->message);
+}
+
+/* Opens the signal that the options name, if they name one. STATUS_INVALID: there is no such signal,
+ * or it has a fault. */
+static enum status regions_open_signal(struct regions *s, struct error *err)
+{
+    const struct collection_options *o = s->options;
+    char folder[DATASET_PATH], path[DATASET_PATH + 16];
+    struct error cause = {0};
+    bool named = o->signal && o->signal[0] != '\0';
+    if (!named)
+        return o->bins > 0 ? error_set(err, STATUS_INVALID, NULL, "bins needs signal=NAME") : STATUS_OK;
+    if (o->target != TARGET_NUMBER)
+        return error_set(err, STATUS_INVALID, NULL, "signal=%s needs target=number", o->signal);
+    enum status status = operator_folder(o->data, o->signal, "signal", collection_signal_files, folder, &cause);
+    if (!status) {
+        snprintf(path, sizeof path, "%s/signal.bw", folder);
+        status = bigwig_open(path, "signal.bw", &s->signal, &cause);
+    }
+    if (status)
+        return of_signal(s, status, &cause, err);
+    s->bins = o->bins > 0 ? o->bins : 1;
+    if (o->bins == 1)
+        s->b->c->implied |= OPTION_BINS;
+    s->mean = calloc((size_t)s->bins, sizeof *s->mean);
+    s->b->c->profile = s->bins > 1;
+    if (!s->mean)
+        return error_memory(err, "a signal");
+    return s->bins == 1 ? builder_value_name(s->b, o->signal, err) : STATUS_OK;
+}
+
+/* Adds the values of the signal in a window as the numbers of the current sample. STATUS_INVALID: the signal and the
+ * genome do not fit each other. */
+static enum status regions_add_signal(struct regions *s, const struct region *r, struct error *err)
+{
+    const char *chromosome = r->chromosome->name;
+    int64_t length = bigwig_length(s->signal, chromosome);
+    struct error cause = {0};
+    if (length != r->chromosome->length)
+        return length < 0
+                   ? error_set(err, STATUS_INVALID, NULL, "signal=%s: it has no sequence %s", s->options->signal,
+                               chromosome)
+                   : error_set(err, STATUS_INVALID, NULL,
+                               "signal=%s: its %s has %lld bases, but that of the genome has %lld; they are of "
+                               "different assemblies",
+                               s->options->signal, chromosome, (long long)length, (long long)r->chromosome->length);
+    if (s->bins > r->end - r->start)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "bins must be at most the %lld bases of the window %s:%lld-%lld; got %d",
+                         (long long)(r->end - r->start), chromosome, (long long)r->start, (long long)r->end, s->bins);
+    enum status status = bigwig_means(s->signal, chromosome, r->start, r->end, s->bins, s->mean, &cause);
+    if (status)
+        return of_signal(s, status, &cause, err);
+    for (int k = 0; !status && k < s->bins; k++) /* a region on the strand '-' runs backwards */
+        status = builder_value(s->b, s->mean[r->reverse ? s->bins - 1 - k : k], err);
+    return status;
+}
+
+/* Reads the windows of regions from the genome, and adds them as samples. */
+
+enum status regions_bases(struct regions *s, const struct region *r, uint8_t *bases, struct error *err)
+{
+    int64_t length = r->end - r->start;
+    struct error cause = {0};
+    enum status status = faidx_read(&s->genome, r->chromosome, r->start, r->end, s->letters, &cause);
+    if (status)
+        return genome_fault(s->options->genome, status, &cause, err);
+    for (int64_t i = 0; i < length; i++) {
+        uint8_t base = splicing_base(s->letters[i]);
+        bases[r->reverse ? length - 1 - i : i] =
+            r->reverse && base < SPLICING_BASES ? (uint8_t)(SPLICING_BASES - 1 - base) : base;
+    }
+    return STATUS_OK;
+}
+
+enum status regions_sample(struct regions *s, const uint8_t *bases, const struct region *r, const char *ending,
+                           struct error *err)
+{
+    struct collection_names *names = &s->b->c->records;
+    char name[FASTA_NAME + 48];
+    float *planes;
+    enum status status = builder_sample(s->b, r->end - r->start, &planes, err);
+    if (status)
+        return status;
+    splicing_planes(bases, (int)(r->end - r->start), planes);
+    snprintf(name, sizeof name, "%s:%lld-%lld%s%s", r->chromosome->name, (long long)r->start, (long long)r->end,
+             r->reverse ? "(-)" : "", ending);
+    char **more = grown(names->name, (size_t)names->count, sizeof *more);
+    names->name = more ? more : names->name;
+    if (!more || !(more[names->count] = strdup(name)))
+        return error_memory(err, "names");
+    names->count++;
+    return STATUS_OK;
+}
+
+enum status regions_full(const struct regions *s, struct error *err)
+{
+    return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld regions, the most that is allowed",
+                     (long long)s->b->limits.samples);
+}
+
+/* Orders regions by chromosome and start, for qsort(). */
+static int regions_by_place(const void *a, const void *b)
+{
+    const struct region *x = a, *y = b;
+    if (x->chromosome != y->chromosome)
+        return (x->chromosome > y->chromosome) - (x->chromosome < y->chromosome);
+    return (x->start > y->start) - (x->start < y->start);
+}
 
 enum { WINDOW = 200, LINE_BYTES = 1 << 20, NAME_COLUMN = 4, COLUMNS = 10 };
 
@@ -342,4 +461,27 @@ enum status regions_finish(struct regions *s, struct error *err)
     if (!status)
         status = warn_of_regions(s, err);
     return status ? status : builder_finish(s->b, false, err);
+}
+
+/* The upload format of regions: one file in BED or narrowPeak. collection_tar.c reads archives of such
+ * files. */
+
+static const char LABEL[] = "peak"; /* of all regions, if the user states no label */
+
+enum status upload_bed(const struct byte_source *from, const struct collection_options *options,
+                       const struct collection_limits *limits, struct collection *c, struct error *err)
+{
+    struct builder b;
+    struct regions *regions = NULL;
+    builder_init(&b, c, options, limits);
+    enum status status = regions_open(&b, options, &regions, err);
+    if (!status)
+        status = regions_add(regions, from, LABEL, strlen(LABEL), err);
+    if (options->label && strcmp(options->label, LABEL) == 0)
+        c->implied |= OPTION_LABEL;
+    if (!status)
+        status = regions_finish(regions, err);
+    regions_close(regions);
+    builder_close(&b);
+    return status;
 }

@@ -2,9 +2,9 @@
 #ifndef MOTIF_CORE_GENOMICS_UPLOADS_REGIONS_INT_H
 #define MOTIF_CORE_GENOMICS_UPLOADS_REGIONS_INT_H
 
-#include "core/genomics/uploads/regions.h"
 #include "core/genomics/files/bigwig_read.h"
 #include "core/genomics/files/faidx.h"
+#include "core/genomics/uploads/uploads.h"
 
 struct region {
     const struct faidx_sequence *chromosome;
@@ -47,15 +47,6 @@ enum status regions_sample(struct regions *s, const uint8_t *bases, const struct
                            struct error *err);
 /* Reports that there are more regions than the limit. Returns STATUS_LIMIT. */
 enum status regions_full(const struct regions *s, struct error *err);
-/* Orders regions by chromosome and start, for qsort(). */
-int regions_by_place(const void *a, const void *b);
-
-/* Opens the signal that the options name, if they name one (regions_signal.c). STATUS_INVALID: there is no such signal,
- * or it has a fault. */
-enum status regions_open_signal(struct regions *s, struct error *err);
-/* Adds the values of the signal in a window as the numbers of the current sample. STATUS_INVALID: the signal and the
- * genome do not fit each other. */
-enum status regions_add_signal(struct regions *s, const struct region *r, struct error *err);
 
 /* Records that no negative may overlap a region or its window (regions_negatives.c). start, end: the region's own ends.
  * STATUS_LIMIT: there are too many regions. */

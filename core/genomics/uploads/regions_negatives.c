@@ -1,4 +1,4 @@
-/* Adds a negative sample for each region (regions.h), of one of two kinds. SHUFFLE: the region's bases in a random
+/* Adds a negative sample for each region (uploads.h), of one of two kinds. SHUFFLE: the region's bases in a random
  * order that keeps the counts of all pairs of neighbours. GC: another place of the genome with about the same number of
  * G and C. The negative of a region depends only on the region's index, and not on other negatives. */
 #include <stdlib.h>

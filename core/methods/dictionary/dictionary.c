@@ -7,11 +7,10 @@
  *   model/sae.c, model/step.c     autoencoders
  *   model/alternate.c             dictionary learning
  *   evaluation/                   figures, comparison with classical decoders, gallery of latents
- *   judge.c                       the verdict
  *   queries/                      queries of a trained model
  *   plots.c                       pictures and tables
  * Planted data come from core/planted, metrics from core/metrics/latents. */
-#include "core/methods/dictionary/dictionary.h"
+#include "core/methods/registry.h"
 
 #include "core/methods/dictionary/config.h"
 #include "core/methods/dictionary/queries/model.h"

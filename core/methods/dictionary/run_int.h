@@ -2,7 +2,8 @@
  *
  * run.c has the run's table, work.c opens the data and the dictionaries and trains them, samples.c draws and encodes
  * samples. evaluation/evaluate.c measures dictionaries and codes, evaluation/pursuit.c compares codes with classical
- * decoders, and evaluation/gallery.c collects what queries show of each latent. result.c, judge.c and plots.c report.
+ * decoders, and evaluation/gallery.c collects what queries show of each latent. result.c (with the verdict) and plots.c
+ * report.
  */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_RUN_INT_H
 #define MOTIF_CORE_METHODS_DICTIONARY_RUN_INT_H

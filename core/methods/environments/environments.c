@@ -10,7 +10,7 @@
  *   evaluate.c                        measures the model
  *   result.c, plots.c                 report the results
  *   query.c                           queries of a trained model */
-#include "core/methods/environments/environments.h"
+#include "core/methods/registry.h"
 
 #include "core/data/dataset.h"
 #include "core/data/trees/environments.h"

@@ -11,7 +11,7 @@ extern const struct method_metric environments_metrics[ENVIRONMENTS_METRICS];
 
 enum status environments_create(const void *config, const struct method_env *env, struct method_run **run,
                                 struct error *err);
-/* judge.c defines the table of the method's findings, and the function `judge` of struct method. */
+/* result.c defines the table of the method's findings, and the function `judge` of struct method. */
 enum { ENVIRONMENTS_FINDINGS = 3 };
 extern const struct finding_code environments_findings[ENVIRONMENTS_FINDINGS];
 enum status environments_judge(struct method_run *run, struct findings *findings, struct error *err);

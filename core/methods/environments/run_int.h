@@ -78,7 +78,6 @@ enum status tree_run_fresh(struct method_run *run, struct error *err);
 /* Defined in evaluate.c. */
 enum status tree_run_evaluate(struct method_run *run, struct outcome *out, struct error *err);
 
-/* Defined in columns.c. */
 enum { COLUMNS_SHOWN = 5 };
 struct column_link {
     int column; /* index of the column; -1 ends a list that is shorter than COLUMNS_SHOWN */

@@ -2,7 +2,7 @@
  * and model/nmf.c; tests/reproduce/memory_peaks compares them with runs. */
 #include <math.h>
 
-#include "core/data/tables/synthetic.h"
+#include "core/data/tables/features.h"
 #include "core/methods/factors/config.h"
 #include "core/methods/shared/table_source.h"
 

@@ -11,7 +11,7 @@
  *   evaluate.c                        measures the model
  *   result.c, plots.c                 report the results
  *   query.c                           queries of a trained model */
-#include "core/methods/factors/factors.h"
+#include "core/methods/registry.h"
 
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"

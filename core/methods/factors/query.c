@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/tables/synthetic.h"
+#include "core/data/tables/features.h"
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
 #include "core/methods/shared/model_run.h"

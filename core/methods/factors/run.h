@@ -11,7 +11,7 @@ extern const struct method_metric factors_metrics[FACTORS_METRICS];
 
 enum status factors_create(const void *config, const struct method_env *env, struct method_run **run,
                            struct error *err);
-/* judge.c defines the table of the method's findings, and the function `judge` of struct method. */
+/* result.c defines the table of the method's findings, and the function `judge` of struct method. */
 enum { FACTORS_FINDINGS = 4 };
 extern const struct finding_code factors_findings[FACTORS_FINDINGS];
 enum status factors_judge(struct method_run *run, struct findings *findings, struct error *err);

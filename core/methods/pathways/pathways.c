@@ -4,7 +4,7 @@
  * transform.c (the same by FFT), bounds.c (stripes, patches and guarantees) and decode.c (thresholds and
  * pursuit). This folder has presets.c (cases of a sweep), trial.c (one code and its sign draws), run.c (the run),
  * curve.c (figures from curves), recover.c and query.c (queries). */
-#include "core/methods/pathways/pathways.h"
+#include "core/methods/registry.h"
 
 #include "core/methods/pathways/config.h"
 #include "core/methods/pathways/query.h"

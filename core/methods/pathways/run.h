@@ -13,7 +13,7 @@ enum status pathways_save(struct method_run *run, const struct snapshot_writer *
 enum status pathways_load(struct method_run *run, const struct snapshot_reader *from, struct error *err);
 enum status pathways_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err);
 enum status pathways_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err);
-/* judge.c defines the table of the method's findings, and the function `judge` of struct method. */
+/* result.c defines the table of the method's findings, and the function `judge` of struct method. */
 enum { PATHWAYS_FINDINGS = 2 };
 extern const struct finding_code pathways_findings[PATHWAYS_FINDINGS];
 enum status pathways_judge(struct method_run *run, struct findings *findings, struct error *err);

@@ -14,7 +14,6 @@
 #include "core/methods/sparling/training/phases/joint_phase.h"
 #include "core/methods/sparling/training/phases/motif_phase.h"
 #include "core/methods/sparling/training/presence.h"
-#include "core/methods/sparling/training/phases/restore_stage.h"
 
 static enum status declare_progress(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {

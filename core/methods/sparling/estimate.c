@@ -335,7 +335,7 @@ static double matrices_bytes(const struct sparling_config *c)
                                          : 0;
 }
 
-/* Bytes of the motif maps that the last part of the training keeps (training/map_cache.c). */
+/* Bytes of the motif maps that the last part of the training keeps (training/phases/head_phase.c). */
 static double cached_bytes(const struct sparling_config *c)
 {
     enum { VALUE = 8, MAP = 16 };

@@ -21,7 +21,6 @@
 #include "core/methods/sparling/training/plan.h"
 #include "core/methods/sparling/training/presence.h"
 #include "core/methods/sparling/training/reinitialise.h"
-#include "core/methods/sparling/training/phases/restore_stage.h"
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
 
@@ -39,7 +38,7 @@ struct method_run {
     const struct head *head;        /* what depends on the kind of target */
     struct network *network;
     struct adam *adam;
-    int frozen_filters; /* number of filters of the first convolution that training does not change (filters.c) */
+    int frozen_filters; /* number of filters of the first convolution that training does not change (initialise.c) */
     struct batch_source *source;
     struct arena arena;
     struct exec exec;

@@ -12,7 +12,7 @@
  *   evaluation/                       evaluate.c measures errors, artifacts.c draws the results
  *   result.c                          the fields of the result
  *   queries/                          query.c, compare.c and top_activations.c answer questions about a model */
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/queries/query.h"

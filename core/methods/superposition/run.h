@@ -11,7 +11,7 @@ extern const struct method_metric superposition_metrics[SUPERPOSITION_METRICS];
 
 enum status superposition_create(const void *config, const struct method_env *env, struct method_run **run,
                                  struct error *err);
-/* judge.c defines the table of the method's findings, and the function `judge` of struct method. */
+/* result.c defines the table of the method's findings, and the function `judge` of struct method. */
 enum { SUPERPOSITION_FINDINGS = 3 };
 extern const struct finding_code superposition_findings[SUPERPOSITION_FINDINGS];
 enum status superposition_judge(struct method_run *run, struct findings *findings, struct error *err);

@@ -4,7 +4,7 @@
  * model.c and batch.c (trained weights) and statistics.c (statistics of weights). This folder has config.c (fields),
  * features.c (uploaded features), run.c (the table of the run, and what is saved), work.c (opening and training a
  * model), plots.c (pictures), query.c (queries of a model). */
-#include "core/methods/superposition/superposition.h"
+#include "core/methods/registry.h"
 
 #include "core/methods/superposition/config.h"
 #include "core/methods/superposition/run.h"

@@ -3,7 +3,7 @@
  * is unusual but consistent. */
 #include "tests/unit/api/api_fixture.h"
 
-#include "api/transfer/chain.h"
+#include "api/transfer/attestation.h"
 #include "api/formats/safetensors.h"
 #include "core/base/hash.h"
 

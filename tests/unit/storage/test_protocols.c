@@ -3,17 +3,17 @@
  *
  * - Jobs: two clients use the same idempotency key. The scheduler has one worker. A trainer runs in another process,
  *   which the cluster may start a second time. Answers get lost, and the daemon crashes. The rules are in
- *   job_state.c, lease_state.c and submit_state.c.
+ *   job_state.c, lease_state.c and submit_key.c.
  * - Uploads: two uploads share one limit, connections break, and the daemon crashes. The rule is in
- *   reservation_room.c.
+ *   reservations.c.
  *
  * A small struct, the world, describes the state of all participants. A breadth-first search applies every possible
  * event to every world that it has found. */
 #include "tests/support/unit.h"
-#include "api/datasets/reservation_room.h"
+#include "api/datasets/reservations.h"
 #include "storage/jobs/job_state.h"
 #include "storage/jobs/lease_state.h"
-#include "storage/jobs/submit_state.h"
+#include "storage/jobs/submit_key.h"
 
 /* ---- the search -------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "storage/database/migrate.h"
+#include "storage/database/schema.h"
 #include "tests/support/fault.h"
 #include "tests/support/sanitized.h"
 #include "tests/unit/storage/fault_vfs.h"

@@ -1,11 +1,11 @@
-/* Reads tables. The header says which columns are features (table_columns.h). Every row must have a number in each of
+/* Reads tables. The header says which columns are features (csv.h). Every row must have a number in each of
  * these columns. Names of rows are ignored. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/data/uploads/collection_build.h"
-#include "core/data/files/table_columns.h"
+#include "core/formats/csv.h"
 
 /* The roles of the columns: feature, label, group or target. With target=number several columns may be targets. */
 struct roles {

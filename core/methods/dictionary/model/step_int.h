@@ -45,7 +45,7 @@ bool step_select(struct step *step);
 bool step_select_dead(struct step *step);
 /* gradient.c: writes all gradients of a batch whose forward pass is done. */
 bool step_gradients(struct step *step);
-/* entries.c: sorts the entries of rows [first, first + count) by latent and writes them to `columns`. The entries of
+/* select.c: sorts the entries of rows [first, first + count) by latent and writes them to `columns`. The entries of
  * one latent keep their order. In `columns`, the index of an entry is its row or, if picks > 0, (row - first) * picks +
  * (place of the entry in its row). */
 void step_by_latent(const struct step *step, const struct entries *rows, int first, int count, int picks,

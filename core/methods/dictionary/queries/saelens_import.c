@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "core/formats/archive.h"
-#include "core/formats/json/json_fields.h"
 #include "core/formats/json/tensors.h"
 #include "core/methods/dictionary/queries/model.h"
 

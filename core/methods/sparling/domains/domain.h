@@ -95,7 +95,7 @@ struct domain_record {
                    shape.cols; the rest of the sample is padding */
 };
 
-/* How the symbols of a sample depend on each other. theorem.c computes the alpha of the Motif Identifiability Theorem
+/* How the symbols of a sample depend on each other. result.c computes the alpha of the Motif Identifiability Theorem
  * from this dependence. */
 enum domain_drawing {
     DOMAIN_BOUND,   /* a symbol cannot be deleted or exchanged alone, as in a grammar */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/data/dataset.h"
-#include "core/data/splicing/splicing_corpus.h"
+#include "core/data/splicing/splicing_genes.h"
 #include "core/data/splicing/splicing_planted.h"
 #include "core/genomics/genomics.h"
 #include "core/methods/sparling/config.h"

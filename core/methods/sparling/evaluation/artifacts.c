@@ -1,12 +1,94 @@
 /* Publishes the artifacts of a finished run: four inputs with their motifs, the confusion matrix (confusion.c) and
- * charts (plots.c). */
+ * charts. */
+#include "core/methods/sparling/evaluation/artifacts.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/methods/shared/publish.h"
-#include "core/methods/sparling/evaluation/artifacts.h"
+#include "core/methods/sparling/evaluation/evaluation.h"
 #include "core/methods/sparling/queries/annotation.h"
 #include "core/methods/sparling/run_state.h"
+
+/* Draws the charts of an evaluation: errors against density, and the effect of bins. */
+
+/* The axis of densities, from high to low as in training. It includes `minimum`, the lowest useful density, if this is
+ * more than half of the last density. */
+static struct chart_axis density_axis(const struct evaluation *e, double minimum)
+{
+    const double most = e->row[0].density, last = e->row[e->rows - 1].density, margin = 1.1;
+    const double least = minimum > 0.5 * last ? fmin(last, minimum) : last;
+    return (struct chart_axis){"density in percent", true, 100 * most * margin, 100 * least / margin, NULL};
+}
+
+/* Draws the error against the density (Fig. 4 of the paper): a point for each stage whose checkpoint exists, with the
+ * highest density at the left. */
+static enum status run_plot_densities(struct method_run *run, struct error *err)
+{
+    const struct evaluation *e = &run->evaluation;
+    double density[EVALUATION_MAX], value[4][EVALUATION_MAX];
+    if (e->rows < 2)
+        return STATUS_OK;
+    for (int64_t i = 0; i < e->rows; i++) {
+        const struct evaluation_row *row = &e->row[i];
+        density[i] = 100 * row->density;
+        value[0][i] = 100 * row->fpe;
+        value[1][i] = 100 * row->fne;
+        value[2][i] = 100 * (run->domain.domain->majority ? row->ce_majority : row->ce);
+        value[3][i] = 100 * row->e2ee;
+    }
+    const char *const names[] = {"FPE", "FNE", "CE", "E2EE"};
+    struct chart_series series[4];
+    for (int i = 0; i < 4; i++)
+        series[i] = (struct chart_series){.name = names[i],
+                                          .mark = CHART_LINE_POINTS,
+                                          .colour = -1,
+                                          .x = density,
+                                          .y = value[i],
+                                          .count = (size_t)e->rows};
+    double minimum;
+    enum status status = run_minimal_density(run, &minimum, err);
+    if (status)
+        return status;
+    minimum *= 100;
+    const struct chart_reference reference = {"one position for each symbol", true, minimum, NAN, -1};
+    const struct chart_axis falling = density_axis(e, minimum / 100), percent = {"percent", false, 0, NAN, NULL};
+    const struct chart_panel panels[] = {
+        {"motif errors", falling, {"percent", false, 0, 100, NULL}, series, 3, &reference, 1, NULL},
+        {"end-to-end error", falling, percent, series + 3, 1, &reference, 1, NULL}};
+    const struct chart chart = {.title = "Error against density", .panels = panels, .panel_count = 2};
+    return publish_chart(&run->env, "error-by-density", &chart, err);
+}
+
+/* Draws by how much the edit error rises when activations are replaced by the means of 16, 8, 4 or 2 bins (Appendix H,
+ * Fig. 8). */
+static enum status run_plot_binning(struct method_run *run, struct error *err)
+{
+    static const char *const names[BINNINGS] = {"16 bins", "8 bins", "4 bins", "2 bins"};
+    const struct evaluation *e = &run->evaluation;
+    double density[EVALUATION_MAX], rise[BINNINGS][EVALUATION_MAX];
+    struct chart_series series[BINNINGS];
+    if (isnan(e->row[e->rows - 1].binning[0]))
+        return STATUS_OK;
+    for (int i = 0; i < BINNINGS; i++) {
+        for (int64_t j = 0; j < e->rows; j++) {
+            density[j] = 100 * e->row[j].density;
+            rise[i][j] = 100 * e->row[j].binning[i];
+        }
+        series[i] = (struct chart_series){.name = names[i],
+                                          .mark = CHART_LINE_POINTS,
+                                          .colour = -1,
+                                          .x = density,
+                                          .y = rise[i],
+                                          .count = (size_t)e->rows};
+    }
+    const struct chart_reference bound = {"0.1 %", false, 0.1, NAN, -1};
+    const struct chart_panel panel = {
+        NULL, density_axis(e, NAN), CHART_AXIS("rise of the edit error, percent"), series, BINNINGS, &bound, 1, NULL};
+    const struct chart chart = {.title = "Activations in bins", .panels = &panel, .panel_count = 1};
+    return publish_chart(&run->env, "binning", &chart, err);
+}
 
 enum { EXAMPLES = 4 };
 

@@ -8,8 +8,6 @@ struct method_run;
 
 /* Publishes pictures and tables of a finished evaluation. What cannot be made becomes a finding. */
 void run_artifacts(struct method_run *run);
-enum status run_confusion(struct method_run *run, struct error *err);      /* confusion.c */
-enum status run_plot_densities(struct method_run *run, struct error *err); /* plots.c */
-enum status run_plot_binning(struct method_run *run, struct error *err);
+enum status run_confusion(struct method_run *run, struct error *err); /* confusion.c */
 
 #endif

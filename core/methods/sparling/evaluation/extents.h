@@ -62,11 +62,6 @@ enum status extents_add(struct method_run *run, const struct tensor *motifs, con
                         struct error *err);
 enum status extents_measure(struct method_run *run, bool *done, struct error *err);
 
-/* extents_grow.c: grows the extent of a channel over the part of the input that is alike around its motifs. found:
- * [count]. Errors: STATUS_NO_MEMORY, and those of the domain. */
-enum status extents_grow(const struct method_run *run, const struct extent_candidate *found, int64_t count,
-                         struct channel_extent *extent, struct error *err);
-
 /* places.c: returns how the motifs of the run's models are reported. Before the extents are measured, motifs are
  * reported at the maxima of their channels. */
 struct channel_places extents_places(const struct method_run *run);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/genomics/matrices/motif_similarity.h"
+#include "core/genomics/matrices/position_matrix.h"
 
 enum {
     FLANK = 4,      /* before a matrix is trimmed, it covers the footprint and this many positions on each side of it */

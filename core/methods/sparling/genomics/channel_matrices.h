@@ -3,7 +3,7 @@
 #define MOTIF_CORE_METHODS_SPARLING_GENOMICS_CHANNEL_MATRICES_H
 
 #include "core/genomics/files/motif_file.h"
-#include "core/genomics/matrices/motif_library.h"
+#include "core/genomics/matrices/motif_match.h"
 #include "core/methods/sparling/genomics/hooks.h"
 #include "core/methods/sparling/queries/top_activations.h"
 

@@ -21,7 +21,7 @@ enum status words_search(const struct enriched_set *set, struct position_matrix 
 /* Computes the filters of the motifs that are enriched in training samples, as motif_start_filters() does for known
  * motifs. Errors: STATUS_NO_MEMORY, and those of the domain. */
 enum status words_filters(struct method_run *run, float *filter, int *count, struct error *err);
-/* Searches the samples of the probes (training/probe.h) for motifs of a name that g misses. Finds none if the
+/* Searches the samples of the probes (training/prototype.h) for motifs of a name that g misses. Finds none if the
  * configuration does not set motif_start_words. The caller calls misread_close(), also after a failure. Errors:
  * STATUS_NO_MEMORY, and those of the computation. */
 enum status misread_search(struct method_run *run, int name, struct misread *out, struct error *err);

@@ -16,7 +16,7 @@
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/training/label_counts.h"
 #include "core/methods/sparling/training/phases/head_phase.h"
-#include "core/methods/sparling/training/probe.h"
+#include "core/methods/sparling/training/prototype.h"
 
 enum { EACH = 1000 }; /* upper limit of the samples with the name, and of those without it */
 

@@ -8,7 +8,7 @@
 
 #include "core/base/grown.h"
 #include "core/methods/sparling/genomics/sites.h"
-#include "core/genomics/sites/site_place.h"
+#include "core/genomics/matrices/position_matrix.h"
 
 enum { REFERENCE_SAMPLES = 500 };
 

@@ -4,7 +4,7 @@
 
 #include "core/methods/sparling/genomics/channel_matrices.h"
 #include "core/methods/sparling/genomics/scan.h"
-#include "core/genomics/sites/region.h"
+#include "core/genomics/region.h"
 
 struct motif_site {
     int64_t start, end, peak; /* positions in the record: the site is [start, end), and the model marks `peak` */

@@ -46,9 +46,6 @@ struct channel_peaks {
 int calibration_active_peaks(const struct channel_peaks *p);
 /* Prepares the calibration after a checkpoint was loaded. Returns false if its position is impossible. */
 bool calibration_loaded(struct method_run *run);
-/* Defined in calibrate_numbers.c: sets the thresholds from the scores of `samples` samples, if targets are numbers.
- * Error: STATUS_NO_MEMORY. */
-enum status calibration_numbers(struct method_run *run, int samples, struct error *err);
 /* Frees what a calibration has collected. */
 void calibration_drop(struct method_run *run);
 

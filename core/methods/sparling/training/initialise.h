@@ -4,6 +4,12 @@
 
 #include "core/base/error.h"
 
+/* Motifs as filters of the first convolution. */
+
+struct method_run;
+
+void filters_hold(struct method_run *run);
+
 struct method_run;
 
 /* Sets weights, optimiser and annealing to their state at the beginning of the start with index starts.now. Keeps the

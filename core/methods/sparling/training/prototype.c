@@ -11,6 +11,8 @@
  * (Welch's t). If it separates them better than the present channel does, it replaces the weights of g's last layer for
  * this name. Everything runs in a fixed order on one thread, so a run gives the same weights for any number of
  * threads. */
+#include "core/methods/sparling/training/prototype.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +21,25 @@
 #include "core/methods/sparling/genomics/hooks.h"
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/sparling/training/label_counts.h"
-#include "core/methods/sparling/training/probe.h"
-#include "core/methods/sparling/training/prototype.h"
+
+enum status probe_batch(struct method_run *run, int index, const struct batch **batch, struct error *err)
+{
+    int64_t first = run->samples + index * run->config.batch;
+    struct batch_request request = {.seed = run->config.seed,
+                                    .first = first,
+                                    .seen = first,
+                                    .count = (int)run->config.batch,
+                                    .set = DOMAIN_LESSON,
+                                    .turns = run->presence.turns == TURNS_YES ? TURN_HALF : TURN_NONE};
+    return batch_source_take(run->source, &request, NULL, batch, err);
+}
+
+void misread_close(struct misread *m)
+{
+    free(m->middle);
+    free(m->reverse);
+    *m = (struct misread){0};
+}
 
 enum {
     CANDIDATES = 128, /* prototypes that are compared */

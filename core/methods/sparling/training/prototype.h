@@ -2,7 +2,33 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_PROTOTYPE_H
 #define MOTIF_CORE_METHODS_SPARLING_TRAINING_PROTOTYPE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "core/base/error.h"
+
+/* The training batches that a search for new weights of a channel reads, and the motifs of DNA or RNA that are enriched
+ * among those of their samples that g reads wrongly (core/methods/sparling/genomics/missed_motifs.c). */
+
+struct batch;
+struct method_run;
+
+/* MISREAD_MOTIFS: upper limit of the motifs of one search; PROBES: number of training batches that a search reads */
+enum { MISREAD_MOTIFS = 8, PROBES = 32 };
+
+/* The motifs that a search found, and their sites. samples: number of samples in the PROBES batches that the search
+ * read. */
+struct misread {
+    int motifs, samples, strands;
+    int32_t *middle; /* [MISREAD_MOTIFS][samples] column of the middle of the best site. -1: the sample has no site or
+                        no such name, or g reads the name in it */
+    bool *reverse;   /* [MISREAD_MOTIFS][samples] whether the site lies on the other strand */
+};
+
+/* Takes the batch `index` (0 to PROBES - 1) after the training samples so far. A search can read the batches several
+ * times. Errors are those of batch_source_take(). */
+enum status probe_batch(struct method_run *run, int index, const struct batch **batch, struct error *err);
+void misread_close(struct misread *m); /* a zeroed struct is allowed */
 
 struct method_run;
 

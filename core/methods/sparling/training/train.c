@@ -5,7 +5,7 @@
 #include "core/methods/sparling/evaluation/evaluation.h"
 #include "core/methods/sparling/report.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/training/filters.h"
+#include "core/methods/sparling/training/initialise.h"
 #include "core/methods/sparling/training/phases/head_phase.h"
 #include "core/methods/sparling/training/train.h"
 

@@ -4,7 +4,6 @@
 
 #include "tests/support/unit.h"
 #include "core/base/buf.h"
-#include "core/data/uploads/collection_first.h"
 #include "core/data/uploads/collection_show.h"
 #include "tests/support/fault.h"
 #include "tests/support/pixel_at.h"

@@ -5,11 +5,9 @@
 #include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/genomics/files/motif_file.h"
-#include "core/genomics/letters.h"
-#include "core/genomics/matrices/motif_similarity.h"
+#include "core/genomics/genomics.h"
 #include "core/genomics/matrices/position_matrix.h"
-#include "core/genomics/sites/region.h"
-#include "core/genomics/sites/site_place.h"
+#include "core/genomics/region.h"
 #include "tests/support/fault.h"
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
@@ -247,7 +245,7 @@ static void files_have_the_published_form(void **state)
     struct named_motif motifs[2] = {{"channel-0", "GATA 1", small(), 0.00123}, {"channel-1", "", {0}, NAN}};
     struct buf out;
     buf_init(&out, 1 << 16);
-    motif_file_meme(motifs, 2, even, &alphabet_dna, &out);
+    motif_file_meme(motifs, 2, even, genomics.dna, &out);
     buf_append(&out, "", 1);
     assert_string_equal(out.data, meme);
     buf_clear(&out);
@@ -263,7 +261,7 @@ static void rows_of_a_file_have_the_sum_one(void **state)
         "x", "", {.width = 3, .sites = 3, .count = {{1, 1, 1, 0}, {2, 1, 0, 0}, {1, 5, 1, 0}}}, NAN};
     struct buf out;
     buf_init(&out, 1 << 16);
-    motif_file_meme(&motif, 1, even, &alphabet_rna, &out);
+    motif_file_meme(&motif, 1, even, genomics.rna, &out);
     buf_append(&out, "", 1);
     const char *row = strstr(out.data, "E= 0\n");
     assert_non_null(row);
@@ -283,7 +281,7 @@ static void a_file_of_rna_has_the_letter_u_and_one_strand(void **state)
     struct named_motif motif = {"x", "", small(), NAN};
     struct buf out;
     buf_init(&out, 1 << 16);
-    motif_file_meme(&motif, 1, even, &alphabet_rna, &out);
+    motif_file_meme(&motif, 1, even, genomics.rna, &out);
     buf_append(&out, "", 1);
     assert_non_null(strstr(out.data, "\nALPHABET= ACGU\n"));
     assert_non_null(strstr(out.data, "strands: +\n"));

@@ -7,6 +7,24 @@
 
 #include "core/base/snapshot.h"
 
+/* Goes back to an earlier stage that was clearly better. */
+
+struct method_run;
+struct snapshot;
+
+/* The best stage before the last density (joint_phase.c). Checkpoints contain it. */
+struct kept {
+    double accuracy, density; /* accuracy and density of the best stage; 0: no stage has ended */
+    int64_t restored;         /* 1: the run has gone back to the best stage */
+};
+
+/* Sets the last density after a checkpoint was loaded. */
+void restore_follow(struct method_run *run);
+/* Returns whether the entries "kept.*" that were read from a checkpoint have possible values. */
+bool restore_sound(const struct method_run *run);
+/* Declares the state as entries "kept.*", if the run ends by itself. */
+enum status restore_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+
 struct method_run;
 struct snapshot;
 

@@ -7,7 +7,7 @@
 #include "core/base/random/philox.h"
 #include "core/kernels/blas.h"
 #include "core/methods/shared/rows.h"
-#include "core/methods/dictionary/dictionary.h"
+#include "core/methods/registry.h"
 #include "core/methods/dictionary/queries/model.h"
 #include "core/methods/dictionary/run_int.h"
 #include "tests/support/method_ask.h"

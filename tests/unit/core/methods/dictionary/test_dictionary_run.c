@@ -5,11 +5,10 @@
 #include "tests/support/unit.h"
 #include "core/coding/plain.h"
 #include "core/kernels/blas.h"
-#include "core/methods/dictionary/dictionary.h"
+#include "core/methods/registry.h"
 #include "core/methods/dictionary/run.h"
 #include "core/methods/dictionary/run_int.h"
 #include "core/methods/superposition/config.h"
-#include "core/methods/superposition/superposition.h"
 #include "tests/support/run_test.h"
 
 static const struct method *const method = &dictionary_method;

@@ -11,7 +11,7 @@
 #include "core/formats/archive.h"
 #include "core/formats/json/tensors.h"
 #include "core/kernels/blas.h"
-#include "core/methods/dictionary/dictionary.h"
+#include "core/methods/registry.h"
 #include "core/methods/dictionary/queries/model.h"
 #include "core/methods/dictionary/run_int.h"
 #include "tests/support/archive_add.h"

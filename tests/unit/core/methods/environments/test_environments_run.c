@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tests/support/unit.h"
-#include "core/methods/environments/environments.h"
+#include "core/methods/registry.h"
 #include "core/methods/environments/run.h"
 #include "core/methods/environments/run_int.h"
 #include "tests/support/run_test.h"

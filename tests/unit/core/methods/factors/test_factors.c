@@ -5,7 +5,7 @@
 
 #include "tests/support/unit.h"
 #include "core/base/random/philox.h"
-#include "core/data/tables/synthetic.h"
+#include "core/data/tables/features.h"
 #include "core/methods/factors/config.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/sanitized.h"

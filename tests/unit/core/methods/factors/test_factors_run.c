@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "tests/support/unit.h"
-#include "core/data/tables/synthetic.h"
+#include "core/data/tables/features.h"
 #include "core/data/uploads/collection.h"
-#include "core/methods/factors/factors.h"
+#include "core/methods/registry.h"
 #include "core/methods/factors/run.h"
 #include "core/methods/factors/run_int.h"
 #include "tests/support/run_test.h"

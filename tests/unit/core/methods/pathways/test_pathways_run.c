@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "tests/support/unit.h"
-#include "core/methods/pathways/pathways.h"
+#include "core/methods/registry.h"
 #include "core/methods/pathways/run_int.h"
 #include "tests/support/run_test.h"
 #include "tests/support/short_runs.h"

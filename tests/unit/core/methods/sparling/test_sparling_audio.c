@@ -7,7 +7,7 @@
 #include "core/data/audio/audio_corpus.h"
 #include "core/data/audio/audio_spectrum.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "core/methods/sparling/training/batch.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"

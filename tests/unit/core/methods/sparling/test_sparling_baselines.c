@@ -4,7 +4,7 @@
 #include "tests/support/unit.h"
 #include "core/methods/sparling/evaluation/analyses.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "core/metrics/binning.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"

@@ -9,7 +9,7 @@
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "tests/support/run_env.h"
 #include "tests/support/stored_set.h"
 

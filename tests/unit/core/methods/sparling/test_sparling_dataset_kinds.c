@@ -12,7 +12,7 @@
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/domain.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "core/methods/sparling/training/label_counts.h"
 #include "tests/support/fault.h"
 #include "tests/support/run_env.h"

@@ -5,7 +5,7 @@
 #include "tests/support/unit.h"
 #include "core/base/random/philox.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/method_ask.h"
 #include "tests/support/run_env.h"

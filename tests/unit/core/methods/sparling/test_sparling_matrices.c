@@ -9,7 +9,7 @@
 #include "core/kernels/kernels.h"
 #include "core/methods/sparling/genomics/scan.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "core/methods/sparling/training/label_counts.h"
 #include "core/genomics/matrices/position_matrix.h"
 #include "tests/support/assert_ok.h"

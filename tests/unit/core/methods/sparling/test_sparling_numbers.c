@@ -13,7 +13,7 @@
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/run.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "core/metrics/binning.h"
 #include "tests/support/run_env.h"
 #include "tests/support/sanitized.h"

@@ -7,7 +7,7 @@
 #include "core/draw/picture.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "tests/support/method_ask.h"
 #include "tests/support/run_env.h"
 #include "tests/support/text_sink.h"

@@ -5,7 +5,7 @@
 #include "core/base/hash.h"
 #include "core/methods/sparling/queries/annotation.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "core/methods/sparling/training/reinitialise.h"
 #include "core/metrics/edit_distance.h"
 #include "tests/support/assert_ok.h"

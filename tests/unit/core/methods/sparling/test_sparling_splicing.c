@@ -10,7 +10,7 @@
 #include "core/data/splicing/splicing.h"
 #include "core/draw/picture.h"
 #include "core/methods/sparling/run_state.h"
-#include "core/methods/sparling/sparling.h"
+#include "core/methods/registry.h"
 #include "core/methods/sparling/training/reinitialise.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/method_ask.h"

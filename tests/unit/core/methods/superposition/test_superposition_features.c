@@ -9,7 +9,7 @@
 #include "core/methods/superposition/features.h"
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
-#include "core/methods/superposition/superposition.h"
+#include "core/methods/registry.h"
 #include "core/superposed/data.h"
 #include "tests/support/method_ask.h"
 #include "tests/support/run_test.h"

@@ -4,7 +4,7 @@
 #include "tests/support/unit.h"
 #include "core/draw/png.h"
 #include "core/methods/superposition/run_int.h"
-#include "core/methods/superposition/superposition.h"
+#include "core/methods/registry.h"
 #include "tests/support/fault.h"
 #include "tests/support/run_test.h"
 

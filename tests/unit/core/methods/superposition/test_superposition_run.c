@@ -5,7 +5,7 @@
 #include "core/kernels/blas.h"
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
-#include "core/methods/superposition/superposition.h"
+#include "core/methods/registry.h"
 #include "tests/support/run_test.h"
 #include "tests/support/short_runs.h"
 #include "tests/support/method_ask.h"

@@ -1,5 +1,5 @@
 /* Reads the coordinates in the names of records. */
-#include "core/genomics/sites/region.h"
+#include "core/genomics/region.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  *
  * SQLite's user_version stores the version, application_id marks the file as a motifd database. Each migration runs in
  * one transaction together with the new version number. So a crash leaves the old version or the new one. */
-#ifndef MOTIF_STORAGE_DATABASE_MIGRATE_H
-#define MOTIF_STORAGE_DATABASE_MIGRATE_H
+#ifndef MOTIF_STORAGE_DATABASE_SCHEMA_H
+#define MOTIF_STORAGE_DATABASE_SCHEMA_H
 
 #include "storage/database/db.h"
 

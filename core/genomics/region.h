@@ -1,6 +1,6 @@
 /* Coordinates of records: where the bases of a FASTA record lie in a genome. */
-#ifndef MOTIF_CORE_GENOMICS_SITES_REGION_H
-#define MOTIF_CORE_GENOMICS_SITES_REGION_H
+#ifndef MOTIF_CORE_GENOMICS_REGION_H
+#define MOTIF_CORE_GENOMICS_REGION_H
 
 #include <stdbool.h>
 #include <stdint.h>
