@@ -75,16 +75,22 @@ struct snapshot_row {
     size_t stride; /* bytes from one element of the first dimension to the next in memory; 0: without gaps. A stream
                       has no gaps. */
 };
+#ifdef float /* a build in which double replaces float (tests/support/pch/all_double.h) */
+#define SNAPSHOT_FLOAT
+#else
+#define SNAPSHOT_FLOAT float * : SNAPSHOT_F32,
+#endif
 /* x: a number, or a pointer to numbers */
+/* clang-format off */
 #define SNAPSHOT_TYPE(x)                                                                                               \
-    _Generic((x),                                                                                                      \
-             float *: SNAPSHOT_F32,                                                                                    \
+    _Generic((x), SNAPSHOT_FLOAT                                                                                       \
              double: SNAPSHOT_F64,                                                                                     \
              double *: SNAPSHOT_F64,                                                                                   \
              int64_t: SNAPSHOT_I64,                                                                                    \
              int64_t *: SNAPSHOT_I64,                                                                                  \
              uint64_t *: SNAPSHOT_U64,                                                                                 \
              unsigned char *: SNAPSHOT_U8)
+/* clang-format on */
 /* A single number at address `at`. */
 #define SNAPSHOT_NUMBER(name, at)                                                                                      \
     {                                                                                                                  \

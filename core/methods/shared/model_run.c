@@ -57,8 +57,11 @@ static enum status model_run_evaluate(struct method_run *run, struct error *err)
     enum status status = m->table->evaluate(run, &done, err);
     if (status || !done)
         return status;
-    for (const struct model_run_metric *metric = m->table->metrics; metric->name; metric++)
-        model_run_metric(run, metric->name, *(const double *)((const char *)run + metric->offset));
+    for (const struct model_run_metric *metric = m->table->metrics; metric->name; metric++) {
+        double value;
+        memcpy(&value, (const char *)run + metric->offset, sizeof value);
+        model_run_metric(run, metric->name, value);
+    }
     m->phase = MODEL_RUN_DONE;
     status = m->table->finish(run, &cause);
     publish_attempted(&m->findings, &m->env, "charts", status, &cause);

@@ -63,7 +63,8 @@ static void connections_are_handed_over_until_the_end(void **state)
     struct acceptor *acceptor = NULL;
     struct error err = {0};
     int listener = listener_on(&address);
-    assert_int_equal(acceptor_start(&listener, &(struct acceptor_calls){take, full, &seen}, &acceptor, &err), STATUS_OK);
+    assert_int_equal(acceptor_start(&listener, &(struct acceptor_calls){take, full, &seen}, &acceptor, &err),
+                     STATUS_OK);
     assert_int_equal(listener, -1);
     for (int i = 0; i < 20; i++)
         assert_int_equal(connect_to(&address), 0);
@@ -80,7 +81,8 @@ static void connections_wait_while_the_server_is_full(void **state)
     struct acceptor *acceptor = NULL;
     struct error err = {0};
     int listener = listener_on(&address);
-    assert_int_equal(acceptor_start(&listener, &(struct acceptor_calls){take, full, &seen}, &acceptor, &err), STATUS_OK);
+    assert_int_equal(acceptor_start(&listener, &(struct acceptor_calls){take, full, &seen}, &acceptor, &err),
+                     STATUS_OK);
     assert_int_equal(connect_to(&address), 0);
     (void)usleep(100000);
     assert_int_equal(seen.taken, 0);

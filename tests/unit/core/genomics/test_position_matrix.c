@@ -47,7 +47,7 @@ static void plant(struct planted *p, uint64_t seed, bool both)
     }
 }
 
-static struct site_windows windows_of(const struct planted *p)
+static struct site_windows windows_of(struct planted *p)
 {
     return (struct site_windows){WINDOWS, WIDE, &p->base[0][0]};
 }
