@@ -164,7 +164,7 @@ enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enu
                          int rank, const uint64_t *dim, void *at, struct error *err)
 {
     struct snapshot_row row = {name, type, at, rank, {0}, 0};
-    for (int i = 0; i < rank && i < 4; i++)
+    for (int i = 0; rank <= 4 && i < rank; i++) /* add_row() refuses a larger rank */
         row.dim[i] = dim[i];
     return add_row(snapshot, role, name, &row, err);
 }
