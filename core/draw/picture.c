@@ -1,15 +1,18 @@
-/* The RGB raster: rectangles, marks, text in the font of font.c, and palettes. */
+/* The RGB raster: rectangles, marks, text by cairo, and palettes. */
 #include "core/draw/picture.h"
 
+#include <cairo.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/draw/picture_int.h"
+#include "core/base/buf.h"
+#include "core/base/utf8.h"
 
 #define MAX_PIXELS ((int64_t)64 * 1024 * 1024)
-#define LINE_ROWS (PICTURE_GLYPH_ROWS + 2)
+#define FONT_SIZE                                                                                                      \
+    10 /* pixels at scale 1: capital letters have PICTURE_GLYPH_ROWS rows, characters PICTURE_ADVANCE columns */
+#define TEXT_BYTES 65536
 
 enum status picture_create(int rows, int cols, struct colour ground, struct picture **out, struct error *err)
 {
@@ -22,7 +25,7 @@ enum status picture_create(int rows, int cols, struct colour ground, struct pict
             cols);
     }
     struct picture *picture = malloc(sizeof *picture);
-    uint8_t *pixels = malloc((size_t)rows * (size_t)cols * 3);
+    uint32_t *pixels = malloc((size_t)rows * (size_t)cols * sizeof *pixels);
     if (picture == NULL || pixels == NULL) {
         free(picture);
         free(pixels);
@@ -46,10 +49,8 @@ static void set(struct picture *picture, int64_t row, int64_t col, struct colour
 {
     if (row < 0 || col < 0 || row >= picture->rows || col >= picture->cols)
         return;
-    uint8_t *at = picture->pixels + ((size_t)row * (size_t)picture->cols + (size_t)col) * 3;
-    at[0] = colour.red;
-    at[1] = colour.green;
-    at[2] = colour.blue;
+    picture->pixels[(size_t)row * (size_t)picture->cols + (size_t)col] =
+        (uint32_t)colour.red << 16 | (uint32_t)colour.green << 8 | colour.blue;
 }
 
 static int64_t clamp(int64_t value, int64_t high)
@@ -120,43 +121,83 @@ void picture_cross(struct picture *picture, int row, int col, int radius, struct
 
 /* -- text ------------------------------------------------------------------------------------- */
 
-static void draw_glyph(struct picture *picture, int64_t row, int64_t col, unsigned char byte, int scale,
-                       struct colour colour)
+/* The length of the character at `text`; an invalid byte counts as one character. */
+static size_t character(const char *text)
 {
-    static const uint8_t box[PICTURE_GLYPH_ROWS] = {0x1f, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1f};
-    bool known = byte >= PICTURE_FONT_FIRST && byte <= PICTURE_FONT_LAST;
-    const uint8_t *lines = known ? picture_font[byte - PICTURE_FONT_FIRST] : box;
-    for (int r = 0; r < PICTURE_GLYPH_ROWS; r++) {
-        for (int c = 0; c < PICTURE_GLYPH_COLS; c++)
-            if (lines[r] >> (PICTURE_GLYPH_COLS - 1 - c) & 1)
-                fill(picture, row + (int64_t)r * scale, col + (int64_t)c * scale, scale, scale, colour);
+    size_t bytes = utf8_char(text, strnlen(text, 4));
+    return bytes > 0 ? bytes : 1;
+}
+
+/* Number of characters before the end of the line. */
+static int characters(const char *text)
+{
+    int count = 0;
+    for (; *text != '\0' && *text != '\n'; text += character(text))
+        count++;
+    return count;
+}
+
+/* Clears `line` and fills it with the characters before the end of the line, in valid UTF-8. */
+static void copy_line(struct buf *line, const char *text)
+{
+    buf_clear(line);
+    for (size_t bytes; *text != '\0' && *text != '\n'; text += bytes) {
+        bytes = character(text);
+        buf_append(line, utf8_valid(text, bytes) ? text : "\xef\xbf\xbd", utf8_valid(text, bytes) ? bytes : 3);
     }
+    buf_append(line, "", 1);
+}
+
+static cairo_t *open_cairo(struct picture *picture, int scale, struct colour colour)
+{
+    cairo_surface_t *surface =
+        cairo_image_surface_create_for_data((unsigned char *)picture->pixels, CAIRO_FORMAT_RGB24, picture->cols,
+                                            picture->rows, picture->cols * (int)sizeof *picture->pixels);
+    cairo_t *c = cairo_create(surface);
+    cairo_font_options_t *options = cairo_font_options_create();
+    cairo_surface_destroy(surface);
+    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_FULL);
+    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_ON); /* each character has whole columns */
+    cairo_set_font_options(c, options);
+    cairo_font_options_destroy(options);
+    cairo_select_font_face(c, "DejaVu Sans Mono", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(c, FONT_SIZE * scale);
+    cairo_set_source_rgb(c, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0);
+    return c;
 }
 
 int picture_text(struct picture *picture, int row, int col, const char *text, int scale, struct colour colour)
 {
-    int left = col;
-    for (; *text != '\0'; text++) {
-        if (*text == '\n') {
-            row += LINE_ROWS * scale;
-            col = left;
-        } else {
-            draw_glyph(picture, row, col, (unsigned char)*text, scale, colour);
-            col += PICTURE_ADVANCE * scale;
-        }
+    struct buf line;
+    cairo_t *c = open_cairo(picture, scale, colour);
+    buf_init(&line, TEXT_BYTES);
+    for (;; row += PICTURE_LINE * scale) {
+        copy_line(&line, text);
+        cairo_move_to(c, col, (double)row + PICTURE_GLYPH_ROWS * scale);
+        if (!line.failed)
+            cairo_show_text(c, line.data);
+        size_t bytes = strcspn(text, "\n");
+        if (text[bytes] == '\0')
+            break;
+        text += bytes + 1;
     }
-    return col;
+    picture->incomplete |= line.failed || cairo_status(c) != CAIRO_STATUS_SUCCESS;
+    buf_close(&line);
+    cairo_destroy(c);
+    return col + characters(text) * PICTURE_ADVANCE * scale;
 }
 
 int picture_text_width(const char *text, int scale)
 {
-    int widest = 0, width = 0;
-    for (; *text != '\0'; text++) {
-        width = *text == '\n' ? 0 : width + 1;
+    int widest = 0;
+    for (;; text++) {
+        int width = characters(text);
         widest = width > widest ? width : widest;
+        text += strcspn(text, "\n");
+        if (*text == '\0')
+            return widest * PICTURE_ADVANCE * scale;
     }
-    /* the last character of a line needs no gap after it */
-    return widest > 0 ? (widest * PICTURE_ADVANCE - (PICTURE_ADVANCE - PICTURE_GLYPH_COLS)) * scale : 0;
 }
 
 /* -- colours ---------------------------------------------------------------------------------- */

@@ -3,14 +3,17 @@
 #ifndef MOTIF_CORE_DRAW_PICTURE_H
 #define MOTIF_CORE_DRAW_PICTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/error.h"
 
 #define PICTURE_MAX_SIDE 16384
-#define PICTURE_GLYPH_ROWS 7 /* rows of a character at scale 1; characters are PICTURE_ADVANCE columns apart */
-#define PICTURE_GLYPH_COLS 5
-#define PICTURE_ADVANCE 6
+#define PICTURE_GLYPH_ROWS                                                                                             \
+    7 /* rows of a capital letter at scale 1; parts of small letters are PICTURE_BELOW rows lower */
+#define PICTURE_BELOW 3
+#define PICTURE_LINE (PICTURE_GLYPH_ROWS + PICTURE_BELOW + 1) /* rows from one line of text to the next */
+#define PICTURE_ADVANCE 6                                     /* columns of a character, with its gap */
 
 struct colour {
     uint8_t red, green, blue;
@@ -18,7 +21,8 @@ struct colour {
 
 struct picture {
     int rows, cols;
-    uint8_t *pixels; /* [rows][cols][3] */
+    uint32_t *pixels; /* [rows][cols], 0x00RRGGBB: cairo's format RGB24 */
+    bool incomplete;  /* a text is missing for lack of memory; png_encode() then fails */
 };
 
 /* Creates a picture filled with `ground`; the caller destroys it. STATUS_LIMIT: a side outside [1, PICTURE_MAX_SIDE],
@@ -40,8 +44,9 @@ void picture_grey(struct picture *picture, int row, int col, const float *values
 void picture_disc(struct picture *picture, int row, int col, int radius, struct colour colour);
 void picture_cross(struct picture *picture, int row, int col, int radius, struct colour colour);
 
-/* Draws printable ASCII in a 5 x 7 font with the upper left corner at (row, col); other bytes become a box. A newline
- * begins a new line PICTURE_GLYPH_ROWS + 2 rows below (times `scale`). Returns the column after the text. */
+/* Draws UTF-8 in DejaVu Sans Mono, whose characters have the same width; the upper left corner of a capital letter is
+ * at (row, col). U+FFFD stands for a byte that is no UTF-8. A newline begins a new line PICTURE_LINE rows below (times
+ * `scale`). Returns the column after the text. */
 int picture_text(struct picture *picture, int row, int col, const char *text, int scale, struct colour colour);
 int picture_text_width(const char *text, int scale); /* number of pixel columns of the longest line */
 

@@ -1,7 +1,9 @@
-/* PNG files through libpng, which reports errors with longjmp. Functions that call setjmp therefore keep every resource
- * in a struct that outlives the jump, change no local variable after it, and call another function for the work. */
+/* Writes PNG files by cairo, and reads them by libpng, which reports errors with longjmp. The function that calls
+ * setjmp therefore keeps every resource in a struct that outlives the jump, changes no local variable after it, and
+ * calls another function for the work. */
 #include "core/draw/png.h"
 
+#include <cairo.h>
 #include <png.h>
 #include <setjmp.h>
 #include <stdint.h>
@@ -28,61 +30,29 @@ static void on_warning(png_structp png, png_const_charp message)
 
 /* -- encode ----------------------------------------------------------------------------------- */
 
-struct writer {
-    const struct picture *picture;
-    struct buf *out;
-    png_structp png;
-    png_infop info;
-    char message[100];
-};
-
-static void png_append(png_structp png, png_bytep bytes, size_t count)
+static cairo_status_t png_append(void *context, const unsigned char *bytes, unsigned count)
 {
-    struct buf *out = png_get_io_ptr(png);
+    struct buf *out = context;
     buf_append(out, bytes, count);
-    if (out->failed)
-        png_error(png, "no room for the file");
-}
-
-static void png_flush(png_structp png)
-{
-    (void)png;
-}
-
-static void write_rows(struct writer *w)
-{
-    const struct picture *picture = w->picture;
-    png_set_write_fn(w->png, w->out, png_append, png_flush);
-    png_set_IHDR(w->png, w->info, (png_uint_32)picture->cols, (png_uint_32)picture->rows, 8, PNG_COLOR_TYPE_RGB,
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    png_write_info(w->png, w->info);
-    for (int row = 0; row < picture->rows; row++)
-        png_write_row(w->png, picture->pixels + (size_t)row * (size_t)picture->cols * 3);
-    png_write_end(w->png, NULL);
-}
-
-static enum status write_guarded(struct writer *w, struct error *err)
-{
-    if (setjmp(png_jmpbuf(w->png)) != 0) {
-        return w->out->failed ? buf_status(w->out, "a PNG file", err)
-                              : error_set(err, STATUS_INTERNAL, NULL, "PNG: %s", w->message);
-    }
-    write_rows(w);
-    return STATUS_OK;
+    return out->failed ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
 }
 
 enum status png_encode(const struct picture *picture, struct buf *out, struct error *err)
 {
-    struct writer w = {.picture = picture, .out = out};
-    enum status status = STATUS_NO_MEMORY;
-    w.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, w.message, on_error, on_warning);
-    w.info = w.png != NULL ? png_create_info_struct(w.png) : NULL;
-    if (w.info != NULL)
-        status = write_guarded(&w, err);
-    else
-        (void)error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to write a PNG");
-    png_destroy_write_struct(&w.png, &w.info);
-    return status;
+    if (picture->incomplete)
+        return error_memory(err, "a picture");
+    cairo_surface_t *surface =
+        cairo_image_surface_create_for_data((unsigned char *)picture->pixels, CAIRO_FORMAT_RGB24, picture->cols,
+                                            picture->rows, picture->cols * (int)sizeof *picture->pixels);
+    cairo_status_t failed = cairo_surface_write_to_png_stream(surface, png_append, out);
+    cairo_surface_destroy(surface);
+    if (out->failed)
+        return buf_status(out, "a PNG file", err);
+    if (failed == CAIRO_STATUS_NO_MEMORY)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to write a PNG");
+    return failed == CAIRO_STATUS_SUCCESS
+               ? STATUS_OK
+               : error_set(err, STATUS_INTERNAL, NULL, "PNG: %s", cairo_status_to_string(failed));
 }
 
 /* -- decode ----------------------------------------------------------------------------------- */

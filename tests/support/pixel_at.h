@@ -9,8 +9,8 @@ static inline struct colour pixel_at(const struct picture *picture, int row, int
 {
     if (row < 0 || col < 0 || row >= picture->rows || col >= picture->cols)
         return (struct colour){0, 0, 0};
-    const uint8_t *at = picture->pixels + ((size_t)row * (size_t)picture->cols + (size_t)col) * 3;
-    return (struct colour){at[0], at[1], at[2]};
+    uint32_t pixel = picture->pixels[(size_t)row * (size_t)picture->cols + (size_t)col];
+    return (struct colour){(uint8_t)(pixel >> 16), (uint8_t)(pixel >> 8), (uint8_t)pixel};
 }
 
 #endif

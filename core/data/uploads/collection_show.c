@@ -302,10 +302,10 @@ static void label_text(const struct collection *c, int64_t sample, char *out, si
 /* Writes as much of a text as fits into `width` pixels. */
 static void write_text(struct picture *p, int row, int col, char *text, int width)
 {
-    size_t most = (size_t)(width / PICTURE_ADVANCE);
-    for (size_t i = 0; text[i]; i++)
-        if (i == most)
-            text[i] = '\0';
+    int most = width / PICTURE_ADVANCE, shown = 0;
+    for (char *at = text; *at; at++) /* the bytes 0x80 to 0xBF continue a character */
+        if ((*at & 0xC0) != 0x80 && shown++ == most)
+            *at = '\0';
     picture_text(p, row, col, text, 1, QUIET);
 }
 

@@ -186,7 +186,7 @@ static int write_stacked_name(const char *name, char text[CONFUSION_NAME])
 }
 
 /* Layout: symbols and shares at the left, the heading and the channels at the top, then the matrix and a footer. */
-enum { EDGE = 8, LINE = PICTURE_GLYPH_ROWS + 2, SHARES = 48, FOOT_LINES = 2 };
+enum { EDGE = 8, LINE = PICTURE_LINE, SHARES = 48, FOOT_LINES = 2 };
 static const char *const headings[] = {"true", "events", "channels that marked it, % of the row"};
 static const char *const feet[FOOT_LINES] = {"row none: false positives; column none: misses",
                                              "channels of one symbol are added up"};

@@ -262,11 +262,11 @@ static void mark_channel(struct picture *picture, int row, int col, const struct
         channel_name_text(&annotation->names[channel], annotation->domain, name, sizeof name);
     if (!name[0])
         snprintf(name, sizeof name, "%d", channel);
-    int width = picture_text_width(name, scale) + 2 * scale, height = (PICTURE_GLYPH_ROWS + 2) * scale;
+    int width = picture_text_width(name, scale) + 2 * scale, height = PICTURE_LINE * scale;
     row = row - height > 0 ? row - height : 0;
     col = col + width < picture->cols ? col : picture->cols - width;
     picture_fill(picture, row, col, height, width, colour);
-    picture_text(picture, row + scale, col + scale, name, scale, picture_contrast(colour));
+    picture_text(picture, row + 2 * scale, col + scale, name, scale, picture_contrast(colour));
 }
 
 /* Outlines the extent of a motif; in a picture of a sequence, underlines it at the height `y` of the channel. */

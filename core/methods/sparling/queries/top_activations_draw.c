@@ -9,7 +9,7 @@ enum {
     GAP = 12,
     TILE = 112,
     CAPTION = 12,
-    LINE = 2 * (PICTURE_GLYPH_ROWS + 3),
+    LINE = 2 * PICTURE_LINE,
     BAR = 24,
     BARS = 120,
     ROWS_MOST = 64,

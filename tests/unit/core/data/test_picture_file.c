@@ -107,7 +107,7 @@ static struct file png_of(bool colour)
     struct buf out;
     assert_int_equal(picture_create(ROWS, COLS, (struct colour){0}, &picture, NULL), STATUS_OK);
     for (int i = 0; i < ROWS * COLS * 3; i++)
-        picture->pixels[i] = (uint8_t)value(i / 3 / COLS, i / 3 % COLS, colour ? i % 3 : 0);
+        picture->pixels[i / 3] |= (uint32_t)value(i / 3 / COLS, i / 3 % COLS, colour ? i % 3 : 0) << (16 - 8 * (i % 3));
     buf_init(&out, 1 << 20);
     assert_int_equal(png_encode(picture, &out, NULL), STATUS_OK);
     struct file file = {malloc(out.size), out.size};

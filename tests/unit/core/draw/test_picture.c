@@ -3,7 +3,7 @@
 #include <png.h>
 
 #include "tests/support/unit.h"
-#include "core/draw/picture_int.h"
+#include "core/draw/picture.h"
 #include "core/draw/png.h"
 #include "tests/support/fault.h"
 #include "tests/support/pixel_at.h"
@@ -77,7 +77,10 @@ static void everything_is_clipped(void **state)
     picture_fill(picture, 10, 10, 0, 5, white);
     picture_fill(picture, 10, 10, -3, 5, white);
     assert_int_equal(count(picture, white), 0);
+    for (int i = 0; i < 6; i++)
+        (void)picture_text(picture, far[i] / 2, far[i] / 2, "far", 3, white);
     (void)picture_text(picture, -3, -3, "edge\nof it", 3, white);
+    assert_false(picture->incomplete);
     picture_disc(picture, 0, 0, 50, black);
     assert_int_equal(count(picture, black), 600);
     picture_destroy(picture);
@@ -98,25 +101,51 @@ static void grey_values_are_scaled(void **state)
     picture_destroy(picture);
 }
 
-/* Every printable character has a shape of its own; the space is empty. */
+enum { ABOVE = 3, GLYPH_ROWS = ABOVE + PICTURE_LINE }; /* ABOVE: rows for an accent */
+
+/* Draws one character in a picture of its own. */
+static struct picture *glyph(const char *text)
+{
+    struct picture *picture = blank(GLYPH_ROWS, PICTURE_ADVANCE);
+    assert_int_equal(picture_text(picture, ABOVE, 0, text, 1, white), PICTURE_ADVANCE);
+    assert_false(picture->incomplete);
+    return picture;
+}
+
+/* Every character has a shape of its own, also those of other languages; the space is empty. A capital letter fills its
+ * rows and no others. */
 static void every_character_has_its_own_shape(void **state)
 {
-    const int glyphs = PICTURE_FONT_LAST - PICTURE_FONT_FIRST + 1;
-    for (int a = 0; a < glyphs; a++) {
-        for (int r = 0; r < PICTURE_GLYPH_ROWS; r++)
-            assert_true(picture_font[a][r] < 1 << PICTURE_GLYPH_COLS);
+    static const char *const others[] = {"\xc3\xa4", "\xc3\xa7", "\xce\xa9", "\xd0\x96", "\xd1\x8f", "\x80"};
+    enum { GLYPHS = '~' - ' ' + 1, OTHERS = sizeof others / sizeof others[0] };
+    struct picture *all[GLYPHS + OTHERS];
+    for (int a = 0; a < GLYPHS + OTHERS; a++) {
+        all[a] = glyph(a < GLYPHS ? (const char[]){(char)(' ' + a), '\0'} : others[a - GLYPHS]);
         for (int b = 0; b < a; b++)
-            assert_memory_not_equal(picture_font[a], picture_font[b], PICTURE_GLYPH_ROWS);
+            assert_memory_not_equal(all[a]->pixels, all[b]->pixels,
+                                    GLYPH_ROWS * PICTURE_ADVANCE * sizeof *all[a]->pixels);
     }
-    struct picture *picture = blank(7, 11);
-    assert_int_equal(picture_text(picture, 0, 0, "7L", 1, red), 12);
-    expect_art(picture, (const char *const[]){"#####.#....", "....#.#....", "...#..#....", "..#...#....", ".#....#....",
-                                              ".#....#....", ".#....#####"});
-    picture_destroy(picture);
-    picture = blank(60, 60);
+    assert_int_equal(count(all[0], black), GLYPH_ROWS * PICTURE_ADVANCE);
+    for (int row = 0; row < GLYPH_ROWS; row++) {
+        int drawn = 0;
+        for (int col = 0; col < PICTURE_ADVANCE; col++)
+            drawn += !same(pixel_at(all['E' - ' '], row, col), black);
+        assert_int_equal(drawn > 0, row >= ABOVE && row < ABOVE + PICTURE_GLYPH_ROWS);
+    }
+    for (int a = 0; a < GLYPHS + OTHERS; a++)
+        picture_destroy(all[a]);
+}
+
+static void lines_of_text_have_their_place(void **state)
+{
+    struct picture *picture = blank(60, 60);
     assert_int_equal(picture_text(picture, 1, 2, "a\n\x80", 2, red), 2 + 12);
-    assert_true(same(pixel_at(picture, 1 + 18, 2), red)); /* an unknown byte is drawn as a box */
-    assert_int_equal(picture_text_width("ab\nabc", 2), 34);
+    for (int row = 0; row < 60; row++)
+        for (int col = 0; col < 60; col++)
+            if (!same(pixel_at(picture, row, col), black))
+                assert_true(col >= 2 && col < 14 && row < 1 + 2 * (2 * PICTURE_LINE));
+    assert_int_equal(picture_text_width("ab\nabc", 2), 36);
+    assert_int_equal(picture_text_width("\xd0\x96\xd1\x8f", 1), 12);
     assert_int_equal(picture_text_width("", 2), 0);
     picture_destroy(picture);
 }
@@ -156,8 +185,8 @@ static void impossible_sizes_and_failed_allocations_are_reported(void **state)
 static struct picture *noise(int rows, int cols)
 {
     struct picture *picture = blank(rows, cols);
-    for (int i = 0; i < rows * cols * 3; i++)
-        picture->pixels[i] = (uint8_t)rand();
+    for (int i = 0; i < rows * cols; i++)
+        picture->pixels[i] = (uint32_t)rand() & 0xffffff;
     return picture;
 }
 
@@ -375,6 +404,7 @@ int main(void)
         cmocka_unit_test(everything_is_clipped),
         cmocka_unit_test(grey_values_are_scaled),
         cmocka_unit_test(every_character_has_its_own_shape),
+        cmocka_unit_test(lines_of_text_have_their_place),
         cmocka_unit_test(palette_colours_differ),
         cmocka_unit_test(impossible_sizes_and_failed_allocations_are_reported),
         cmocka_unit_test(an_encoded_picture_is_decoded),

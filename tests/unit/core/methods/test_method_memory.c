@@ -160,9 +160,14 @@ static void no_node(void *context, const char *op, const char *const *inputs, si
 static void draw_noted(struct trace *t, const char *call, enum status status, struct picture *picture,
                        struct error *err)
 {
+    if (status == STATUS_OK && picture->incomplete) { /* png_encode() then fails */
+        picture_destroy(picture);
+        status = error_memory(err, "a picture");
+    }
     (void)note(t, call, status, err);
     if (status == STATUS_OK) {
-        buf_append(&t->answers, picture->pixels, (size_t)picture->rows * (size_t)picture->cols * 3);
+        buf_append(&t->answers, picture->pixels,
+                   (size_t)picture->rows * (size_t)picture->cols * sizeof *picture->pixels);
         picture_destroy(picture);
     }
 }

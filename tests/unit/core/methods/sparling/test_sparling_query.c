@@ -12,6 +12,7 @@
 #include "tests/support/run_env.h"
 #include "tests/support/text_sink.h"
 #include "tests/support/tiny_network.h"
+#include "tests/support/pixel_at.h"
 
 enum { SIZE = 48 };
 
@@ -190,9 +191,9 @@ static void picture_shows_the_input(void **state)
     assert_true(picture->rows >= 8 * SIZE - 30 && picture->cols >= 7 * SIZE);
     int ink = 0, coloured = 0;
     for (int i = 0; i < picture->rows * picture->cols; i++) {
-        const uint8_t *p = picture->pixels + 3 * i;
-        ink += p[0] == p[1] && p[1] == p[2] && p[0] < 128;
-        coloured += p[0] != p[1] || p[1] != p[2];
+        struct colour p = pixel_at(picture, i / picture->cols, i % picture->cols);
+        ink += p.red == p.green && p.green == p.blue && p.red < 128;
+        coloured += p.red != p.green || p.green != p.blue;
     }
     assert_true(ink > 1000 && coloured > 50);
     picture_destroy(picture);
