@@ -1,4 +1,4 @@
-/* The ranks that train a job together. motif-train has one process and no ranks (alone.c); the ranks of
+/* The ranks that train a job together. motif-train has one process and no ranks (ranks_single.c); the ranks of
  * motif-train-mpi are the processes of mpirun or srun (mpi/ranks_mpi.c). */
 #ifndef MOTIF_TRAINER_RANKS_H
 #define MOTIF_TRAINER_RANKS_H

@@ -3,7 +3,7 @@
 it from Slurm's queue when it is paused or cancelled, and must leave it there for the next daemon otherwise. A script stands in for Slurm's programs and
 prints what the test has prepared.
 
-usage: wire_slurm_odd.py MOTIFD"""
+usage: wire_slurm_refusals.py MOTIFD"""
 import os
 import shlex
 import sys

@@ -634,5 +634,5 @@ int main(int argc, char **argv)
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests_name("api_odd", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("api_extremes", tests, NULL, NULL);
 }
