@@ -2,6 +2,7 @@
  * stream, one record after another. */
 #include "core/formats/fasta.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,21 +33,45 @@ static enum status read_name(struct plain_line line, int64_t number, char out[FA
     return STATUS_OK;
 }
 
-/* Copies the letters of a line; `to` has room for all of them. */
-static enum status read_letters(struct plain_line line, int64_t number, unsigned char *to, struct error *err)
+enum status fasta_letter_fault(int64_t line, int64_t column, char letter, struct error *err)
 {
-    static const bool good[256] = {
-        ['A'] = true, ['C'] = true, ['G'] = true, ['T'] = true, ['U'] = true, ['N'] = true, ['R'] = true, ['Y'] = true,
-        ['S'] = true, ['W'] = true, ['K'] = true, ['M'] = true, ['B'] = true, ['D'] = true, ['H'] = true, ['V'] = true,
-        ['a'] = true, ['c'] = true, ['g'] = true, ['t'] = true, ['u'] = true, ['n'] = true, ['r'] = true, ['y'] = true,
-        ['s'] = true, ['w'] = true, ['k'] = true, ['m'] = true, ['b'] = true, ['d'] = true, ['h'] = true, ['v'] = true};
+    char shown[8];
+    bool printed = letter > ' ' && letter < 0x7F;
+    (void)snprintf(shown, sizeof shown, printed ? "'%c'" : "0x%02X", (unsigned char)letter);
+    return error_set(err, STATUS_INVALID, NULL,
+                     "FASTA, line %lld, column %lld: %s is no letter of a base (A, C, G, T, U, N and the other IUPAC "
+                     "codes); %s",
+                     (long long)line, (long long)column, letter == ' ' || letter == '\t' ? "a blank" : shown,
+                     letter == '-' || letter == '.' ? "remove the gaps of an alignment"
+                     : letter && strchr("EFIJLOPQXZefijlopqxz*", letter)
+                         ? "write N for an unknown base; amino acids: upload a one-hot x of [n][1][cols][letters] as "
+                           ".npz"
+                         : "remove it, or write N for an unknown base");
+}
+
+const char fasta_no_bases[] = "most letters are codes of several bases (R, Y, S, ...), so these are probably amino "
+                              "acids; the model reads DNA or RNA";
+
+/* Copies the letters of a line, and counts them in *seen; `to` has room for all of them. */
+static enum status read_letters(struct plain_line line, int64_t number, unsigned char *to, struct fasta_letters *seen,
+                                struct error *err)
+{
+    enum { BASE = 1, UNKNOWN, AMBIGUOUS };
+    static const unsigned char kinds[256] = {
+        ['A'] = BASE,      ['C'] = BASE,      ['G'] = BASE,      ['T'] = BASE,
+        ['U'] = BASE,      ['N'] = UNKNOWN,   ['R'] = AMBIGUOUS, ['Y'] = AMBIGUOUS,
+        ['S'] = AMBIGUOUS, ['W'] = AMBIGUOUS, ['K'] = AMBIGUOUS, ['M'] = AMBIGUOUS,
+        ['B'] = AMBIGUOUS, ['D'] = AMBIGUOUS, ['H'] = AMBIGUOUS, ['V'] = AMBIGUOUS};
     for (size_t i = 0; i < line.size; i++) {
-        if (!good[(unsigned char)line.at[i]])
-            return fault(number, STATUS_INVALID,
-                         "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...); amino acids: upload "
-                         "a one-hot x of [n][1][cols][letters] as .npz",
-                         err);
-        to[i] = (unsigned char)line.at[i];
+        unsigned char letter = (unsigned char)line.at[i];
+        unsigned char upper = letter >= 'a' && letter <= 'z' ? (unsigned char)(letter - 32) : letter;
+        if (!kinds[upper])
+            return fasta_letter_fault(number, (int64_t)i + 1, line.at[i], err);
+        seen->bases += kinds[upper] == BASE;
+        seen->ambiguous += kinds[upper] == AMBIGUOUS;
+        seen->uracil |= upper == 'U';
+        seen->thymine |= upper == 'T';
+        to[i] = letter;
     }
     return STATUS_OK;
 }
@@ -84,7 +109,7 @@ static enum status add_letters(struct reader *r, struct plain_line line, struct 
     struct fasta *f = r->fasta;
     if (f->records == 0)
         return fault(r->lines.number, STATUS_INVALID, headless, err);
-    enum status status = read_letters(line, r->lines.number, f->letters + f->count, err);
+    enum status status = read_letters(line, r->lines.number, f->letters + f->count, &f->seen, err);
     if (status)
         return status;
     f->count += (int64_t)line.size;
@@ -205,7 +230,8 @@ static enum status append_letters(struct fasta_stream *s, struct plain_line line
         s->letters = larger;
         s->room = room;
     }
-    enum status status = line.size > 0 ? read_letters(line, s->lines.number, s->letters + s->length, err) : STATUS_OK;
+    enum status status =
+        line.size > 0 ? read_letters(line, s->lines.number, s->letters + s->length, &s->seen, err) : STATUS_OK;
     s->length += status ? 0 : (int64_t)line.size;
     return status;
 }

@@ -14,6 +14,20 @@
 
 enum { FASTA_NAME = 64, FASTA_RECORDS = 1 << 20 };
 
+/* What the letters of a file are. bases: A, C, G, T or U; ambiguous: codes of several bases except N. */
+struct fasta_letters {
+    int64_t bases, ambiguous;
+    bool uracil, thymine; /* whether U and T occur */
+};
+/* Whether so many letters are ambiguous that they are probably amino acids: one in `share` of those that are not N. */
+static inline bool fasta_letters_odd(const struct fasta_letters *letters, int share)
+{
+    return letters->ambiguous > 0 && letters->ambiguous * share >= letters->ambiguous + letters->bases;
+}
+extern const char fasta_no_bases[]; /* the message about a query for which this is so with a share of 2 */
+/* Refuses a letter that is no code of a base. line, column: its place, from 1. Returns STATUS_INVALID. */
+enum status fasta_letter_fault(int64_t line, int64_t column, char letter, struct error *err);
+
 struct fasta_record {
     char name[FASTA_NAME]; /* the header line between '>' and its first blank; NUL-terminated */
     int64_t first;         /* the record's letters are letters[first ... first + length) */
@@ -24,6 +38,7 @@ struct fasta {
     struct fasta_record *record; /* [records] in the order of the file */
     int64_t count;               /* letters of all records together */
     unsigned char *letters;      /* [count] */
+    struct fasta_letters seen;   /* of all records */
     int *by_name;                /* [records] indices of the records, sorted by name */
 };
 
@@ -43,7 +58,8 @@ struct fasta_stream {
     char name[FASTA_NAME];
     struct plain_line words; /* the current record's header line after the name */
     unsigned char *letters;
-    int64_t length, room; /* length: letters of the current record; room: capacity of `letters` */
+    int64_t length, room;      /* length: letters of the current record; room: capacity of `letters` */
+    struct fasta_letters seen; /* of all records so far */
 };
 void fasta_stream_open(struct fasta_stream *s, const struct byte_source *from);
 void fasta_stream_close(struct fasta_stream *s); /* a zeroed struct is allowed */

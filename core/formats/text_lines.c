@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/utf8.h"
+
 struct plain_lines plain_lines(const char *text, size_t size)
 {
     return (struct plain_lines){text, text + size, 0};
@@ -87,6 +89,34 @@ int64_t plain_integer(struct plain_line word, int64_t most)
         value = value * 10 + digit;
     }
     return word.size > 0 ? value : -1;
+}
+
+bool plain_whole(struct plain_line word, int64_t *number)
+{
+    double value = plain_number(word);
+    if (!(fabs(value) < 9007199254740992.0) || value != floor(value))
+        return false;
+    *number = (int64_t)value;
+    return true;
+}
+
+char plain_strand(struct plain_line word)
+{
+    if (plain_is(word, "+") || plain_is(word, "1") || plain_is(word, "+1"))
+        return '+';
+    if (plain_is(word, "-") || plain_is(word, "-1"))
+        return '-';
+    return word.size == 0 || plain_is(word, ".") || plain_is(word, "*") || plain_is(word, "0") ? '.' : '\0';
+}
+
+int plain_shown(struct plain_line word, int most)
+{
+    if (word.size == 0 || memchr(word.at, '\0', word.size) || !utf8_valid(word.at, word.size))
+        return 0;
+    size_t bytes = word.size < (size_t)most ? word.size : (size_t)most;
+    while (bytes > 0 && bytes < word.size && ((unsigned char)word.at[bytes] & 0xC0) == 0x80)
+        bytes--;
+    return (int)bytes;
 }
 
 /* ---- streams ----------------------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ void region_parse(const char *record, enum coordinates coordinates, struct regio
     int64_t start = digits(&at), end = *at == '-' ? (at++, digits(&at)) : -1;
     bool reverse = strcmp(at, "(-)") == 0;
     start -= coordinates == COORDINATES_UCSC;
-    if (start < 0 || end <= start || (*at != '\0' && strcmp(at, "(+)") != 0 && !reverse))
+    if (start < 0 || end <= start || (*at != '\0' && strcmp(at, "(+)") != 0 && strcmp(at, "(.)") != 0 && !reverse))
         return;
     snprintf(out->name, sizeof out->name, "%.*s", (int)(colon - from), from);
     out->start = start;

@@ -8,9 +8,9 @@
 enum { REGION_NAME = 64 };
 
 /* What the names of records mean. BEDTOOLS: "chr1:100-200" begins at position 100, counted from 0, as bedtools getfasta
- * writes; UCSC: at position 100, counted from 1, as genome browsers write. Both may end with "(+)" or "(-)"; a record
- * with "(-)" is the reverse complement. "NAME::chr1:100-200(-)" means the same as "chr1:100-200(-)". Any other name,
- * and every name with RECORD, contains no coordinates: positions are then counted from 0 in the record itself. */
+ * writes; UCSC: at position 100, counted from 1, as genome browsers write. Both may end with "(+)", "(.)" or "(-)"; a
+ * record with "(-)" is the reverse complement. "NAME::chr1:100-200(-)" means the same as "chr1:100-200(-)". Any other
+ * name, and every name with RECORD, contains no coordinates: positions are then counted from 0 in the record itself. */
 enum coordinates { COORDINATES_RECORD, COORDINATES_BEDTOOLS, COORDINATES_UCSC };
 
 struct region {

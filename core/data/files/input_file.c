@@ -80,6 +80,8 @@ static enum status read_sequences(const struct input_file_sink *to, const void *
 {
     struct genes genes = {0};
     enum status status = genes_parse(bytes, count, "", 0, NULL, &genes, err);
+    if (!status && fasta_letters_odd(&genes.seen, 2))
+        status = error_set(err, STATUS_INVALID, NULL, "FASTA: %s", fasta_no_bases);
     for (int i = 0; status == STATUS_OK && i < genes.loci; i++)
         status = add_record(to, genes.bases + genes.locus[i].first, genes.locus[i].length, err);
     if (status == STATUS_OK && genes.loci == 0)

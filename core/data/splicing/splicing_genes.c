@@ -21,8 +21,9 @@
 
 struct gff3_feature {
     struct plain_line sequence, source, type, strand; /* fields 1, 2, 3 and 7; they point into the text */
-    struct plain_line parent; /* value of the attribute Parent; its size is 0 if the feature has none */
-    int64_t from, to; /* first and last position of the feature, counted from 1; -1: the field is not an integer */
+    struct plain_line parent;      /* value of the attribute Parent; its size is 0 if the feature has none */
+    struct plain_line position[2]; /* fields 4 and 5 */
+    int64_t from, to; /* first and last position of the feature, counted from 1; -1: the field is no whole number */
 };
 
 struct gff3 {
@@ -62,8 +63,11 @@ static enum status gff3_split(const struct gff3 *gff, struct plain_line line, st
                                      .type = field[2],
                                      .strand = field[6],
                                      .parent = parent_of(field[8]),
-                                     .from = plain_integer(field[3], INT64_MAX / 2),
-                                     .to = plain_integer(field[4], INT64_MAX / 2)};
+                                     .position = {field[3], field[4]},
+                                     .from = -1,
+                                     .to = -1};
+    if (!plain_whole(field[3], &feature->from) || !plain_whole(field[4], &feature->to))
+        feature->from = -1;
     return STATUS_OK;
 }
 
@@ -141,9 +145,17 @@ static enum status take_feature(struct reader *r, const struct gff3_feature *f, 
     if (locus < 0)
         return gff3_fault(&r->gff, "the FASTA file has no sequence of that name (field 1)", err);
     if (f->from < 1 || f->to < f->from || f->to > r->fasta.record[locus].length)
-        return gff3_fault(&r->gff, "the coordinates (fields 4 and 5) are not within the sequence", err);
-    if (!plain_is(f->strand, "+"))
-        return gff3_fault(&r->gff, "not on the strand of the sequence: field 7 must be +", err);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "GFF3, line %lld: fields 4 and 5 must be whole numbers that count from 1, in ascending order, "
+                         "up to the %lld bases of %s; got '%.*s' and '%.*s'",
+                         (long long)r->gff.lines.number, (long long)r->fasta.record[locus].length,
+                         r->fasta.record[locus].name, plain_shown(f->position[0], 30), f->position[0].at,
+                         plain_shown(f->position[1], 30), f->position[1].at);
+    if (plain_strand(f->strand) != '+')
+        return error_set(err, STATUS_INVALID, NULL,
+                         "GFF3, line %lld: field 7 must be + (or 1), the strand of the sequence; got '%.*s'. Give "
+                         "genes on the strand - as their reverse complement",
+                         (long long)r->gff.lines.number, plain_shown(f->strand, 20), f->strand.at);
     r->has_introns |= intron;
     if (intron)
         return mark_intron(r, locus, f->from - 1, f->to - 1, err);
@@ -212,6 +224,7 @@ static void take_sequences(struct fasta *fasta, struct genes *genes)
     genes->locus = fasta->record;
     genes->count = fasta->count;
     genes->bases = fasta->letters;
+    genes->seen = fasta->seen;
     for (int64_t i = 0; i < genes->count; i++)
         genes->bases[i] = splicing_base((char)genes->bases[i]);
     fasta->record = NULL;

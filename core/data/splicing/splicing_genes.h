@@ -22,6 +22,7 @@ struct genes {
     struct fasta_record *locus; /* [loci] in the order of the FASTA file; .first and .length count bases */
     int64_t count;              /* bases of all loci together */
     uint8_t *bases, *classes;   /* [count] each; values of enum splicing_base and splicing_class */
+    struct fasta_letters seen;  /* the letters of the FASTA file */
     /* number of introns that were marked; an intron of several transcripts counts several times */
     int64_t introns;
 };

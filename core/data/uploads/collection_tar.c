@@ -289,7 +289,7 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
         return add_media(t, name, bytes, err);
     if (arrays_named(last))
         return add_arrays(t, last, bytes, err);
-    if (ends_in(last, ".fa") || ends_in(last, ".fasta"))
+    if (ends_in(last, ".fa") || ends_in(last, ".fasta") || ends_in(last, ".fna"))
         return keep_text(&t->fasta, name, bytes, FASTA_BYTES, err);
     if (ends_in(last, ".gff3") || ends_in(last, ".gff"))
         return keep_text(&t->gff, name, bytes, FASTA_BYTES, err);

@@ -25,7 +25,11 @@ struct reader {
     struct plain_lines lines;
     int rows_left; /* number of rows that the current MEME matrix still needs; -1: its width is unknown */
     bool in_matrix;
-    int letter; /* number of rows of the current JASPAR matrix that have been read */
+    /* The current JASPAR matrix: number of rows that have been read, of `width` counts each; the letter of each row (an
+     * index into "ACGT"), if `lettered`. */
+    int counts, width, letter[LETTERS];
+    bool lettered;
+    double count[LETTERS * MOTIF_TEXT_WIDTH];
 };
 
 static enum status motif_text_fault(const struct reader *r, enum status code, const char *detail, struct error *err)
@@ -59,6 +63,44 @@ static enum status add_row(struct reader *r, const double value[LETTERS], struct
     return STATUS_OK;
 }
 
+static void note(struct motif_text_notice *notice, const struct motif_text_entry *motif)
+{
+    if (notice->motifs++ == 0)
+        memcpy(notice->first, motif->id, sizeof notice->first);
+}
+
+/* Whether the sums of the rows or the columns of four rows of four counts are equal, within 1 %. */
+static bool equal_sums(const struct reader *r, bool rows)
+{
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < LETTERS; i++) {
+        double sum = 0;
+        for (int j = 0; j < LETTERS; j++)
+            sum += r->count[rows ? i * LETTERS + j : j * LETTERS + i];
+        least = fmin(least, sum);
+        most = fmax(most, sum);
+    }
+    return most - least <= 0.01 * most;
+}
+
+/* Adds the counts of a matrix of JASPAR as the rows of the last motif. Adds nothing if the matrix is not complete. */
+static enum status end_counts(struct reader *r, struct error *err)
+{
+    bool turned = r->counts > LETTERS || (r->counts == LETTERS && r->width == LETTERS && !r->lettered &&
+                                          equal_sums(r, true) && !equal_sums(r, false));
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && r->counts >= LETTERS && i < (turned ? r->counts : r->width); i++) {
+        double value[LETTERS];
+        for (int b = 0; b < LETTERS; b++)
+            value[r->lettered ? r->letter[b] : b] = r->count[turned ? i * LETTERS + b : b * r->width + i];
+        status = add_row(r, value, err);
+    }
+    if (turned)
+        note(&r->out->turned, last(r));
+    r->counts = 0;
+    return status;
+}
+
 /* Ends the last motif. It is an error if the motif is not complete. */
 static enum status end_motif(struct reader *r, struct error *err)
 {
@@ -66,7 +108,10 @@ static enum status end_motif(struct reader *r, struct error *err)
     r->in_matrix = false;
     if (out->motifs == 0)
         return STATUS_OK;
-    if (last(r)->width == 0 || r->rows_left > 0 || (r->letter > 0 && r->letter < LETTERS))
+    enum status status = end_counts(r, err);
+    if (status)
+        return status;
+    if (last(r)->width == 0 || r->rows_left > 0)
         return error_set(err, STATUS_INVALID, NULL, "motifs, line %lld: the matrix of %s is not complete",
                          (long long)r->lines.number, last(r)->id);
     return STATUS_OK;
@@ -98,7 +143,6 @@ static enum status begin_motif(struct reader *r, struct plain_line rest, struct 
     out->motif = more;
     out->motif[out->motifs++] = (struct motif_text_entry){.first = out->rows, .sites = 20};
     r->rows_left = 0;
-    r->letter = 0;
     if (!plain_word(&rest, &word))
         return motif_text_fault(r, STATUS_INVALID, "a motif needs an identifier", err);
     status = take_name(r, word, last(r)->id, err);
@@ -159,10 +203,10 @@ static enum status read_row(struct reader *r, struct plain_line line, bool *is_r
     }
     if (count == 0)
         return STATUS_OK;
-    if (count < LETTERS || fabs(sum - 1) > SUM_TOLERANCE)
+    if (count < LETTERS || (fabs(sum - 1) > SUM_TOLERANCE && sum != 0))
         return motif_text_fault(r, STATUS_INVALID, "a row of a matrix needs four probabilities whose sum is 1", err);
     for (int i = 0; i < LETTERS; i++)
-        value[i] /= sum;
+        value[i] /= sum > 0 ? sum : 1;
     *is_row = true;
     return add_row(r, value, err);
 }
@@ -202,56 +246,104 @@ static enum status read_meme_line(struct reader *r, struct plain_line line, stru
 
 /* ---- JASPAR ------------------------------------------------------------------------------------------------- */
 
-/* Reads the counts of one letter; brackets and the letter are optional. */
+/* Removes the letter of a row of counts from its beginning, with the sign behind it ("A [", "A|"). Returns the index of
+ * the letter, or -1 if there is none. */
+static int remove_letter(struct plain_line *line)
+{
+    static const char letters[] = "ACGTUacgtu", marks[] = " \t[]:|=";
+    struct plain_line rest = *line;
+    while (rest.size > 0 && strchr(" \t[", rest.at[0])) {
+        rest.at++;
+        rest.size--;
+    }
+    const char *letter = rest.size > 0 && rest.at[0] ? strchr(letters, rest.at[0]) : NULL;
+    if (!letter)
+        return -1;
+    for (rest.at++, rest.size--; rest.size > 0 && rest.at[0] && strchr(marks, rest.at[0]); rest.size--)
+        rest.at++;
+    *line = rest;
+    int index = (int)(letter - letters) % 5;
+    return index == LETTERS ? LETTERS - 1 : index; /* U is T */
+}
+
+/* Reads one row of counts; brackets and the letter are optional. */
 static enum status read_counts(struct reader *r, struct plain_line line, struct error *err)
 {
-    struct motif_text *out = r->out;
     struct plain_line word;
-    int position = 0;
-    if (r->letter == LETTERS)
+    int position = 0, letter = remove_letter(&line);
+    bool first = r->counts == 0;
+    r->lettered = first ? letter >= 0 : r->lettered;
+    r->width = first ? 0 : r->width;
+    if (r->counts >= LETTERS && (r->lettered || r->width != LETTERS))
         return motif_text_fault(r, STATUS_INVALID, "a matrix of counts has four rows, of A, C, G and T", err);
-    for (bool begun = false; plain_word(&line, &word);) {
-        while (word.size > 0 && (*word.at == '[' || (!begun && strchr("ACGTUacgtu", *word.at)))) {
+    if (r->counts == MOTIF_TEXT_WIDTH)
+        return motif_text_fault(r, STATUS_LIMIT, "a motif has more than 100 positions", err);
+    if (r->lettered != (letter >= 0))
+        return motif_text_fault(r, STATUS_INVALID, "either all rows of a matrix begin with their letter, or none", err);
+    for (int i = 0; r->lettered && i < r->counts; i++)
+        if (r->letter[i] == letter)
+            return motif_text_fault(r, STATUS_INVALID, "two rows of a matrix have the same letter", err);
+    if (r->lettered)
+        r->letter[r->counts] = letter;
+    for (; plain_word(&line, &word); position++) {
+        while (word.size > 0 && *word.at == '[') {
             word.at++;
             word.size--;
         }
         while (word.size > 0 && word.at[word.size - 1] == ']')
             word.size--;
-        if (word.size == 0)
+        if (word.size == 0) {
+            position--;
             continue;
-        begun = true;
+        }
         double count = plain_number(word);
         if (!(count >= 0 && count <= SITES_MOST))
-            return motif_text_fault(r, STATUS_INVALID, "a count must be a number in [0, 1e9]", err);
-        if (r->letter == 0) {
-            enum status status = add_row(r, (const double[LETTERS]){count}, err);
-            if (status)
-                return status;
-        } else if (position < last(r)->width) {
-            out->row[last(r)->first + position][r->letter] = count;
-        }
-        position++;
+            return error_set(err, STATUS_INVALID, NULL,
+                             "motifs, line %lld: a count must be a number in [0, 1e9]; got '%.*s'%s",
+                             (long long)r->lines.number, plain_shown(word, 30), word.at,
+                             count < 0 ? ", as in a matrix of weights; upload the counts" : "");
+        if (first && position == MOTIF_TEXT_WIDTH)
+            return motif_text_fault(r, STATUS_LIMIT, "a motif has more than 100 positions", err);
+        r->width += first;
+        if (position < r->width)
+            r->count[r->counts * r->width + position] = count;
     }
-    if (position != last(r)->width)
+    if (position != r->width || position == 0)
         return motif_text_fault(r, STATUS_INVALID, "the four rows of a matrix need as many counts each", err);
-    r->letter++;
+    r->counts++;
     return STATUS_OK;
 }
 
-/* Divides the counts of a complete matrix by the sums of their columns. */
-static enum status divide(const struct reader *r, struct motif_text_entry *motif, struct error *err)
+/* Divides the counts of a matrix by the sums of their columns. */
+static void divide(struct motif_text *out, struct motif_text_entry *motif)
 {
     motif->sites = 0;
     for (int i = motif->first; i < motif->first + motif->width; i++) {
-        double *row = r->out->row[i], sum = row[0] + row[1] + row[2] + row[3];
-        if (!(sum > 0))
-            return error_set(err, STATUS_INVALID, NULL, "motifs: a column of the matrix of %s has no counts",
-                             motif->id);
+        double *row = out->row[i], sum = row[0] + row[1] + row[2] + row[3];
         motif->sites = fmax(motif->sites, sum);
-        for (int b = 0; b < LETTERS; b++)
+        for (int b = 0; sum > 0 && b < LETTERS; b++)
             row[b] /= sum;
     }
-    return STATUS_OK;
+}
+
+/* Removes the motifs of which a column is empty. STATUS_INVALID: no motif is left. */
+static enum status leave_out_empty(struct motif_text *out, struct error *err)
+{
+    int kept = 0;
+    for (int i = 0; i < out->motifs; i++) {
+        const struct motif_text_entry *motif = &out->motif[i];
+        bool empty = false;
+        for (int k = motif->first; k < motif->first + motif->width; k++)
+            empty = empty || out->row[k][0] + out->row[k][1] + out->row[k][2] + out->row[k][3] <= 0;
+        if (empty)
+            note(&out->empty, motif);
+        else
+            out->motif[kept++] = *motif;
+    }
+    out->motifs = kept;
+    return kept > 0 ? STATUS_OK
+                    : error_set(err, STATUS_INVALID, NULL, "motifs: a column of the matrix of %s has no counts%s",
+                                out->empty.first, out->empty.motifs > 1 ? ", and so in all other matrices" : "");
 }
 
 static enum status read_jaspar_line(struct reader *r, struct plain_line line, struct error *err)
@@ -299,9 +391,12 @@ static enum status read_all(struct reader *r, bool jaspar, struct error *err)
         status = end_motif(r, err);
     if (!status && r->out->motifs == 0)
         status = error_set(err, STATUS_INVALID, NULL,
-                           "the file has no motif; it needs lines MOTIF with matrices (MEME), or '>' (JASPAR)");
+                           "the file has no motif; before each matrix, write a line '>NAME' (counts, JASPAR) or a line "
+                           "MOTIF NAME (probabilities, MEME)");
     for (int i = 0; !status && jaspar && i < r->out->motifs; i++)
-        status = divide(r, &r->out->motif[i], err);
+        divide(r->out, &r->out->motif[i]);
+    if (!status)
+        status = leave_out_empty(r->out, err);
     return status ? status : check_ids(r->out, err);
 }
 

@@ -69,6 +69,26 @@ static enum status name_records(struct collection *c, const struct genes *genes,
     return c->records.count == genes->loci ? STATUS_OK : error_memory(err, "names");
 }
 
+/* Decides between DNA and RNA, and warns of letters that do not keep their meaning. */
+static enum status take_alphabet(struct collection *c, const struct fasta_letters *seen, struct error *err)
+{
+    enum { OFTEN = 4 };
+    enum status status = STATUS_OK;
+    c->rna = seen->uracil && !seen->thymine;
+    if (seen->uracil && seen->thymine)
+        status = collection_warn(c, err, "mixed-alphabet",
+                                 "the file contains both T and U; its sequences are read as DNA, with T for each U");
+    if (status || seen->ambiguous == 0)
+        return status;
+    return collection_warn(c, err, "ambiguous-bases",
+                           "%lld of %lld letters are codes of several bases (R, Y, S, ...); "
+                           "each was read as an unknown base, as N is%s",
+                           (long long)seen->ambiguous, (long long)(seen->ambiguous + seen->bases),
+                           fasta_letters_odd(seen, OFTEN)
+                               ? ". If they are amino acids, upload a one-hot x of [n][1][cols][letters] as .npz"
+                               : "");
+}
+
 enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, struct error *err)
 {
     struct collection *c = b->c;
@@ -87,6 +107,9 @@ enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, 
     }
     if (status)
         return status;
+    status = take_alphabet(c, &genes->seen, err);
+    if (status)
+        return status;
     return sites ? add_genes(b, genes, err) : name_records(c, genes, err);
 }
 
@@ -98,19 +121,7 @@ struct reader {
     const struct collection_options *options;
     struct fasta_stream in;
     struct name_list names; /* of the records */
-    bool uracil, thymine;   /* whether the letters U and T occur */
 };
-
-/* Notes whether U and T occur, and replaces each letter of the record by its value of enum splicing_base, in place. */
-static void take_letters(struct reader *r)
-{
-    for (int64_t i = 0; i < r->in.length; i++) {
-        unsigned char letter = r->in.letters[i] | 0x20; /* the letter in lower case */
-        r->uracil |= letter == 'u';
-        r->thymine |= letter == 't';
-        r->in.letters[i] = splicing_base((char)letter);
-    }
-}
 
 /* Finds the text of the label: the words after the name, or the word that the user has selected by its position
  * (position 1 is the name). */
@@ -141,7 +152,8 @@ static enum status add_record(struct reader *r, struct error *err)
         return error_set(err, STATUS_INVALID, NULL, "FASTA: two records are called %s; names must be unique", in->name);
     if (!status)
         status = find_label(r, &text, err);
-    take_letters(r);
+    for (int64_t i = 0; i < in->length; i++)
+        in->letters[i] = splicing_base((char)in->letters[i]);
     if (!status)
         status = add_bases(&r->b, in->letters, in->length, err);
     return status ? status : sequence_label_add(&r->b, text, err);
@@ -164,11 +176,7 @@ static enum status read_records(struct reader *r, struct error *err)
         return status;
     r->b.c->records = r->names.names; /* from here on, the collection owns the names */
     r->names.names = (struct collection_names){0};
-    r->b.c->rna = r->uracil && !r->thymine;
-    if (!r->uracil || !r->thymine)
-        return STATUS_OK;
-    return collection_warn(r->b.c, err, "mixed-alphabet",
-                           "the file contains both T and U; its sequences are read as DNA, with T for each U");
+    return take_alphabet(r->b.c, &r->in.seen, err);
 }
 
 /* ---- negatives ----------------------------------------------------------------------------------------------- */

@@ -48,6 +48,15 @@ enum status upload_motifs(const struct byte_source *from, const struct collectio
         status = motif_text_parse(text, size, &motifs, err);
     for (int i = 0; !status && i < motifs.motifs; i++)
         status = add_motif(&b, &motifs, &motifs.motif[i], err);
+    if (!status && motifs.empty.motifs > 0)
+        status = collection_warn(c, err, "motifs-left-out",
+                                 "%d motifs were left out, because a column of their matrix is empty (the first: %s)",
+                                 motifs.empty.motifs, motifs.empty.first);
+    if (!status && motifs.turned.motifs > 0)
+        status = collection_warn(c, err, "motifs-transposed",
+                                 "%d matrices (the first: %s) have a row for each position, as in HOCOMOCO's files; "
+                                 "their columns were read as A, C, G and T",
+                                 motifs.turned.motifs, motifs.turned.first);
     if (!status)
         status = builder_finish(&b, false, err);
     builder_close(&b);

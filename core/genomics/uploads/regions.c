@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/grown.h"
 #include "core/data/dataset.h"
@@ -135,7 +136,9 @@ static int regions_by_place(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-enum { WINDOW = 200, LINE_BYTES = 1 << 20, NAME_COLUMN = 4, COLUMNS = 10 };
+/* SUMMIT: number of columns of narrowPeak; the last of them is the summit. IDR: number of columns in the output of the
+ * program idr, whose first ten are those of narrowPeak. */
+enum { WINDOW = 200, LINE_BYTES = 1 << 20, NAME_COLUMN = 4, STRAND_COLUMN = 6, SUMMIT = 10, IDR = 20, SHOWN = 30 };
 
 /* Returns the number of the column with the label; 0: there is none. */
 static int label_column(const struct collection_options *o)
@@ -198,7 +201,28 @@ void regions_close(struct regions *s)
 struct line {
     int64_t number;
     struct plain_line text;
+    bool words; /* the line has no tab, so its columns are words */
+    int columns;
+    struct plain_line field[SUMMIT]; /* the first columns */
 };
+
+/* Refuses the text of a column, counted from 1. */
+static enum status bed_column_fault(const struct line *line, int column, const char *detail, struct error *err)
+{
+    const struct plain_line text = line->field[column - 1];
+    return error_set(err, STATUS_INVALID, NULL, "BED, line %lld, column %d: '%.*s' %s", (long long)line->number, column,
+                     plain_shown(text, SHOWN), text.at, detail);
+}
+
+/* Counts the current line for a warning that shows the text of a column. */
+static void count_line(struct member_notice *notice, const struct line *line, int column, const char *detail)
+{
+    const struct plain_line text = line->field[column - 1];
+    char first[sizeof notice->first];
+    (void)snprintf(first, sizeof first, "line %lld, column %d: '%.*s'%s", (long long)line->number, column,
+                   plain_shown(text, SHOWN), text.at, detail);
+    member_notice_count(notice, true, first);
+}
 
 static enum status bed_fault(const struct line *line, const char *detail, struct error *err)
 {
@@ -218,14 +242,17 @@ static enum status append_region(struct regions *s, const struct region *region,
     return STATUS_OK;
 }
 
-/* Splits a line into its columns, at tabs. Returns their number, and stores at most COLUMNS of them. */
-static int split_columns(struct plain_line line, struct plain_line field[COLUMNS])
+/* Splits a line into its columns, at tabs or, if it has none, at blanks. */
+static void split_columns(struct line *line)
 {
-    struct plain_line more;
-    int count = 0;
-    while (plain_field(&line, '\t', count < COLUMNS ? &field[count] : &more))
-        count++;
-    return count;
+    struct plain_line rest = line->text, field;
+    line->words = !memchr(rest.at, '\t', rest.size);
+    line->columns = 0;
+    while (line->words ? plain_word(&rest, &field) : plain_field(&rest, '\t', &field)) {
+        if (line->columns < SUMMIT)
+            line->field[line->columns] = field;
+        line->columns++;
+    }
 }
 
 /* Finds the sequence of the genome on which a region lies. If the genome lacks the sequence, sets *out to NULL and
@@ -255,7 +282,7 @@ static enum status find_label(struct regions *s, const struct line *line, struct
 {
     const struct collection_options *o = s->options;
     int column = label_column(o);
-    if (column > 0 && !sequence_label_column(line->text, column, false, &text))
+    if (column > 0 && !sequence_label_column(line->text, column, line->words, &text))
         return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: there is no column %d, which should be the label",
                          (long long)line->number, column);
     if (column == 0 && o->label && o->label[0] != '\0')
@@ -268,44 +295,96 @@ static enum status find_label(struct regions *s, const struct line *line, struct
     return name_list_add(&s->labels, text.at, text.size, label, err);
 }
 
-/* Sets the window of a region. The window is around the middle of the region or, if the line has the ten columns of
- * narrowPeak and states a summit, around the summit. If the option `window` is 0, the window is the region itself. */
-static enum status find_window(struct regions *s, const struct line *line, const struct plain_line *field, int fields,
-                               struct region *r, struct error *err)
+/* Reads the start and the end of a region. */
+static enum status read_place(const struct line *line, int64_t *start, int64_t *end, struct error *err)
 {
-    int64_t start = plain_integer(field[1], INT64_MAX / 4), end = plain_integer(field[2], INT64_MAX / 4);
-    if (start < 0 || end <= start || end > r->chromosome->length)
-        return bed_fault(line, "the region is empty, or ends after its chromosome", err);
-    int64_t summit = fields == COLUMNS ? plain_integer(field[9], end - start - 1) : -1;
-    int64_t middle = summit >= 0 ? start + summit : start + (end - start) / 2;
+    for (int column = 2; column <= 3; column++)
+        if (!plain_whole(line->field[column - 1], column == 2 ? start : end))
+            return bed_column_fault(line, column, "is not a whole number; state a position in bases, counted from 0",
+                                    err);
+    if (*end > *start)
+        return STATUS_OK;
+    return error_set(err, STATUS_INVALID, NULL,
+                     "BED, line %lld: %s the start (column 2: %lld); positions count from 0, and the end is the first "
+                     "position after the region",
+                     (long long)line->number,
+                     *end == *start ? "the region is empty: the end (column 3) equals"
+                                    : "the end (column 3) lies before",
+                     (long long)*start);
+}
+
+/* Returns the number of bases from the start of a region to its summit, or to its middle if the line states no summit
+ * within the region. */
+static enum status read_summit(struct regions *s, const struct line *line, int64_t start, int64_t end, int64_t *summit,
+                               struct error *err)
+{
+    bool stated = line->columns == SUMMIT || line->columns == IDR;
+    int64_t number = -1;
+    *summit = (end - start) / 2;
+    if (!stated || plain_is(line->field[SUMMIT - 1], ".") || plain_is(line->field[SUMMIT - 1], "-1"))
+        return STATUS_OK;
+    bool whole = plain_whole(line->field[SUMMIT - 1], &number);
+    if (whole && number >= 0 && number < end - start) {
+        *summit = number;
+        return STATUS_OK;
+    }
+    if (whole && number >= start && number < end)
+        return bed_column_fault(line, SUMMIT,
+                                "is a position of the chromosome, but a summit counts from the start of its region; "
+                                "subtract column 2: awk -F'\\t' -v OFS='\\t' '{$10-=$2} 1' FILE",
+                                err);
+    count_line(&s->summitless, line, SUMMIT, "");
+    return STATUS_OK;
+}
+
+/* Sets the window of a region. The window is around the middle of the region or, if the line has the ten columns of
+ * narrowPeak and states a summit, around the summit. If the option `window` is 0, the window is the region itself.
+ * Clears *inside if the region or the window lies beyond an end of the chromosome. */
+static enum status find_window(struct regions *s, const struct line *line, struct region *r, bool *inside,
+                               struct error *err)
+{
+    int64_t start = 0, end = 0, summit = 0, length = r->chromosome->length;
+    enum status status = read_place(line, &start, &end, err);
+    if (!status)
+        status = read_summit(s, line, start, end, &summit, err);
+    if (status)
+        return status;
     int window = s->options->window < 0 ? WINDOW : s->options->window;
-    r->start = window == 0 ? start : middle - window / 2;
+    r->start = window == 0 ? start : start + summit - window / 2;
     r->end = window == 0 ? end : r->start + window;
-    if (r->end - r->start > ((int64_t)1 << 24))
+    *inside = r->start >= 0 && r->end <= length;
+    if (start < 0 || end > length) {
+        char detail[64] = ", before its first base";
+        if (start >= 0)
+            (void)snprintf(detail, sizeof detail, ", but %.20s has %lld bases", r->chromosome->name, (long long)length);
+        count_line(&s->beyond, line, start < 0 ? 2 : 3, detail);
+        *inside = false;
+    } else if (!*inside) {
+        s->left_out++;
+    } else if (r->end - r->start > ((int64_t)1 << 24)) {
         return bed_fault(line, "the region is longer than 16777216 bases; state a window", err);
+    }
     return s->options->negatives == NEGATIVES_GC ? regions_cover(s, r, start, end, err) : STATUS_OK;
 }
 
-static enum status add_line(struct regions *s, const struct line *line, struct plain_line name, struct error *err)
+static enum status add_line(struct regions *s, struct line *line, struct plain_line name, struct error *err)
 {
-    struct plain_line field[COLUMNS];
-    int fields = split_columns(line->text, field);
-    struct region r = {.reverse = fields > 5 && plain_is(field[5], "-"), .joined = -1};
-    if (fields < 3)
+    bool inside = false;
+    split_columns(line);
+    if (line->columns < 3)
         return bed_fault(line, "a region needs a chromosome, a start and an end, separated by tabs", err);
-    enum status status = find_chromosome(s, line, field[0], &r.chromosome, err);
+    char strand = line->columns >= STRAND_COLUMN ? plain_strand(line->field[STRAND_COLUMN - 1]) : '.';
+    struct region r = {.reverse = strand == '-', .joined = -1};
+    enum status status = find_chromosome(s, line, line->field[0], &r.chromosome, err);
     if (!status && !r.chromosome)
         return STATUS_OK;
+    if (!status && strand == '\0')
+        count_line(&s->strandless, line, STRAND_COLUMN, "");
     if (!status)
-        status = find_window(s, line, field, fields, &r, err);
+        status = find_window(s, line, &r, &inside, err);
     if (!status)
         status = find_label(s, line, name, &r.label, err);
-    if (status)
-        return status;
-    if (r.start >= 0 && r.end <= r.chromosome->length)
-        return append_region(s, &r, err);
-    s->left_out++;
-    return STATUS_OK;
+    return status || !inside ? status : append_region(s, &r, err);
 }
 
 static bool is_header(struct plain_line line)
@@ -415,31 +494,91 @@ static enum status make_room(struct regions *s, struct error *err)
     return s->letters && s->bases && s->other ? STATUS_OK : error_memory(err, "regions");
 }
 
+/* Returns whether two names of sequences are equal except for case and the prefix "chr". */
+static bool same_sequence(const char *one, const char *other)
+{
+    one += strncasecmp(one, "chr", 3) == 0 ? 3 : 0;
+    other += strncasecmp(other, "chr", 3) == 0 ? 3 : 0;
+    bool mitochondria = (strcasecmp(one, "M") == 0 && strcasecmp(other, "MT") == 0) ||
+                        (strcasecmp(one, "MT") == 0 && strcasecmp(other, "M") == 0);
+    return mitochondria || strcasecmp(one, other) == 0;
+}
+
+/* Says what the genome calls the sequence that it lacks, or else which sequences it has. */
+static void suggest_sequence(const struct regions *s, char *out, size_t room)
+{
+    const struct faidx *genome = &s->genome;
+    size_t used = 0;
+    for (int i = 0; i < genome->count; i++) {
+        const char *name = genome->sequence[i].name, *given = s->elsewhere_name;
+        if (!same_sequence(name, given))
+            continue;
+        bool chr = strncmp(name, "chr", 3) == 0;
+        (void)snprintf(out, room, "the genome calls it %.30s: %s", name,
+                       chr && strcmp(name + 3, given) == 0 ? "prefix the names with chr (sed 's/^/chr/' FILE)"
+                       : strncmp(given, "chr", 3) == 0 && strcmp(given + 3, name) == 0
+                           ? "remove chr from the names (sed 's/^chr//' FILE)"
+                           : "rename it in the file");
+        return;
+    }
+    for (int i = 0; i < genome->count && i < 4 && used < room; i++)
+        used += (size_t)snprintf(out + used, room - used, "%s%.20s",
+                                 i == 0  ? "the genome has "
+                                 : i < 3 ? ", "
+                                         : ", ...",
+                                 i < 3 ? genome->sequence[i].name : "");
+}
+
+enum { SUGGESTED = 100 };
+
 /* Reports that all regions were left out. */
 static enum status none_left(const struct regions *s, struct error *err)
 {
-    if (s->elsewhere == 0)
+    char has[SUGGESTED] = "";
+    suggest_sequence(s, has, sizeof has);
+    if (s->elsewhere > 0)
         return error_set(err, STATUS_INVALID, NULL,
-                         "no region is left: the windows of all %lld regions cross an end of the chromosome",
-                         (long long)s->left_out);
+                         "no region is left: the genome lacks the sequences of %lld regions, the first of which is on "
+                         "'%s'; %s%s",
+                         (long long)s->elsewhere, s->elsewhere_name, has,
+                         s->beyond.members + s->left_out > 0 ? "; the others cross an end" : "");
+    if (s->beyond.members > 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "no region is left: %lld regions lie beyond an end of their chromosome (%s), and the windows "
+                         "of %lld cross one; are they of another assembly?",
+                         (long long)s->beyond.members, s->beyond.first, (long long)s->left_out);
     return error_set(err, STATUS_INVALID, NULL,
-                     "no region is left: the genome lacks the sequences of %lld regions, the first of which is on %s; "
-                     "the windows of %lld other regions cross an end of the chromosome",
-                     (long long)s->elsewhere, s->elsewhere_name, (long long)s->left_out);
+                     "no region is left: the windows of all %lld regions cross an end of the chromosome",
+                     (long long)s->left_out);
 }
 
 static enum status warn_of_regions(struct regions *s, struct error *err)
 {
+    const struct {
+        const struct member_notice *notice;
+        const char *code, *what;
+    } rows[] = {
+        {&s->beyond, "regions-beyond",
+         "were left out, because they lie beyond an end of their chromosome; are they of another assembly?"},
+        {&s->strandless, "strands-unknown", "state no strand (+ - . 1 -1) and were read on the strand +"},
+        {&s->summitless, "summits-outside", "have a summit outside of them, so their window is around their middle"},
+    };
     enum status status = STATUS_OK;
+    char has[SUGGESTED] = "";
+    suggest_sequence(s, has, sizeof has);
     if (s->elsewhere > 0)
         status = collection_warn(s->b->c, err, "regions-elsewhere",
                                  "%lld regions were left out, because the genome lacks their sequences; the first of "
-                                 "these regions is on %s",
-                                 (long long)s->elsewhere, s->elsewhere_name);
+                                 "these regions is on %s; %s",
+                                 (long long)s->elsewhere, s->elsewhere_name, has);
     if (!status && s->left_out > 0)
         status = collection_warn(s->b->c, err, "regions-left-out",
                                  "%lld regions were left out, because their window crosses an end of the chromosome",
                                  (long long)s->left_out);
+    for (size_t i = 0; !status && i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].notice->members > 0)
+            status = collection_warn(s->b->c, err, rows[i].code, "%lld regions (the first: %s) %s",
+                                     (long long)rows[i].notice->members, rows[i].notice->first, rows[i].what);
     if (status || s->unmatched == 0)
         return status;
     return collection_warn(s->b->c, err, "regions-unmatched",
@@ -450,7 +589,8 @@ static enum status warn_of_regions(struct regions *s, struct error *err)
 
 enum status regions_finish(struct regions *s, struct error *err)
 {
-    enum status status = s->count == 0 && s->left_out + s->elsewhere > 0 ? none_left(s, err) : make_room(s, err);
+    enum status status =
+        s->count == 0 && s->left_out + s->elsewhere + s->beyond.members > 0 ? none_left(s, err) : make_room(s, err);
     if (!status && s->files > 1 && s->options->target == TARGET_LABELS)
         status = join_regions(s, err);
     for (int64_t i = 0; !status && i < s->count; i++)

@@ -2,6 +2,7 @@
 #ifndef MOTIF_CORE_GENOMICS_UPLOADS_REGIONS_INT_H
 #define MOTIF_CORE_GENOMICS_UPLOADS_REGIONS_INT_H
 
+#include "core/data/uploads/member_notices.h"
 #include "core/genomics/files/bigwig_read.h"
 #include "core/genomics/files/faidx.h"
 #include "core/genomics/uploads/uploads.h"
@@ -29,6 +30,8 @@ struct regions {
     int64_t count, left_out, unmatched;
     int64_t elsewhere;               /* number of regions on sequences that the genome does not have */
     char elsewhere_name[FASTA_NAME]; /* sequence of the first of them */
+    /* Regions beyond an end of their chromosome, with an unknown text as strand, and with a summit outside of them. */
+    struct member_notice beyond, strandless, summitless;
     struct place *covered; /* [covers] with NEGATIVES_GC: where no negative may lie, one place for each region */
     int64_t covers;
     int files;

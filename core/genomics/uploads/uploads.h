@@ -12,10 +12,10 @@
  * in BED or narrowPeak. The genome is a folder of the operator with the files genome.fa and genome.fa.fai, or
  * genome.fa.gz and its indexes. The record of a sample is called "chr1:100-300" (counted from 0), so that motifd can
  * give the places of sites in the genome. A region on the strand '-' becomes its reverse complement, and its name ends
- * with "(-)". Regions whose window crosses the end of a chromosome, and regions on sequences that the genome does not
- * have, are left out with a warning; at least one region must remain. Targets that are numbers come from a
- * column of the file, or they are means of a signal along the genome. The upload's option `signal` names the operator's
- * folder that contains the signal.
+ * with "(-)". Regions that lie beyond an end of their chromosome or whose window does, and regions on sequences that
+ * the genome does not have, are left out with a warning; at least one region must remain. Targets that are numbers come
+ * from a column of the file, or they are means of a signal along the genome. The upload's option `signal` names the
+ * operator's folder that contains the signal.
  *
  * regions_add() only collects regions, about 100 bytes for each. regions_finish() reads their bases, one window at a
  * time. One thread at a time. */

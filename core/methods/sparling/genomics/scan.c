@@ -249,10 +249,11 @@ enum fasta_state { AT_START, IN_NAME, BEHIND_NAME, IN_BASES };
 struct fasta_parser {
     struct scan *scan;
     enum fasta_state state;
-    int64_t line;
+    int64_t line, column; /* column: number of letters of the line that were read */
     char name[FASTA_NAME];
     size_t name_size;
     bool open; /* a record has begun */
+    struct fasta_letters seen;
 };
 
 static enum status fasta_fault(const struct fasta_parser *p, const char *detail, struct error *err)
@@ -260,20 +261,21 @@ static enum status fasta_fault(const struct fasta_parser *p, const char *detail,
     return error_set(err, STATUS_INVALID, NULL, "FASTA, line %lld: %s", (long long)p->line, detail);
 }
 
-/* Converts at most `count` letters to bases, and stops at the end of the line. Sets *bad if a letter is no code of a
- * base. Returns the number of converted letters. */
-static size_t convert_letters(const char *letters, size_t count, unsigned char *out, bool *bad)
+/* Converts at most `count` letters to bases, and stops at the end of the line or at a letter that is no code of a base.
+ * Returns the number of converted letters. */
+static size_t convert_letters(const char *letters, size_t count, unsigned char *out, struct fasta_letters *seen)
 {
     static const unsigned char codes[256] = {
         ['A'] = 1, ['C'] = 2, ['G'] = 3, ['T'] = 4, ['U'] = 4, ['a'] = 1, ['c'] = 2, ['g'] = 3,
-        ['t'] = 4, ['u'] = 4, ['N'] = 5, ['R'] = 5, ['Y'] = 5, ['S'] = 5, ['W'] = 5, ['K'] = 5,
-        ['M'] = 5, ['B'] = 5, ['D'] = 5, ['H'] = 5, ['V'] = 5, ['n'] = 5, ['r'] = 5, ['y'] = 5,
-        ['s'] = 5, ['w'] = 5, ['k'] = 5, ['m'] = 5, ['b'] = 5, ['d'] = 5, ['h'] = 5, ['v'] = 5};
+        ['t'] = 4, ['u'] = 4, ['N'] = 5, ['R'] = 6, ['Y'] = 6, ['S'] = 6, ['W'] = 6, ['K'] = 6,
+        ['M'] = 6, ['B'] = 6, ['D'] = 6, ['H'] = 6, ['V'] = 6, ['n'] = 5, ['r'] = 6, ['y'] = 6,
+        ['s'] = 6, ['w'] = 6, ['k'] = 6, ['m'] = 6, ['b'] = 6, ['d'] = 6, ['h'] = 6, ['v'] = 6};
     size_t n = 0;
-    for (; n < count && letters[n] != '\n' && letters[n] != '\r'; n++) {
+    for (; n < count && codes[(unsigned char)letters[n]] > 0; n++) {
         unsigned char code = codes[(unsigned char)letters[n]];
-        *bad = *bad || code == 0;
-        out[n] = (unsigned char)(code - 1);
+        seen->bases += code < 5;
+        seen->ambiguous += code == 6;
+        out[n] = code < 5 ? (unsigned char)(code - 1) : 4;
     }
     return n;
 }
@@ -281,10 +283,10 @@ static size_t convert_letters(const char *letters, size_t count, unsigned char *
 static enum status take_bases(struct fasta_parser *p, const char *text, size_t size, size_t *used, struct error *err)
 {
     unsigned char bases[4096];
-    bool bad = false;
-    *used = convert_letters(text, size < sizeof bases ? size : sizeof bases, bases, &bad);
-    if (bad)
-        return fasta_fault(p, "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...)", err);
+    *used = convert_letters(text, size < sizeof bases ? size : sizeof bases, bases, &p->seen);
+    if (*used == 0)
+        return fasta_letter_fault(p->line, p->column + 1, text[0], err);
+    p->column += (int64_t)*used;
     if (!p->open)
         return fasta_fault(p, "bases before the first record; a record begins with a line '>NAME'", err);
     return scan_add(p->scan, bases, *used, err);
@@ -314,6 +316,7 @@ static enum status take_name(struct fasta_parser *p, char c, struct error *err)
 static enum status begin_line(struct fasta_parser *p, char c, struct error *err)
 {
     p->line++;
+    p->column = 0;
     p->state = c == '>' ? IN_NAME : IN_BASES;
     p->name_size = 0;
     return c == '>' && p->open ? scan_end(p->scan, err) : STATUS_OK;
@@ -349,6 +352,8 @@ static enum status end_text(struct fasta_parser *p, struct error *err)
     enum status status = p->state == IN_NAME ? end_name(p, err) : STATUS_OK;
     if (status)
         return status;
+    if (fasta_letters_odd(&p->seen, 2))
+        return error_set(err, STATUS_INVALID, NULL, "FASTA: %s", fasta_no_bases);
     return p->open ? scan_end(p->scan, err) : fasta_fault(p, "the file has no record", err);
 }
 

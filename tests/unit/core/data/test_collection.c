@@ -269,10 +269,47 @@ static void sequences_with_labels_are_read(void **state)
     assert_true(c.label_start[1] == 2 && c.label_start[2] == 2);
     collection_close(&c);
     refuses("fasta", "ACGT\n", STATUS_INVALID, "line 1: bases before the first record");
-    refuses("fasta", ">a\nAC!\n", STATUS_INVALID, "line 2: a letter that is no IUPAC code");
+    refuses("fasta", ">a\nAC!\n", STATUS_INVALID, "line 2, column 3: '!' is no letter of a base");
+    refuses("fasta", ">a\nAC\n\nG-T\n", STATUS_INVALID, "line 4, column 2: '-' is no letter of a base");
+    refuses("fasta", ">a\nAC-\n", STATUS_INVALID, "remove the gaps of an alignment");
+    refuses("fasta", ">a\nA C\n", STATUS_INVALID, "column 2: a blank");
+    refuses("fasta", ">a\nA\x01\n", STATUS_INVALID, "column 2: 0x01");
     refuses("fasta", ">a\nACE\n", STATUS_INVALID, "amino acids: upload a one-hot x of [n][1][cols][letters] as .npz");
     refuses("fasta", ">a\nAC\n>a\nG\n", STATUS_INVALID, "two records are called a");
     refuses("fasta", ">a\n>b\nG\n", STATUS_INVALID, "record 'a' has no bases");
+}
+
+/* U alone means RNA. Codes of several bases become unknown bases with a warning, which says when amino acids are
+ * likely.
+ */
+static void letters_that_do_not_keep_their_meaning_are_reported(void **state)
+{
+    static const struct {
+        const char *text, *code, *says;
+        bool rna;
+    } cases[] = {
+        {">a x\nACGTacgtNNNN\n", NULL, NULL, false},
+        {">a x\nACGUacgu\n", NULL, NULL, true},
+        {">a x\nACGUT\n", "mixed-alphabet", "with T for each U", false},
+        {">a x\nACGTACGTACGTRYacgtN\n", "ambiguous-bases", "2 of 18 letters are codes of several bases", false},
+        {">p1 binder\nMKVSAGRTWYDNHK\n>p2 loose\nSAGGTRWKYVDCNH\n", "ambiguous-bases",
+         "18 of 26 letters are codes of several bases (R, Y, S, ...); each was read as an unknown base, as N "
+         "is. If they are amino acids",
+         false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct collection c;
+        assert_int_equal(read_text("fasta", cases[i].text, &c), STATUS_OK);
+        assert_int_equal(c.rna, cases[i].rna);
+        bool there = false;
+        for (int k = 0; k < c.warnings; k++)
+            if (cases[i].code && strcmp(c.warning[k].code, cases[i].code) == 0)
+                there = strstr(c.warning[k].text, cases[i].says) != NULL;
+            else
+                assert_true(strcmp(c.warning[k].code, "ambiguous-bases") &&
+                            strcmp(c.warning[k].code, "mixed-alphabet"));
+        assert_int_equal(there, cases[i].code != NULL);
+        collection_close(&c);
+    }
 }
 
 /* Makes two windows of a record of 1,010 bases and one of a short record. A window has 1,000 bases with a class each,
@@ -349,6 +386,74 @@ static void motifs_are_read_from_meme_and_jaspar_files(void **state)
         assert_string_equal(c.vocabulary.name[label[0]], "M2");
         collection_close(&c);
     }
+}
+
+/* The columns of a matrix of JASPAR are found by the letters of its rows, or by the sums of rows and columns. */
+static void rows_of_counts_follow_their_letters(void **state)
+{
+    static const struct {
+        const char *text;
+        int count;       /* of motifs */
+        float first[16]; /* the counts of A, then those of C, ... of the first motif; 0: not compared */
+        const char *code, *says;
+    } cases[] = {
+        {">M TFX\nT  [ 14  2  0 ]\nC  [  2 14  0 ]\nG  [  2  2 20 ]\nA  [  2  2  0 ]\n",
+         1,
+         {2, 2, 0, 2, 14, 0, 2, 2, 20, 14, 2, 0},
+         NULL,
+         NULL},
+        {">M\ng|1 2\nu: 3 4\na[5 5]\nc = 7 5\n", 1, {5, 5, 7, 5, 1, 2, 3, 4}, NULL, NULL},
+        {">M\n14 2 2 2\n2 14 2 2\n0 0 20 0\n5 5 5 5\n",
+         1,
+         {14, 2, 0, 5, 2, 14, 0, 5, 2, 2, 20, 5, 2, 2, 0, 5},
+         "motifs-transposed",
+         "1 matrices (the first: M) have a row for each position"},
+        {">M\nA 14 2 2 2\nC 2 14 2 2\nG 0 0 20 0\nT 5 5 5 5\n",
+         1,
+         {14 * 29 / 21.F, 2 * 29 / 21.F, 2, 2 * 29 / 9.F, 2 * 29 / 21.F, 14 * 29 / 21.F, 2},
+         NULL,
+         NULL},
+        {">M\n14 2 0 5\n2 14 0 5\n2 2 20 5\n2 2 0 5\n",
+         1,
+         {14, 2, 0, 5, 2, 14, 0, 5, 2, 2, 20, 5, 2, 2, 0, 5},
+         NULL,
+         NULL},
+        {">M\n1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n0 0 0 1\n", 1, {1, 0, 0, 0, 0, 0, 1}, "motifs-transposed", "M"},
+        {">U::1\n1 0\n1 0\n1 0\n1 0\n>M\n1\n2\n3\n4\n>V\n0\n0\n0\n0\n",
+         1,
+         {1, 2, 3, 4},
+         "motifs-left-out",
+         "2 motifs were left out, because a column of their matrix is empty (the first: U::1)"},
+        {"MEME version 4\nMOTIF a\nletter-probability matrix: w= 1\n0 0 0 0\nMOTIF b\nletter-probability matrix: "
+         "nsites= 4\n0.25 0.5 0.25 0\n",
+         1,
+         {1, 2, 1, 0},
+         "motifs-left-out",
+         "(the first: a)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct collection c;
+        if (read_text("jaspar", cases[i].text, &c) != STATUS_OK)
+            fail_msg("case %zu: %s", i, err.message);
+        assert_int_equal(c.count, cases[i].count);
+        for (int v = 0; v < 4 * c.cols && v < 16; v++)
+            if (cases[i].first[v] > 0 && fabsf(collection_value(&c, v) - cases[i].first[v]) > 1e-5F)
+                fail_msg("case %zu: value %d is %g", i, v, (double)collection_value(&c, v));
+        if (cases[i].code) {
+            assert_string_equal(c.warning[0].code, cases[i].code);
+            assert_non_null(strstr(c.warning[0].text, cases[i].says));
+        } else {
+            assert_int_equal(c.warnings, 0);
+        }
+        collection_close(&c);
+    }
+    refuses("jaspar", ">M\nA 1 2\nC 1 2\nA 1 2\nG 1 2\n", STATUS_INVALID, "line 4: two rows of a matrix have the same");
+    refuses("jaspar", ">M\nA 1 2\n1 2\n", STATUS_INVALID,
+            "line 3: either all rows of a matrix begin with their letter");
+    refuses("jaspar", ">M\n1 2\n1 2\n1 2\n1 2\n1 2\n", STATUS_INVALID, "line 6: a matrix of counts has four rows");
+    refuses("jaspar", ">M\n1 2 3 4\n1 2 3 4\n1 2 3 4\n", STATUS_INVALID, "the matrix of M is not complete");
+    refuses("jaspar", ">M\n0.5 -1.25\n", STATUS_INVALID, "got '-1.25', as in a matrix of weights; upload the counts");
+    refuses("jaspar", "14 2 0\n2 14 0\n", STATUS_INVALID, "before each matrix, write a line '>NAME'");
 }
 
 static void faulty_motifs_are_refused_with_the_line(void **state)
@@ -513,7 +618,9 @@ int main(void)
         cmocka_unit_test(files_that_unpack_to_too_much_are_refused),
         cmocka_unit_test(sequences_with_labels_are_read),
         cmocka_unit_test(genes_become_windows_with_a_class_for_each_base),
+        cmocka_unit_test(letters_that_do_not_keep_their_meaning_are_reported),
         cmocka_unit_test(motifs_are_read_from_meme_and_jaspar_files),
+        cmocka_unit_test(rows_of_counts_follow_their_letters),
         cmocka_unit_test(faulty_motifs_are_refused_with_the_line),
         cmocka_unit_test(compressed_text_is_read_member_by_member),
         cmocka_unit_test(shuffled_sequences_keep_the_counts_of_pairs),

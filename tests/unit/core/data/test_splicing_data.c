@@ -314,20 +314,22 @@ static void faulty_gene_files_are_refused_with_the_line(void **state)
     genes_refused(">a\n", "", "without a sequence");
     genes_refused("ACGT\n", "", "FASTA, line 1: bases before");
     genes_refused("> a\nA\n", "", "FASTA, line 1: a record needs a name");
-    genes_refused(">a\nAC GT\n", "", "FASTA, line 2: a letter");
-    genes_refused(">a\nACJT\n", "", "FASTA, line 2: a letter");
+    genes_refused(">a\nAC GT\n", "", "FASTA, line 2, column 3: a blank");
+    genes_refused(">a\nACJT\n", "", "FASTA, line 2, column 3: 'J'");
     genes_refused(">a\nA\n>b\nC\n>a\nG\n", "", "two records are called a");
     genes_refused(">aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\nA\n", "",
                   "line 1: the name");
     genes_refused(fasta, "one\tW\tintron\t6\t17\t.\t+\n", "GFF3, line 1: a feature has nine");
     genes_refused(fasta, "# x\nfour\tW\tintron\t6\t17\t.\t+\t.\t\n", "GFF3, line 2: the FASTA file has no");
-    genes_refused(fasta, "one\tW\tintron\t0\t17\t.\t+\t.\t\n", "GFF3, line 1: the coordinates");
-    genes_refused(fasta, "one\tW\tintron\t6\t24\t.\t+\t.\t\n", "GFF3, line 1: the coordinates");
-    genes_refused(fasta, "one\tW\tintron\t17\t6\t.\t+\t.\t\n", "GFF3, line 1: the coordinates");
-    genes_refused(fasta, "one\tW\tintron\t6x\t17\t.\t+\t.\t\n", "GFF3, line 1: the coordinates");
-    genes_refused(fasta, "one\tW\tintron\t-6\t17\t.\t+\t.\t\n", "GFF3, line 1: the coordinates");
-    genes_refused(fasta, "one\tW\tintron\t99999999999999999999999\t17\t.\t+\t.\t\n", "GFF3, line 1: the coordinates");
-    genes_refused(fasta, "one\tW\tintron\t6\t17\t.\t-\t.\t\n", "GFF3, line 1: not on the strand");
+    genes_refused(fasta, "one\tW\tintron\t0\t17\t.\t+\t.\t\n", "GFF3, line 1: fields 4 and 5 must");
+    genes_refused(fasta, "one\tW\tintron\t6\t24\t.\t+\t.\t\n", "GFF3, line 1: fields 4 and 5 must");
+    genes_refused(fasta, "one\tW\tintron\t17\t6\t.\t+\t.\t\n", "GFF3, line 1: fields 4 and 5 must");
+    genes_refused(fasta, "one\tW\tintron\t6x\t17\t.\t+\t.\t\n", "GFF3, line 1: fields 4 and 5 must");
+    genes_refused(fasta, "one\tW\tintron\t-6\t17\t.\t+\t.\t\n", "GFF3, line 1: fields 4 and 5 must");
+    genes_refused(fasta, "one\tW\tintron\t99999999999999999999999\t17\t.\t+\t.\t\n",
+                  "GFF3, line 1: fields 4 and 5 must");
+    genes_refused(fasta, "one\tW\tintron\t6\t17\t.\t-\t.\t\n",
+                  "GFF3, line 1: field 7 must be + (or 1), the strand of the sequence; got '-'");
     genes_refused(fasta, "one\tW\tintron\t6\t6\t.\t+\t.\t\n", "both donor and acceptor");
     genes_refused(fasta, "one\tW\tintron\t6\t9\t.\t+\t.\t\none\tW\tintron\t9\t12\t.\t+\t.\t\n",
                   "GFF3, line 2: a base would be");

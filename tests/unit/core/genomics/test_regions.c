@@ -99,6 +99,43 @@ static void regions_become_windows_of_the_genome(void **state)
     collection_close(&c);
 }
 
+/* A strand of 1 or -1, positions that a program wrote as floating-point numbers, columns between blanks, and regions
+ * that cannot be read as the file states them. */
+static void unusual_columns_are_read_or_reported(void **state)
+{
+    struct collection_options options = {
+        .label = "x", .group = "", .data = genome_root, .genome = "tiny", .window = 20};
+    static const char *const codes[] = {"regions-beyond", "strands-unknown", "summits-outside"};
+    static const char *const texts[] = {
+        "2 regions (the first: line 7, column 3: '6000', but chr1 has 3000 bases) were left out",
+        "1 regions (the first: line 6, column 6: '0.05') state no strand",
+        "1 regions (the first: line 5, column 10: '200') have a summit outside"};
+    static const char *const places[] = {"chr1:100-120",      "chr1:300-320(-)", "chr2:50-70",
+                                         "chr1:1000-1020(-)", "chr1:1040-1060",  "chr1:400-420"};
+    static const char text[] = "chr1\t100.0\t1.2e+02\tp1\t0\t1\nchr1\t300\t320\tp2\t0\t-1\nchr2\t50\t70\tp3\t0\t*\n"
+                               "chr1 1000 1020  p4 0 -\nchr1\t1000\t1100\tp5\t0\t.\t1\t2\t3\t200\n"
+                               "chr1\t400\t420\tp6\t0\t0.05\nchr1\t2990\t6000\nchr1\t-5\t300\n";
+    struct collection c;
+    if (read_regions(text, &options, &c) != STATUS_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(c.count, 6);
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(c.records.name[i], places[i]);
+    assert_int_equal(c.warnings, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(c.warning[i].code, codes[i]);
+        if (!strstr(c.warning[i].text, texts[i]))
+            fail_msg("'%s' does not say '%s'", c.warning[i].text, texts[i]);
+    }
+    collection_close(&c);
+    /* the first ten columns of idr's output are those of narrowPeak */
+    static const char idr[] =
+        "chr1\t1000\t1160\t.\t1000\t.\t9\t-1\t3\t15\t5\t5\t1000\t1160\t8\t14\t1001\t1160\t8\t15\n";
+    assert_int_equal(read_regions(idr, &options, &c), STATUS_OK);
+    assert_string_equal(c.records.name[0], "chr1:1005-1025");
+    collection_close(&c);
+}
+
 static void negatives_of_the_genome_have_as_many_g_and_c(void **state)
 {
     enum { REGIONS = 12, WINDOW = 50 };
@@ -137,7 +174,8 @@ static void regions_on_sequences_that_the_genome_lacks_are_left_out(void **state
     assert_string_equal(c.records.name[0], "chr1:140-160");
     assert_string_equal(c.warning[0].code, "regions-elsewhere");
     assert_string_equal(c.warning[0].text, "2 regions were left out, because the genome lacks their sequences; the "
-                                           "first of these regions is on chrUn_KI270302v1_alt_and_more_than_31_bytes");
+                                           "first of these regions is on chrUn_KI270302v1_alt_and_more_than_31_bytes; "
+                                           "the genome has chr1, chr2");
     assert_string_equal(c.warning[1].code, "regions-left-out");
     collection_close(&c);
 }
@@ -191,12 +229,22 @@ static void faulty_regions_are_refused_with_the_line(void **state)
         const char *text, *says;
     } cases[] = {{"chr1\t5\n", "line 1: a region needs"},
                  {"chr9\t5\t9\nchr1\t5\t9\n",
-                  "lacks the sequences of 1 regions, the first of which is on chr9; the windows of 1"},
+                  "lacks the sequences of 1 regions, the first of which is on 'chr9'; the genome has chr1, chr2; the "
+                  "others cross an end"},
+                 {"1\t5\t9\n", "on '1'; the genome calls it chr1: prefix the names with chr (sed 's/^/chr/' FILE)"},
+                 {"CHR2\t5\t9\n", "on 'CHR2'; the genome calls it chr2: rename it"},
                  {"chr1\t5\t9\n", "no region is left: the windows of all 1 regions"},
                  {"chr\xff\t5\t9\n", "line 1: the name of the chromosome is not UTF-8"},
-                 {"chr1\t9\t9\n", "line 1: the region is empty"},
-                 {"\nchr1\t9\t3001\n", "line 2: the region is empty, or ends after"},
-                 {"chr1\tx\t30\n", "line 1: the region is empty"},
+                 {"chr1\t9\t9\n", "line 1: the region is empty: the end (column 3) equals the start (column 2: 9)"},
+                 {"chr1\t9\t8\n", "line 1: the end (column 3) lies before the start (column 2: 9)"},
+                 {"\nchr1\t9\t3001\n",
+                  "no region is left: 1 regions lie beyond an end of their chromosome (line 2, column "
+                  "3: '3001', but chr1 has 3000 bases)"},
+                 {"chr1\tx\t30\n", "line 1, column 2: 'x' is not a whole number"},
+                 {"chr1\t9\t30.5\n", "line 1, column 3: '30.5' is not a whole number"},
+                 {"chr1\t1,000\t2,000\n", "line 1, column 2: '1,000' is not a whole number"},
+                 {"chr1\t1000\t1160\tp1\t500\t.\t5.5\t3.2\t2.1\t1015\n",
+                  "line 1, column 10: '1015' is a position of the chromosome, but a summit counts from the start"},
                  {"", "there are no samples"}};
     struct collection c;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -503,6 +551,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_become_windows_of_the_genome),
+        cmocka_unit_test(unusual_columns_are_read_or_reported),
         cmocka_unit_test(negatives_of_the_genome_have_as_many_g_and_c),
         cmocka_unit_test(regions_on_sequences_that_the_genome_lacks_are_left_out),
         cmocka_unit_test(regions_that_the_genome_lacks_do_not_count_towards_the_limit),
