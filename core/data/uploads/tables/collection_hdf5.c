@@ -3,48 +3,24 @@
  * reads the stream.
  *
  * Each row is a cell, and the name of the cell becomes the name of the record. Each column is a feature, and gets
- * the feature's name. Single-cell programs allow several features of the same name, but a data set does not. If a
- * name occurs again, the column gets the feature's id, or, if the file has no ids or the id is in use, the name with
- * "-1", "-2", ... */
+ * the feature's name (collection_cells.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/data/uploads/collection_build.h"
-#include "core/formats/table/table_stream.h"
+#include "core/data/uploads/tables/collection_cells.h"
 
 struct table {
     struct builder b;
     struct table_reader reader;
-    struct name_list names; /* names that columns already have */
-    struct collection_list renamed;
+    struct feature_columns columns;
 };
-
-static bool taken(const struct table *t, const char *name)
-{
-    return name_list_find(&t->names, name, strlen(name)) >= 0;
-}
-
-/* Appends a number to `name`: the first one that makes the name unique, like anndata's var_names_make_unique(). */
-static enum status add_number(const struct table *t, char name[TABLE_TEXT], struct error *err)
-{
-    char numbered[TABLE_TEXT + 16];
-    for (int i = 1; i <= t->names.names.count; i++) {
-        if (snprintf(numbered, sizeof numbered, "%s-%d", name, i) >= TABLE_TEXT)
-            break;
-        if (!taken(t, numbered)) {
-            memcpy(name, numbered, strlen(numbered) + 1);
-            return STATUS_OK;
-        }
-    }
-    return error_set(err, STATUS_INVALID, NULL, "two features are called '%.60s'", name);
-}
 
 static enum status read_column(struct table *t, int64_t column, struct error *err)
 {
     char what[48], name[TABLE_TEXT], id[TABLE_TEXT] = "";
-    int32_t number;
     (void)snprintf(what, sizeof what, "the name of feature %lld", (long long)column + 1);
     enum status status = table_read_text(&t->reader, what, name, err);
     if (status)
@@ -57,26 +33,7 @@ static enum status read_column(struct table *t, int64_t column, struct error *er
         memcpy(name, id, sizeof name);
     if (name[0] == '\0')
         return error_set(err, STATUS_INVALID, NULL, "%s is empty", what);
-    if (taken(t, name)) {
-        collection_list_add(&t->renamed, name);
-        if (id[0] != '\0' && !taken(t, id))
-            memcpy(name, id, sizeof name);
-        else
-            status = add_number(t, name, err);
-    }
-    return status ? status : name_list_add(&t->names, name, strlen(name), &number, err);
-}
-
-static enum status read_columns(struct table *t, struct error *err)
-{
-    enum status status = STATUS_OK;
-    for (int64_t i = 0; !status && i < t->reader.head.cols; i++)
-        status = read_column(t, i, err);
-    if (status || t->renamed.count == 0)
-        return status;
-    return collection_warn(t->b.c, err, "renamed-columns",
-                           "%d features with the name of an earlier feature were renamed: %s", t->renamed.count,
-                           t->renamed.text);
+    return feature_columns_add(&t->columns, name, id, err);
 }
 
 /* Stores the name of the current row. */
@@ -130,8 +87,12 @@ static enum status read_row(struct table *t, int64_t row, struct error *err)
         status = table_read_values(&t->reader, values, err);
     for (int64_t i = 0; !status && i < head->cols; i++)
         if (!isfinite(values[i]))
-            return error_set(err, STATUS_INVALID, NULL, "row %lld, feature '%.60s': the value is not a finite number",
-                             (long long)row + 1, t->names.names.name[i]);
+            return error_set(err, STATUS_INVALID, NULL,
+                             "row %lld, feature '%.60s': the value is not a number, or it is beyond single precision "
+                             "(3.4e38)",
+                             (long long)row + 1, t->columns.names.names.name[i]);
+        else
+            t->columns.large += fabsf(values[i]) >= 16777216;
     return status;
 }
 
@@ -159,12 +120,15 @@ static enum status read_table(struct table *t, struct error *err)
     status = check_size(t, err);
     if (status)
         return status;
-    status = read_columns(t, err);
+    for (int64_t i = 0; !status && i < t->reader.head.cols; i++)
+        status = read_column(t, i, err);
     for (int64_t i = 0; !status && i < t->reader.head.rows; i++)
         status = read_row(t, i, err);
     if (status)
         return status;
     status = table_read_end(&t->reader, err);
+    if (!status)
+        status = feature_columns_finish(&t->columns, t->b.c, err);
     return status ? status : builder_finish(&t->b, false, err);
 }
 
@@ -185,11 +149,7 @@ enum status collection_read_hdf5(const struct byte_source *from, const struct co
         c->implied |= OPTION_LABEL;
     if (options->group && strcmp(options->group, "group") == 0)
         c->implied |= OPTION_GROUP;
-    if (!status) { /* the collection owns the names from here on */
-        c->columns = t->names.names;
-        t->names.names = (struct collection_names){0};
-    }
-    name_list_close(&t->names);
+    name_list_close(&t->columns.names);
     builder_close(&t->b);
     free(t);
     return status;
